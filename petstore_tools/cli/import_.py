@@ -23,7 +23,7 @@ from petstore_tools.importing.run import run, settle, take_inventory
 from petstore_tools.progress import import_progress
 from petstore_tools.store import PetStore
 from petstore_tools.tabular.workbooks import FORMATS
-from petstore_tools.text import first_of, pluralize, text_table, utc_text
+from petstore_tools.text import pluralize, text_table, utc_text
 from petstore_tools.throttle.gate import CallOptions
 
 FILE = click.Path(path_type=Path)
@@ -279,7 +279,7 @@ def reconcile(
     An unknown row was sent and got no usable answer. It is sent again only when complete listings
     show, or you decide, that it was not created. This command lists the inventory once more and
     compares; with --row you decide on one row yourself. You are asked before --absent where the row
-    may exist: where no listing can show it yet, or one shows an equal animal that is no row's.
+    may exist: where no listing can show it yet, or one shows an equal animal.
 
     \b
     Examples:
@@ -304,7 +304,7 @@ def reconcile(
                 f"settings name {store.client.base_url}"
             )
         opened.mark_dead()
-        tells_at = _tells_at(store, opened, row)
+        tells_at = _tells_at(store, opened)
         if row is not None:
             if absent and not _is_absent(store, opened, row, tells_at, yes=yes):
                 return exits.DONE
@@ -329,10 +329,10 @@ def reconcile(
     return exits.PARTLY if counts["unknown"] else exits.DONE
 
 
-def _tells_at(store: PetStore, opened: Journal, row: int | None) -> float | None:
-    """Return from when on a listing can show unknown rows, or one of them; None for now."""
+def _tells_at(store: PetStore, opened: Journal) -> float | None:
+    """Return from when on a listing can show all unknown rows; None for now."""
     after_s = store.client.reconcile_after_s
-    left_s = after_s - min(opened.lost_s(number=row), default=after_s)
+    left_s = after_s - min(opened.lost_s(), default=after_s)
     return store.client.clock.now() + left_s if left_s > 0 else None
 
 
@@ -344,9 +344,9 @@ def _is_absent(
     reasons = [] if listing.complete else ["the listing of the inventory is not complete"]
     if tells_at is not None:
         reasons.append(f"a listing can show it only from {utc_text(tells_at)} on")
-    animals = opened.find_free_animals(row)
-    if animals:
-        reasons.append(f"id {first_of(animals)} has its values and belongs to no row")
+    contents = [entry.content for entry in opened.entries() if entry.number == row]
+    _, _, doubts = opened.compare([], contents)
+    reasons += [doubt.because for doubt in doubts.values() if doubt.reason == "equal"]
     if not reasons:
         return True
     click.echo(f"Row {row} may exist: {', and '.join(reasons)}.", err=True)

@@ -169,13 +169,6 @@ JOIN temp.animal a ON a.name = f.name AND a.category_id = f.category_id
 WHERE NOT EXISTS (SELECT 1 FROM row WHERE pet_id = a.id AND import = ?)
 GROUP BY f.place
 """
-# animals of the last listing that equal an unknown row, and that no row owns
-_FREE_ANIMALS: Final = """
-SELECT a.id FROM row r JOIN temp.animal a ON a.name = r.name AND a.category_id = r.category_id
-    AND (r.status IS NULL OR a.status IS r.status)
-WHERE r.import = ? AND r.number = ? AND r.state = 'unknown'
-AND NOT EXISTS (SELECT 1 FROM row WHERE pet_id = a.id)
-"""
 # other imports that sent a row whose name and category the file has, too
 _SHARING_IMPORTS: Final = """
 SELECT DISTINCT r.import FROM temp.file f
@@ -267,21 +260,17 @@ class Journal:
         with self._reading() as db:
             return Counter(dict(db.execute(counted, (self.id,)).fetchall()))
 
-    def lost_s(self, *, number: int | None = None, with_equal: bool = False) -> list[float]:
+    def lost_s(self, *, with_equal: bool = False) -> list[float]:
         """
-        Return the seconds since each row of this import was lost that a listing can settle.
-
-        Args:
-            number: Of the only row that is meant.
-            with_equal: Also rows of other imports that may equal rows of the file.
+        Return the seconds since each row of this import was lost that a listing can settle, with
+        those of other imports that may equal rows of the file.
         """
         lost = (
             f"SELECT {_WAITED} FROM row WHERE state = 'unknown' AND may_be = ''"
-            " AND number = ifnull(:number, number) AND"
-            " (import = :id OR :with_equal AND (name, category_id) IN"
+            " AND (import = :id OR :with_equal AND (name, category_id) IN"
             " (SELECT name, category_id FROM temp.file))"
         )
-        facts = {"id": self.id, "number": number, "with_equal": with_equal}
+        facts = {"id": self.id, "with_equal": with_equal}
         times = {"steady": self._clock.steady()}
         with self._reading() as db:
             return [seconds for (seconds,) in db.execute(lost, facts | times)]
@@ -538,14 +527,6 @@ class Journal:
                 raise JournalError(
                     f"id {pet_id} belongs to row {owner.number} of import {owner.import_id} already"
                 ) from error
-
-    def find_free_animals(self, number: int) -> list[int]:
-        """
-        Return the ids of the animals of the last listing that equal an unknown row of this import,
-        and that no row owns.
-        """
-        with self._reading() as db:
-            return [pet_id for (pet_id,) in db.execute(_FREE_ANIMALS, (self.id, number))]
 
     def none_is_left(self) -> bool:
         """Say whether the last listing shows none of the animals that this import created."""

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from petstore_tools.sandbox.faults import Fault
-    from petstore_tools.service.app import Service
-    from petstore_tools.service.server import ThreadedServer
 
 STARTS_AT: Final = 1_767_603_600.0  # Monday, 5 January 2026, 09:00 UTC
 ANIMALS: Final = 250
@@ -111,7 +109,7 @@ class Sandbox:
             )
             self.store = self._wire(settings, made)
             self._made = made.pop_all()
-        self._finalizer = weakref.finalize(self, _close, server, service, self._made)
+        self._finalizer = weakref.finalize(self, _close, self._made)
 
     def advance(
         self, *, days: float = 0, hours: float = 0, minutes: float = 0, seconds: float = 0
@@ -249,9 +247,9 @@ class _Closed:
         """Do nothing."""
 
 
-def _close(server: ThreadedServer, service: Service, made: ExitStack) -> None:
-    # garbage is collected in any thread, and none of a server can wait for the server's end
-    if server.is_current() or service.is_current():
+def _close(made: ExitStack) -> None:
+    # garbage is collected in any thread, and none of a service can wait for its end
+    if threading.current_thread().name.startswith("petstore service"):
         threading.Thread(target=made.close, name="end of a sandbox").start()
     else:
         made.close()

@@ -12,14 +12,13 @@ from collections.abc import Sequence
 from email.utils import formatdate
 from functools import lru_cache
 from importlib.resources import files
-from threading import current_thread
 from typing import Any, Final
 
 from petstore_tools import spec
 from petstore_tools.clock import Clock
 from petstore_tools.plans import Window
 from petstore_tools.service import messages
-from petstore_tools.service.batches import THREAD, Batch, Batches, elapsed
+from petstore_tools.service.batches import Batch, Batches, elapsed
 from petstore_tools.service.database import Database, digest_of, subject_of
 from petstore_tools.service.engine import SILENT, UnavailableError
 from petstore_tools.service.limiter import Decision, Usage, consume, windows
@@ -116,10 +115,6 @@ class Service:
         if now - self._connections.setdefault(connection, now) > CONNECTION_S:
             del self._connections[connection]
             response.add("Connection", "close")
-
-    def is_current(self) -> bool:
-        """Say whether the caller is the thread that uses the database."""
-        return current_thread().name.startswith(THREAD)
 
     def close(self) -> None:
         """Hold no thread any more; the database stays open."""

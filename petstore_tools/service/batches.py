@@ -20,7 +20,6 @@ from petstore_tools.service.messages import Request, Response
 MAX_AT_ONCE: Final = 256  # requests in one commit
 TICK_S: Final = 0.25
 GATHER_S: Final = 0.005
-THREAD: Final = "petstore database"  # its name begins so
 GATHER_TIMES: Final = 4  # what a batch took; its callers ask again within that time
 
 
@@ -63,7 +62,7 @@ class Batches:
         self._callers = 0  # that asked, or waited, lately
         self._all_ask = asyncio.Event()
         self._answering: asyncio.Task[None] | None = None
-        self._thread = ThreadPoolExecutor(1, THREAD)
+        self._thread = ThreadPoolExecutor(1, "petstore service")
 
     async def respond(self, request: Request) -> Response | None:
         """Return the answer of the next batch to a request, None where its body is needed."""

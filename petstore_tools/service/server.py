@@ -198,7 +198,7 @@ class ThreadedServer(Server):
         self._bound = socket.create_server(("127.0.0.1", 0))  # nobody else gets its port
         self.base_url = f"http://127.0.0.1:{self._bound.getsockname()[1]}{spec.PATH_PREFIX}"
         self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread = threading.Thread(target=self._run, name="petstore service", daemon=True)
 
     def _init_shared_socket(self) -> None:
         more = () if sys.platform == "win32" else (False, BACKLOG)
@@ -212,10 +212,6 @@ class ThreadedServer(Server):
         """Serve until `stop`; connections that come before it is up wait a moment."""
         self._thread.start()
         return self
-
-    def is_current(self) -> bool:
-        """Say whether this is called in its thread."""
-        return threading.current_thread() is self._thread
 
     def stop(self) -> None:
         """Finish what is under way and stop."""

@@ -198,8 +198,8 @@ def test_a_person_decides_what_a_look_cannot(
 
 LOST = [  # seconds until a listing tells, what became of the row, why it is asked about
     ("1000", "drop before", r"a listing can show it only from 20\S+ \S+ UTC on"),
-    ("1000", "drop after", r"only from .* on, and id 26 has its values and belongs to no row"),
-    ("0", "drop after", "Row 2 may exist: id 26 has its values and belongs to no row"),
+    ("1000", "drop after", r"only from .* on, and the animal with id 26 has the same values"),
+    ("0", "drop after", "Row 2 may exist: the animal with id 26 has the same values"),
     ("0", "drop before", ""),
 ]
 
