@@ -109,8 +109,9 @@ UPDATE row SET state = :state, lost_at = :steady, changed_at = :now,
     pet_id = iif((SELECT is_foreign FROM given), NULL, :pet_id),
     detail = iif(
         (SELECT is_foreign FROM given),
-        'the answer names id ' || :pet_id || ', which is another animal''s: '
-        || 'petstore-tools imports reconcile ' || import || ' finds its own', :detail
+        'the answer names id ' || :pet_id
+        || ', which is another animal''s: petstore-tools imports reconcile '
+        || import || ' finds its own', :detail
     )
 WHERE key = :key AND state = 'sending'
 """

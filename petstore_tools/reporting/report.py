@@ -387,7 +387,7 @@ def _compare_with_kept(report: StatusReport, history: History, older: Snapshot) 
     events = tables.events(stays, older.number, newest.number, listing.status)
     unseen = set(history.animals(newest)["id"]) if listing.may_have_hole else ()
     moved = tables.moved(history.animals(newest, unseen=True), report.animals, unseen)
-    moved = pd.concat([events, moved]).sort_values("id", kind="stable", ignore_index=True)
+    moved = tables.join_rows(events, moved).sort_values("id", kind="stable", ignore_index=True)
     return _with_changes(report, history.animals(older, unseen=True), moved)
 
 

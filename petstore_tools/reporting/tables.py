@@ -99,8 +99,13 @@ def events(stays: pd.DataFrame, since: int, until: int, status: str | None) -> p
     is_gone = is_new.shift(-1, fill_value=True) & stays["ended"].between(since + 1, until)
     begun = stays.assign(**{"from": before["to"].mask(is_new, NEW)})
     ended = stays.rename(columns={"to": "from"}).assign(to=GONE)
-    table = pd.concat([begun[stays["first"].between(since + 1, until)], ended[is_gone]])
+    table = join_rows(begun[stays["first"].between(since + 1, until)], ended[is_gone])
     return table[["id", "name", "categoryId", "from", "to"]]
+
+
+def join_rows(*tables: pd.DataFrame) -> pd.DataFrame:
+    """Join the rows of tables; pandas 2 warns of those that are empty."""
+    return pd.concat([table for table in tables if len(table)] or tables[:1])
 
 
 def moved(

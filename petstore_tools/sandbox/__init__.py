@@ -250,6 +250,6 @@ class _Closed:
 def _close(made: ExitStack) -> None:
     # garbage is collected in any thread, and none of a service can wait for its end
     if threading.current_thread().name.startswith("petstore service"):
-        threading.Thread(target=made.close, name="end of a sandbox").start()
+        threading.Thread(target=made.close).start()
     else:
         made.close()
