@@ -271,10 +271,9 @@ class Journal:
             " AND (import = :id OR :with_equal AND (name, category_id) IN"
             " (SELECT name, category_id FROM temp.file))"
         )
-        facts = {"id": self.id, "with_equal": with_equal}
-        times = {"steady": self._clock.steady()}
+        facts = {"id": self.id, "with_equal": with_equal, "steady": self._clock.steady()}
         with self._reading() as db:
-            return [seconds for (seconds,) in db.execute(lost, facts | times)]
+            return [seconds for (seconds,) in db.execute(lost, facts)]
 
     def mark_lost(self, import_id: str) -> None:
         """Call rows of an import unknown whose answer nobody awaits any more."""
