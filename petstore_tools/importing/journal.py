@@ -689,7 +689,7 @@ def import_lock(folder: Path, name: str, *, wait_s: float = 0.5) -> Iterator[Non
     path = folder / f"{name}.lock"
     with _journal_errors(path):
         lock = sqlite3.connect(path, timeout=wait_s, isolation_level=None, check_same_thread=False)
-    try:
+    with closing(lock), lock:  # an interrupt can keep one of them from releasing it
         with _journal_errors(path):
             try:
                 lock.execute("BEGIN EXCLUSIVE")
@@ -699,8 +699,6 @@ def import_lock(folder: Path, name: str, *, wait_s: float = 0.5) -> Iterator[Non
                 why = f"import {name} is running already: wait until it has ended, or stop it"
                 raise JournalError(why) from error
         yield
-    finally:  # not `closing`, which an interrupt can end before it closes
-        lock.close()
 
 
 @dataclass(frozen=True)
