@@ -1,14 +1,16 @@
 """
-Pure: the words of many languages in spreadsheets, and which column holds which field, by exact
-names, by `columns=`, and what may be proposed.
+Pure: the words of many languages in spreadsheets, and which column holds which field,
+by exact names, by `columns=`, and what may be proposed.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib import resources
 from typing import Final
 from unicodedata import normalize
 
@@ -18,75 +20,27 @@ from petstore_tools.tabular.cells import column_letter
 from petstore_tools.text import first_of
 
 FIELDS: Final = spec.NEW_PET_FIELDS
-# Titles that may mean a field in many languages, the likeliest first, as `_bare` returns them:
-# proposed, never just taken. Those before | say it better than the field's own title does.
-_PROPOSED: Final = {
-    "name": """tiername petname petsname animalname animalsname nameofanimal nameoftheanimal
-        nameofpet dogname catname nameofdog namedestieres namedertiere nametier tiernamen hundename
-        katzenname nomdelanimal nomanimal nomduchien nomduchat imięzwierzęcia imiezwierzecia
-        nazwazwierzęcia nombredelanimal nombreanimal nombredelamascota nombremascota nomedellanimale
-        nomeanimale naamdier naamvanhetdier diernaam nomedoanimal jménozvířete | name nom imię imie
-        nombre nome naam rufname nazwa jméno jmeno meno namn navn nimi név nume isim ad имя
-        кличка імя όνομα 名前 名称 tier haustier animal pet zwierzę animale dier bezeichnung""",
-    "categoryId": """| categoryid category kategorieid idkategorie kategorienr kategorienummer
-        kategorie categoryno categorynr categorynumber categorycode categoryname catégorie categorie
-        idcatégorie kategoria idkategorii categoría categoria idcategoria idcategoría iddacategoria
-        kategori kategória luokka kategoriid категория категорія κατηγορία カテゴリ 类别 tierart art
-        gattung espèce espece gatunek especie espécie specie soort diersoort species kind
-        animaltype type typ tipo druh gruppe group rubrik animalcategory petcategory tierkategorie
-        breed rasse race rasa raza raça razza ras вид""",
-    "status": """petstatus animalstatus tierstatus statutdelanimal | status statut stan estado stato
-        availability verfügbarkeit verfuegbarkeit disponibilité dostępność disponibilidad
-        disponibilità disponibilidade beschikbaarheid situação situacao stav tillstånd tilstand tila
-        állapot durum статус состояние κατάσταση 状態 状态 zustand state état etat toestand
-        verkaufsstatus""",
-}
-# words for a status, "" for none, in the languages of the titles: proposed, never just taken
+_WORDS: Final = json.loads(
+    resources.files(__package__).joinpath("words.json").read_text(encoding="utf-8")
+)
+# Titles that may mean a field, the likeliest first, as `_bare` returns them: proposed,
+# never just taken. The better ones say it better than the field's own title does.
+_BETTER_TITLES: Final[dict[str, list[str]]] = _WORDS["better titles"]
+_TITLES: Final = {name: [*words, *_WORDS["titles"][name]] for name, words in _BETTER_TITLES.items()}
+# words for a status, "" for none: proposed, never just taken
 STATUS_WORDS: Final = {
-    word: status
-    for status, words in {
-        "available": """frei verfügbar disponible libre dostępny dostępna disponibile beschikbaar
-            disponível volný volná dostupný ledig tillgänglig tilgængelig""",
-        "pending": """reserviert vorgemerkt réservé réservée zarezerwowany zarezerwowana reservado
-            reservada prenotato riservato gereserveerd reserved rezervovaný reserverad""",
-        "sold": """verkauft vendu vendue sprzedany sprzedana vendido vendida venduto venduta
-            verkocht prodaný prodaná prodáno såld solgt prodán""",
-        "": "n/a - k.a. none keine keiner aucun brak ninguno nessuno geen unbekannt unknown",
-    }.items()
-    for word in words.split()
+    word: status for status, words in _WORDS["statuses"].items() for word in words
 }
-# words for a total or a mean in many languages, folded and without the signs around them
-_TOTALS: Final = frozenset(
-    "total|totals|grand total|subtotal|subtotals|sub total|sub-total|sum|total sum|average|"
-    "total animals|total pets|number of animals|gesamt|insgesamt|summe|gesamtsumme|zwischensumme|"
-    "endsumme|ergebnis|gesamtergebnis|gesamt ergebnis|teilergebnis|total result|gesamtanzahl|"
-    "gesamtzahl|gesamttotal|anzahl|anzahl tiere|tiere gesamt|durchschnitt|mittelwert|"
-    "total général|sous-total|sous total|totaux|somme|moyenne|nombre total|total animaux|suma|"
-    "suma total|total general|subtotales|promedio|número total|total animales|totale|"
-    "totale generale|totale complessivo|totali|somma|subtotale|totale animali|razem|suma końcowa|"
-    "suma całkowita|suma częściowa|łącznie|ogółem|podsuma|średnia|w sumie|totaal|eindtotaal|"
-    "subtotaal|som|gemiddelde|totaal dieren|total geral|celkem|součet|mezisoučet|spolu|súčet|"
-    "ukupno|skupaj|összesen|végösszeg|yhteensä|summa|totalt|i alt|samtals|kokku|kopā|iš viso|"
-    "toplam|genel toplam|ara toplam|итого|всего|сумма|суммарно|разом|усього|всього|общо|σύνολο|"
-    "\u03c3|∑|jumlah|合計|小計|総計|总计|合计|小计|總計|합계|총계".split("|")
-)
-_AROUND: Final = " \t\xa0:=.()-_*#/0123456789"  # signs and numbers beside a word for a total
-# how a line begins that is about the table, not about an animal: a total, a page, a signature
+# words for a total or a mean, folded and without the signs around them
+_TOTALS: Final = frozenset(_WORDS["totals"])
+# signs and numbers beside a word for a total
+_AROUND: Final = " \t\xa0:=.()-_*#/0123456789"
+# how a line begins that is about the table, not about an animal: a total, a page
 A_NOTE: Final = re.compile(
-    rf".*:|(?:{'|'.join(_TOTALS)}|page|seite|blatt|pages?|strona|p[aá]gina|pagina|stand|as of|date"
-    r"|datum|data|fecha|erstellt|created|prepared|printed|gedruckt|signature|unterschrift|podpis"
-    r"|firma|handtekening|geprüft|genehmigt|exportiert|approved|checked|exported|generated"
-    r"|last updated|créé|généré|imprimé|établi|signé|creado|impreso|firmado|creato|stampato"
-    r"|utworzono|wygenerowano|wydrukowano|sporządził|gemaakt|afgedrukt|opgesteld)\b.*",
-    re.IGNORECASE | re.DOTALL,
+    rf".*:|(?:{'|'.join((*_TOTALS, *_WORDS['notes']))})\b.*", re.IGNORECASE | re.DOTALL
 )
-# what stands in a text file for an error, in the languages of spreadsheet programs
-ERRORS: Final = frozenset(
-    """#n/a #nv #n/d #n/d! #n/b #ref! #bezug! #rif! #¡ref! #adr! #verw! #name? #nom? #¿nombre?
-    #nome? #nazwa? #naam? #value! #wert! #valeur! #¡valor! #valore! #arg! #waarde! #div/0! #¡div/0!
-    #dzielenie/0! #deel/0! #num! #zahl! #nombre! #¡num! #liczba! #getal! #null! #nul! #¡nulo!
-    #nullo! #zero! #leeg! #error! #spill! #calc! #field! #blocked! #unknown! #überlauf!""".split()
-)
+# what stands in a text file for an error
+ERRORS: Final = frozenset(_WORDS["errors"])
 _EXACT: Final = {name.casefold(): name for name in FIELDS}
 _SHOWN: Final = 20  # titles
 _SPECIAL: Final = {*'"\\$`!'}  # signs that a shell or Python reads as something else
@@ -100,9 +54,10 @@ class Titles:
     Attributes:
         header: Cells as typed; the letters of the columns where there is no header.
         columns: Position from 0, by field, in the order of the document.
-        proposals: Field that may be meant, by title, or by letter where the title is not clear.
-        missing: Fields that need an answer: required ones without a column or a default, and those
-            that two columns could be.
+        proposals: Field that may be meant, by title, or by letter where the title is
+            not clear.
+        missing: Fields that need an answer: required ones without a column or a
+            default, and those that two columns could be.
         doubts: Which columns could be the same field, in words, by field.
         has_header: Whether the sheet has one.
     """
@@ -130,7 +85,10 @@ class Titles:
         return f"{letter} {self.header[at]!r}" if self.has_header else letter
 
     def describe(self) -> str:
-        """Say which column is which field: `name ← A 'Name', categoryId ← C 'Category ID'`."""
+        """
+        Say which column is which field: `name ← A 'Name', categoryId ← C 'Category
+        ID'`.
+        """
         return ", ".join(f"{name} ← {self.place(at)}" for name, at in self.columns.items())
 
     def shown(self) -> str:
@@ -142,11 +100,14 @@ class Titles:
         """Say what is missing."""
         missing = [name for name in self.missing if name not in self.doubts]
         said = [f"no column for {' and '.join(missing)}"] if missing else []
-        return f"{'; '.join([*said, *self.doubts.values()])}; the header has {self.shown()}"
+        reasons = "; ".join([*said, *self.doubts.values()])
+        return f"{reasons}; the header has {self.shown()}"
 
 
 def is_total(cell: str) -> bool:
-    """Say whether a cell is a word for a total, with a number or without: `Summe: 17`."""
+    """
+    Say whether a cell is a word for a total, with a number or without: `Summe: 17`.
+    """
     return cell.strip(_AROUND).casefold() in _TOTALS
 
 
@@ -159,11 +120,14 @@ def has_total(name: str) -> bool:
 
 def is_known(title: str) -> bool:
     """Say whether a title is one that may mean a field."""
-    return any(_bare(title) in words.split() for words in _PROPOSED.values())
+    return any(_bare(title) in words for words in _TITLES.values())
 
 
 def _bare(title: str) -> str:
-    """Return the letters of a title, without what stands in brackets: `2. Name (*)` is `name`."""
+    """
+    Return the letters of a title, without what stands in brackets: `2. Name (*)` is
+    `name`.
+    """
     return re.sub(r"\(.*?\)|\[.*?\]|[\W\d_]", "", normalize("NFKC", title)).casefold()
 
 
@@ -199,10 +163,9 @@ def read_titles(
     missing: list[str] = []
     for name in FIELDS:
         places = [at for at in named if named[at] == name]
-        clearer, _, _ = _PROPOSED[name].partition("|")
         if places and name not in chosen.values():
-            places += [free[word] for word in clearer.split() if word in free]
-        word = next((word for word in _PROPOSED[name].split() if word in free), "")
+            places += [free[word] for word in _BETTER_TITLES[name] if word in free]
+        word = next((word for word in _TITLES[name] if word in free), "")
         if len(places) == 1:
             columns[name] = places[0]
         elif places:
