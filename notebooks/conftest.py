@@ -1,4 +1,7 @@
-"""What notebooks need beside themselves: a database, and settings with a service behind them."""
+"""
+What notebooks need beside themselves: a database, and settings with a service behind
+them.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,8 @@ from isolation import isolate
 
 from petstore_tools import PetStore, Sandbox
 
-_OPEN = ExitStack()  # what runs for notebooks: their kernels see the environment, never a fixture
+# what runs for notebooks: their kernels see the environment, never a fixture
+_OPEN = ExitStack()
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -21,19 +25,26 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> None:
     if config.getoption("--collect-only"):
         return
-    if any(item.path.name.startswith("05_") for item in items) and not postgres_.absent():
-        os.environ["PETSTORE_DATABASE_URL"] = _OPEN.enter_context(postgres_.running()).database()
+    if (
+        any(item.path.name.startswith("05_") for item in items)
+        and not postgres_.absent()
+    ):
+        os.environ["PETSTORE_DATABASE_URL"] = _OPEN.enter_context(
+            postgres_.running()
+        ).database()
     if any(item.path.name.startswith("06_") for item in items):
         _give_settings()
 
 
 def _give_settings() -> None:
     """
-    Let the nightly notebook find a service in the settings file, and changes since a written
-    report.
+    Let the nightly notebook find a service in the settings file, and changes since a
+    written report.
     """
     box = _OPEN.enter_context(Sandbox(plan="pro", clock="system", animals=120))
     entries = {"base_url": box.base_url, "api_key": box.api_key, "plan": "pro"}

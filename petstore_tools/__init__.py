@@ -1,4 +1,6 @@
-"""Jupyter and data-workflow toolkit for the Animal Store Service; names load on first use."""
+"""
+Jupyter and data-workflow toolkit for the Animal Store Service; names load on first use.
+"""
 
 from __future__ import annotations
 

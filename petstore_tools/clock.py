@@ -1,5 +1,6 @@
 """
-Two clocks: the machine's, and one that is advanced by calls, or by itself when all threads wait.
+Two clocks: the machine's, and one that is advanced by calls, or by itself when all
+threads wait.
 """
 
 from __future__ import annotations
@@ -17,14 +18,18 @@ from uuid import uuid4
 from petstore_tools.errors import ArgumentError
 
 _BOOT: Final = Path("/proc/sys/kernel/random/boot_id")
-# elsewhere processes do not know whether they share a start of the machine, so each has its own
-_MACHINE: Final = _BOOT.read_text(encoding="ascii").strip() if _BOOT.exists() else uuid4().hex
+# elsewhere processes do not know whether they share a start of the machine, so each has
+# its own
+_MACHINE: Final = (
+    _BOOT.read_text(encoding="ascii").strip() if _BOOT.exists() else uuid4().hex
+)
 SLICE_S: Final = 0.5  # longest real sleep before a waiter asks again
 
 
 class SystemClock:
     """
-    The machine's clock; no sleep lasts longer than half a second, then the caller asks again.
+    The machine's clock; no sleep lasts longer than half a second, then the caller asks
+    again.
 
     Attributes:
         machine: A name that the machine has until it restarts.
@@ -38,8 +43,8 @@ class SystemClock:
 
     def steady(self) -> float:
         """
-        Return seconds of a clock that nobody sets; on Linux and macOS it also counts while the
-        machine sleeps, and after a restart it may begin anew.
+        Return seconds of a clock that nobody sets; on Linux and macOS it also counts
+        while the machine sleeps, and after a restart it may begin anew.
         """
         kind = getattr(time, "CLOCK_BOOTTIME", getattr(time, "CLOCK_MONOTONIC", None))
         return time.monotonic() if kind is None else time.clock_gettime(kind)
@@ -49,7 +54,9 @@ class SystemClock:
         time.sleep(max(0.0, min(SLICE_S, at - self.now())))
 
     def wake_sleepers(self) -> None:
-        """Do nothing: a thread that waits for the answer of another one asks again soon."""
+        """
+        Do nothing: a thread that waits for the answer of another one asks again soon.
+        """
 
     @contextmanager
     def working(self) -> Iterator[None]:
@@ -61,7 +68,8 @@ class ManualClock:
     """
     A clock that can be advanced.
 
-    It moves by `advance`, or by itself to the earliest wake-up when every thread that works waits.
+    It moves by `advance`, or by itself to the earliest wake-up when every thread that
+    works waits.
 
     Args:
         start: Unix seconds that it shows first.
@@ -94,7 +102,9 @@ class ManualClock:
             self._set(self._now + seconds)
 
     def sleep_until(self, at: float) -> None:
-        """Sleep until the clock shows `at`, or less: until woken, or half a real second."""
+        """
+        Sleep until the clock shows `at`, or less: until woken, or half a real second.
+        """
         me = threading.get_ident()
         with self._changed:
             if at <= self._now:
@@ -102,7 +112,9 @@ class ManualClock:
             self._sleeping[me] = at
             self._advance_if_all_wait()
             if me in self._sleeping:
-                self._changed.wait_for(lambda: me not in self._sleeping, timeout=SLICE_S)
+                self._changed.wait_for(
+                    lambda: me not in self._sleeping, timeout=SLICE_S
+                )
                 self._sleeping.pop(me, None)
 
     def wake_sleepers(self) -> None:
@@ -130,7 +142,9 @@ class ManualClock:
 
     def _set(self, to: float) -> None:
         self._now = to
-        self._sleeping = {thread: at for thread, at in self._sleeping.items() if at > to}
+        self._sleeping = {
+            thread: at for thread, at in self._sleeping.items() if at > to
+        }
         self._changed.notify_all()
 
 

@@ -23,9 +23,15 @@ from petstore_tools.throttle import rate_headers
 SKEW_S: Final = 5.0  # a greater difference of the clocks is reported
 _ADVICE: Final[dict[type[PetstoreError], str]] = {
     OutputError: "Name another folder in PETSTORE_STATE_DIR.",
-    UnauthorizedError: "Copy the key again, or get a new one; petstore-tools configure keeps it.",
-    ProtocolError: "No Animal Store Service answers at this address: correct the base address.",
-    TransportError: "Check the base address. petstore-tools serve runs a service on this machine.",
+    UnauthorizedError: (
+        "Copy the key again, or get a new one; petstore-tools configure keeps it."
+    ),
+    ProtocolError: (
+        "No Animal Store Service answers at this address: correct the base address."
+    ),
+    TransportError: (
+        "Check the base address. petstore-tools serve runs a service on this machine."
+    ),
 }
 
 
@@ -55,7 +61,10 @@ class Finding:
 
 
 def examine(client: Client, settings: Settings) -> Iterator[Finding]:
-    """Check everything, with one request; yields the findings as they come, up to an error."""
+    """
+    Check everything, with one request; yields the findings as they come, up to an
+    error.
+    """
     folder = settings.state_dir
     yield Finding("settings", f"{settings.environment} ({client.host})")
     subject = "folder"
@@ -70,7 +79,9 @@ def examine(client: Client, settings: Settings) -> Iterator[Finding]:
         asked_at = client.clock.now()
         reply = client.call("GET", f"{client.base_url}{spec.PETS_PATH}?limit=1")
         read_rows(reply)
-        yield Finding(subject, "it answers as the interface document says, and accepts the key")
+        yield Finding(
+            subject, "it answers as the interface document says, and accepts the key"
+        )
     except PetstoreError as error:
         yield Finding(subject, str(error), _ADVICE.get(type(error), ""), error)
         return
@@ -79,11 +90,18 @@ def examine(client: Client, settings: Settings) -> Iterator[Finding]:
         yield Finding("clock", "the service does not send its time")
     else:
         skew_s = answer.date - asked_at
-        text = f"the clocks of the service and of this machine differ by {abs(skew_s):,.0f} s"
-        advice = "Set this machine's clock by a time server." if abs(skew_s) > SKEW_S else ""
+        text = (
+            "the clocks of the service and of this machine differ by"
+            f" {abs(skew_s):,.0f} s"
+        )
+        advice = (
+            "Set this machine's clock by a time server." if abs(skew_s) > SKEW_S else ""
+        )
         yield Finding("clock", text, advice)
     plan = settings.plan
     limit = answer.limit
     text = f"{plan or 'none is named'}; the service reports a limit of {limit}"
     fits = plan is not None and limit in (plan.per_minute, plan.per_day)
-    yield Finding("plan", text, "" if fits else "Is PETSTORE_PLAN the plan of this key?")
+    yield Finding(
+        "plan", text, "" if fits else "Is PETSTORE_PLAN the plan of this key?"
+    )

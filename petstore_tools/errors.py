@@ -1,32 +1,35 @@
 """
-Pure: the exception tree; one root, and branches that follow what a caller can do about it.
+Pure: the exception tree; one root, and branches that follow what a caller can do about
+it.
 
 - PetstoreError
-    - TransportError           no usable reply arrived; `may_have_left` is False only where it is
-      proven that the request did not leave
+    - TransportError           no usable reply arrived; `may_have_left` is False only
+      where it is proven that the request did not leave
     - ProtocolError            the reply contradicts the document
     - ApiError                 an Error answer of the service (§2.5, §7)
         - BadRequestError      400, also a ValueError
         - UnauthorizedError    401
         - NotFoundError        404, also a LookupError
         - KeyBannedError       429 that names a ban of the key; `retry_at`
-    - QuotaError               the plan, a 429 or a 503 asks for a longer wait than allowed;
-      `resumes_at`
+    - QuotaError               the plan, a 429 or a 503 asks for a longer wait than
+      allowed; `resumes_at`
     - IncompleteListingError   a listing that had to be complete is not; `listing`
     - LedgerError              the shared budget cannot be read or written
     - JournalError             the record of an import cannot be trusted, or is in use
-    - HistoryError             the kept listings cannot be read, or a listing cannot be kept
-    - DoubtfulRowsError        rows of an import may exist already, and nobody said what to do with
-      them; `preview`
+    - HistoryError             the kept listings cannot be read, or a listing cannot be
+      kept
+    - DoubtfulRowsError        rows of an import may exist already, and nobody said what
+      to do with them; `preview`
     - SheetError               a spreadsheet cannot be used, also a ValueError
     - FrameError               a frame cannot be used as a listing, also a ValueError
     - SettingsError            base address, key or plan is missing or wrong
     - MissingExtraError        an optional part is not installed, also an ImportError
     - OutputError              an output file cannot be written, also an OSError
-    - ArgumentError            an argument cannot be used, and nothing was sent; also a ValueError
+    - ArgumentError            an argument cannot be used, and nothing was sent; also a
+      ValueError
 
-A notebook shows each of them as one line, without a traceback: they are expected. Times are Unix
-seconds. No message holds a key.
+A notebook shows each of them as one line, without a traceback: they are expected. Times
+are Unix seconds. No message holds a key.
 """
 
 from __future__ import annotations
@@ -69,7 +72,8 @@ def _origin() -> str:
 
 def without_frames(error: _E) -> _E:
     """
-    Remove an error's traceback and cause: a frame of another library may hold a key or a password.
+    Remove an error's traceback and cause: a frame of another library may hold a key or
+    a password.
     """
     error.__traceback__ = error.__cause__ = error.__context__ = None
     return error
@@ -102,8 +106,8 @@ class TransportError(PetstoreError):
     No usable reply arrived.
 
     Attributes:
-        may_have_left: False only where it is proven that no byte of the request reached the
-            service.
+        may_have_left: False only where it is proven that no byte of the request reached
+            the service.
     """
 
     def __init__(self, message: str, *, may_have_left: bool = True) -> None:
@@ -121,7 +125,8 @@ class ApiError(PetstoreError):
 
     Attributes:
         status: The HTTP status code.
-        code: The machine-readable code, or "" where the body had none (values: not shown, §7).
+        code: The machine-readable code, or "" where the body had none (values: not
+            shown, §7).
         message: The human-readable description.
         request_line: Method and path of the request, without key.
     """
@@ -155,14 +160,21 @@ class KeyBannedError(ApiError):
     """
     429 that names a temporary ban of the key (§8.4).
 
-    After any other 429 the toolkit waits, or raises QuotaError if the wait is longer than allowed.
+    After any other 429 the toolkit waits, or raises QuotaError if the wait is longer
+    than allowed.
 
     Attributes:
         retry_at: Unix seconds from which a request may go again.
     """
 
     def __init__(
-        self, status: int, code: str, message: str, request_line: str, *, retry_at: float
+        self,
+        status: int,
+        code: str,
+        message: str,
+        request_line: str,
+        *,
+        retry_at: float,
     ) -> None:
         super().__init__(
             status,
@@ -175,8 +187,8 @@ class KeyBannedError(ApiError):
 
 class QuotaError(PetstoreError):
     """
-    No request may be sent now because of the plan, a 429 or a 503, and the wait is longer than
-    allowed.
+    No request may be sent now because of the plan, a 429 or a 503, and the wait is
+    longer than allowed.
 
     Attributes:
         why: What is used up or who asked for the wait, in words.
@@ -186,8 +198,8 @@ class QuotaError(PetstoreError):
 
     def __init__(self, why: str, *, plan: str, resumes_at: float) -> None:
         super().__init__(
-            f"Quota reached: {why}. Run the same call again from {utc_text(resumes_at)} on, "
-            f"or pass {option('wait=True')}."
+            f"Quota reached: {why}. Run the same call again from {utc_text(resumes_at)}"
+            f" on, or pass {option('wait=True')}."
         )
         self.why = why
         self.plan = plan
@@ -199,8 +211,8 @@ class IncompleteListingError(PetstoreError):
     A listing that had to be complete is not.
 
     Attributes:
-        listing: What it is of, and why it is not complete; the frame, where there is one, is the
-            store's `last_partial`.
+        listing: What it is of, and why it is not complete; the frame, where there is
+            one, is the store's `last_partial`.
     """
 
     def __init__(self, message: str = "", *, listing: Any = None) -> None:
@@ -210,7 +222,8 @@ class IncompleteListingError(PetstoreError):
 
 class Interrupted(_OneLine, KeyboardInterrupt):
     """
-    Ctrl-C, with a sentence on what was kept; a notebook shows it in place of a traceback.
+    Ctrl-C, with a sentence on what was kept; a notebook shows it in place of a
+    traceback.
 
     Attributes:
         result: The `ImportResult` of an import, else None.
@@ -235,7 +248,8 @@ class HistoryError(PetstoreError):
 
 class DoubtfulRowsError(PetstoreError):
     """
-    Rows of an import may exist already, and nobody said what to do with them; nothing was sent.
+    Rows of an import may exist already, and nobody said what to do with them; nothing
+    was sent.
 
     Attributes:
         preview: The `ImportPreview` that names them.
@@ -255,8 +269,8 @@ class SheetError(PetstoreError, ValueError):
 
 class FrameError(PetstoreError, ValueError):
     """
-    A DataFrame is not usable as a listing: a column, its dtype, or its record of the listing is
-    wrong.
+    A DataFrame is not usable as a listing: a column, its dtype, or its record of the
+    listing is wrong.
     """
 
 

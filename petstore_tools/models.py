@@ -18,8 +18,11 @@ from typing_extensions import TypedDict
 from petstore_tools import spec
 from petstore_tools.errors import ArgumentError
 
-# not blank (our choice, §2.6 shows no rule); spelt out, since engines disagree on what a space is
-NOT_BLANK: Final = r"[^\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
+# not blank (our choice, §2.6 shows no rule); spelt out, since engines disagree on what
+# a space is
+NOT_BLANK: Final = (
+    r"[^\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
+)
 Int64 = Annotated[int, Field(ge=spec.INT64_MIN, le=spec.INT64_MAX)]
 _FAULTS: Final = {  # pydantic's kinds, in words for people
     "greater_than_equal": "must be a whole number of 64 bits",
@@ -48,7 +51,9 @@ def checked_id(given: Any) -> int:
     """
     number = spec.whole(given)
     if type(number) is not int or not spec.INT64_MIN <= number <= spec.INT64_MAX:
-        raise ArgumentError(f"an animal's id must be a whole number in int64, not {given!r}")
+        raise ArgumentError(
+            f"an animal's id must be a whole number in int64, not {given!r}"
+        )
     return number
 
 
@@ -60,8 +65,8 @@ class Pet(BaseModel):
         id: int64, assigned by the service.
         name: The animal's name.
         category_id: int64; `categoryId` on the wire.
-        status: One of the three values, None where the service sent none, or a value that a newer
-            service may send (kept as it came).
+        status: One of the three values, None where the service sent none, or a value
+            that a newer service may send (kept as it came).
 
     Fields the document does not name are kept in `model_extra`.
 
@@ -69,7 +74,11 @@ class Pet(BaseModel):
     """
 
     model_config = ConfigDict(
-        strict=True, frozen=True, extra="allow", populate_by_name=True, hide_input_in_errors=True
+        strict=True,
+        frozen=True,
+        extra="allow",
+        populate_by_name=True,
+        hide_input_in_errors=True,
     )
 
     id: Int64
@@ -91,11 +100,17 @@ class NewPet(BaseModel):
     """
 
     model_config = ConfigDict(
-        strict=True, frozen=True, extra="forbid", populate_by_name=True, hide_input_in_errors=True
+        strict=True,
+        frozen=True,
+        extra="forbid",
+        populate_by_name=True,
+        hide_input_in_errors=True,
     )
 
     name: str = Field(pattern=NOT_BLANK)
-    category_id: Annotated[Int64, BeforeValidator(spec.whole)] = Field(alias="categoryId")
+    category_id: Annotated[Int64, BeforeValidator(spec.whole)] = Field(
+        alias="categoryId"
+    )
     status: spec.Status | None = None
 
     @classmethod
@@ -109,7 +124,9 @@ class NewPet(BaseModel):
         try:
             return cls(name=name, category_id=category_id, status=status)
         except ValidationError as error:
-            raise ArgumentError(f"this animal cannot be created: {first_fault(error)}") from None
+            raise ArgumentError(
+                f"this animal cannot be created: {first_fault(error)}"
+            ) from None
 
     def wire(self) -> bytes:
         """Return the JSON body in UTF-8."""
@@ -137,7 +154,9 @@ class ErrorBody(BaseModel):
 
 @with_config(ConfigDict(strict=True, extra="allow"))
 class PetRow(TypedDict):
-    """A decoded animal as a plain dict, which takes a third of the time of a model (§2.2)."""
+    """
+    A decoded animal as a plain dict, which takes a third of the time of a model (§2.2).
+    """
 
     id: Int64
     name: str

@@ -1,5 +1,6 @@
 """
-Pure: plans and their windows: how many requests a key has, by the minute and by the day (§8.2).
+Pure: plans and their windows: how many requests a key has, by the minute and by the day
+(§8.2).
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ class Window:
 
     Args:
         limit: Requests.
-        period_s: Seconds; windows begin at whole multiples of it (§8.2 is silent: our choice).
+        period_s: Seconds; windows begin at whole multiples of it (§8.2 is silent: our
+            choice).
     """
 
     limit: int
@@ -43,7 +45,8 @@ class Plan:
     The quotas of a key.
 
     Args:
-        per_minute: Requests in a minute, or None where only the service's headers show it.
+        per_minute: Requests in a minute, or None where only the service's headers show
+            it.
         per_day: Requests in a day, or None where only the service's headers show it.
         name: `free`, `pro`, `business`, or a name of yours for an Enterprise plan.
 
@@ -59,13 +62,18 @@ class Plan:
 
     def __post_init__(self) -> None:
         for number in (self.per_minute, self.per_day):
-            if number is not None and (type(number) is not int or not 1 <= number <= MOST_REQUESTS):
+            if number is not None and (
+                type(number) is not int or not 1 <= number <= MOST_REQUESTS
+            ):
                 raise SettingsError(
-                    f"a plan's numbers must be whole numbers between 1 and {MOST_REQUESTS:,}"
+                    "a plan's numbers must be whole numbers between 1 and"
+                    f" {MOST_REQUESTS:,}"
                 )
 
     def limit(self, window: WindowName) -> int | None:
-        """Return the number of a window, None where only the service's headers show it."""
+        """
+        Return the number of a window, None where only the service's headers show it.
+        """
         return self.per_minute if window == "minute" else self.per_day
 
     def __str__(self) -> str:
@@ -75,7 +83,8 @@ class Plan:
 
 
 DOCUMENTED: tuple[Plan, ...] = tuple(
-    Plan(per_minute, per_day, name) for name, (per_minute, per_day) in spec.PLANS.items()
+    Plan(per_minute, per_day, name)
+    for name, (per_minute, per_day) in spec.PLANS.items()
 )
 
 
@@ -84,7 +93,8 @@ def parse(plan: Plan | str | None) -> Plan | None:
     Read a plan as people give it.
 
     Args:
-        plan: A documented name in any case, `"PER_MINUTE/PER_DAY"`, a Plan, or None: learn it.
+        plan: A documented name in any case, `"PER_MINUTE/PER_DAY"`, a Plan, or None:
+            learn it.
 
     Raises:
         SettingsError: It is none of these.
@@ -107,10 +117,11 @@ def parse(plan: Plan | str | None) -> Plan | None:
 
 def strictest(limit: int, *, minute: bool, day: bool) -> Plan:
     """
-    Return the strictest plan in which `limit` is the number of one of the windows named.
+    Return the strictest plan in which `limit` is the number of one of the windows
+    named.
 
-    A number no documented plan has is an Enterprise plan (§8.2: custom). Where it is the day's, the
-    smallest documented minute holds until a header speaks of the minute.
+    A number no documented plan has is an Enterprise plan (§8.2: custom). Where it is
+    the day's, the smallest documented minute holds until a header speaks of the minute.
     """
     for plan in DOCUMENTED:
         if (minute and plan.per_minute == limit) or (day and plan.per_day == limit):

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from petstore_tools.throttle.throttle import Wait
 
 Show: TypeAlias = "Callable[[Progress], None]"
-LINES: Final = {  # of tqdm: the first line after a minute, so that short runs write none
+# of tqdm: the first line after a minute, so that short runs write none
+LINES: Final = {
     "delay": 60.0,
     "mininterval": 60.0,
     "miniters": 0,
@@ -28,8 +29,8 @@ WAITING: Final = "{l_bar}{bar}| {n_fmt}/{total_fmt}{postfix}"
 
 def show_text(shown: object) -> None:
     """
-    Print, with what the terminal's encoding lacks spelt out: Windows writes cp1252 to a file or a
-    pipe.
+    Print, with what the terminal's encoding lacks spelt out: Windows writes cp1252 to a
+    file or a pipe.
     """
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     print(str(shown).encode(encoding, "backslashreplace").decode(encoding))
@@ -37,7 +38,9 @@ def show_text(shown: object) -> None:
 
 @contextmanager
 def import_progress(progress: bool | Show | None) -> Iterator[Show]:
-    """Give a function that shows how far an import is, which may be the caller's own."""
+    """
+    Give a function that shows how far an import is, which may be the caller's own.
+    """
     if callable(progress):
         yield progress
         return
@@ -45,7 +48,9 @@ def import_progress(progress: bool | Show | None) -> Iterator[Show]:
 
         def show(now: Progress) -> None:
             counts = {"rejected": now.rejected, "unknown": now.unknown}
-            notes = {"created": now.created} | {name: n for name, n in counts.items() if n}
+            notes = {"created": now.created} | {
+                name: n for name, n in counts.items() if n
+            }
             if now.total or now.wait:  # else nothing is sent yet
                 display.draw(now.done, now.total, now.wait, notes)
 
@@ -59,14 +64,17 @@ class Display:
     Args:
         title: What goes on.
         unit: What is counted.
-        progress: False: show nothing; None: a bar where it can be drawn, else a line a minute.
+        progress: False: show nothing; None: a bar where it can be drawn, else a line a
+            minute.
         waits_only: Show it only as long as there is something to wait for.
     """
 
     def __init__(
         self, title: str, unit: str, progress: bool | None, *, waits_only: bool = False
     ) -> None:
-        wanted = os.environ.get("PETSTORE_PROGRESS") != "0" if progress is None else progress
+        wanted = (
+            os.environ.get("PETSTORE_PROGRESS") != "0" if progress is None else progress
+        )
         self._title = title
         self._unit = unit
         self._shows = wanted
@@ -83,7 +91,9 @@ class Display:
         wait: Wait | None = None,
         notes: Mapping[str, int] | None = None,
     ) -> None:
-        """Show how many of how many are done, until when and why it waits, and notes."""
+        """
+        Show how many of how many are done, until when and why it waits, and notes.
+        """
         if self._waits_only and wait is None:
             self.close()
             return
@@ -115,7 +125,10 @@ class Display:
     def call_options(
         self, count: Callable[[], int] = lambda: 0, *, wait: bool = False
     ) -> CallOptions:
-        """Return the options of a call whose waits it shows, with a count of what came so far."""
+        """
+        Return the options of a call whose waits it shows, with a count of what came so
+        far.
+        """
         from petstore_tools.throttle.gate import CallOptions
 
         return CallOptions(wait=wait, on_wait=lambda now: self.draw(count(), None, now))
@@ -128,7 +141,9 @@ class Display:
         self._bar.set_postfix_str(until, refresh=False)
         if wait.why not in self._reasons:  # a line above the bar, once
             self._reasons.add(wait.why)
-            self._bar.write(f"Waiting until {utc_text(wait.until)}: {wait.why}.", file=sys.stderr)
+            self._bar.write(
+                f"Waiting until {utc_text(wait.until)}: {wait.why}.", file=sys.stderr
+            )
 
     def close(self) -> None:
         """Leave the bar as it is."""

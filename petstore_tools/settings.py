@@ -55,9 +55,11 @@ class Settings:
         plan: None to learn it from the headers.
         state_dir: Folder of budget and journals.
         ledger_url: Database of a budget that many machines share; holds a password.
-        reconcile_after_s: Seconds after a lost answer until a listing may prove its row absent.
+        reconcile_after_s: Seconds after a lost answer until a listing may prove its row
+            absent.
         pagination: How the service reaches page two, None to learn it.
-        categories: File with id and name of each category, for imports, listings and reports.
+        categories: File with id and name of each category, for imports, listings and
+            reports.
     """
 
     base_url: str
@@ -72,7 +74,10 @@ class Settings:
 
     @property
     def place(self) -> str:
-        """The address under which all is kept; each name of this machine counts as `localhost`."""
+        """
+        The address under which all is kept; each name of this machine counts as
+        `localhost`.
+        """
         return _THIS_MACHINE.sub("localhost", self.base_url)
 
 
@@ -87,27 +92,34 @@ def _in_full(path: str | Path) -> Path:
         return Path(path).expanduser()
     except RuntimeError as error:
         raise SettingsError(
-            f"no home folder: {error}. Set HOME, or write PETSTORE_CONFIG and PETSTORE_STATE_DIR "
-            "in full"
+            f"no home folder: {error}. Set HOME, or write PETSTORE_CONFIG and"
+            " PETSTORE_STATE_DIR in full"
         ) from error
 
 
 def config_path() -> Path:
-    """Return the settings file's path: `PETSTORE_CONFIG`, else the user's settings folder."""
+    """
+    Return the settings file's path: `PETSTORE_CONFIG`, else the user's settings folder.
+    """
     default = platformdirs.user_config_path(APP) / "config.toml"
     return _in_full(os.environ.get("PETSTORE_CONFIG") or default)
 
 
 def state_folder(given: str | Path | None = None) -> Path:
     """
-    Return the folder of budget, journals and service: as given, as set, or the user's state folder.
+    Return the folder of budget, journals and service: as given, as set, or the user's
+    state folder.
     """
     if not isinstance(given, (str, Path, type(None))) or "\0" in str(given):
-        raise SettingsError(f"state_dir must be the path of a folder, not {given!r:.80}")
-    folder = _in_full(given or _stored().get("state_dir") or platformdirs.user_state_path(APP))
+        raise SettingsError(
+            f"state_dir must be the path of a folder, not {given!r:.80}"
+        )
+    folder = _in_full(
+        given or _stored().get("state_dir") or platformdirs.user_state_path(APP)
+    )
     if not folder.is_absolute():
         raise SettingsError(
-            f"the state folder must not depend on where a program starts: write "
+            "the state folder must not depend on where a program starts: write "
             f"{str(folder.absolute())!r} in place of {str(folder)!r}"
         )
     return folder
@@ -140,7 +152,9 @@ def load(
     told = _stored() | given
     name = told.get("environment", "production")
     if name not in ENVIRONMENTS:
-        raise SettingsError(f"unknown environment {name!r:.80}: use production or staging")
+        raise SettingsError(
+            f"unknown environment {name!r:.80}: use production or staging"
+        )
     entry = "staging_base_url" if name == "staging" else "base_url"
     if not (address := base_url or told.get(entry)):
         raise _missing(entry)
@@ -161,8 +175,8 @@ def load(
 
 def category_file() -> Path | None:
     """
-    Return the file with the names of the categories; where the settings file names it, from its
-    folder.
+    Return the file with the names of the categories; where the settings file names it,
+    from its folder.
     """
     path = _stored().get("categories")
     return path and _in_full(path)
@@ -171,11 +185,16 @@ def category_file() -> Path | None:
 def _missing(entry: str) -> SettingsError:
     missing, argument = {
         "base_url": ("base address", "base_url"),
-        "staging_base_url": ("base address for staging", 'environment="staging", base_url'),
+        "staging_base_url": (
+            "base address for staging",
+            'environment="staging", base_url',
+        ),
         "api_key": ("API key", "api_key"),
     }[entry]
     example = "YOUR KEY" if entry == "api_key" else "https://HOST/v1"
-    configure = "  command    petstore-tools configure   (asks for it once and keeps it)\n"
+    configure = (
+        "  command    petstore-tools configure   (asks for it once and keeps it)\n"
+    )
     return SettingsError(
         f"no {missing}. Give it in one of these ways:\n"
         f"{'' if entry == 'staging_base_url' else configure}"
@@ -184,7 +203,8 @@ def _missing(entry: str) -> SettingsError:
         f'  file       {config_path()}: {entry} = "{example}"\n'
         "Without a service of your own: petstore-tools demo, or in Python "
         "petstore_tools.Sandbox().store\n"
-        "For a service on this machine: petstore-tools serve, with a key from petstore-tools "
+        "For a service on this machine: petstore-tools serve, with a key from"
+        " petstore-tools "
         "keys create"
     )
 
@@ -209,7 +229,11 @@ def check_texts(given: Mapping[str, object]) -> None:
         SettingsError: One is not.
     """
     for name, value in given.items():
-        kind = type(value.get_secret_value()) if isinstance(value, SecretStr) else type(value)
+        kind = (
+            type(value.get_secret_value())
+            if isinstance(value, SecretStr)
+            else type(value)
+        )
         if not issubclass(kind, str):
             raise SettingsError(f"{name} must be text, not {kind.__name__}")
 
@@ -217,17 +241,20 @@ def check_texts(given: Mapping[str, object]) -> None:
 def _seconds(given: object) -> float:
     if not re.fullmatch(r"\s*\d{1,6}(\.\d+)?\s*", str(given), re.ASCII):
         raise SettingsError(
-            f"PETSTORE_RECONCILE_AFTER_S must be a number of seconds such as 60, not {given!r}"
+            "PETSTORE_RECONCILE_AFTER_S must be a number of seconds such as 60, not"
+            f" {given!r}"
         )
     return float(str(given))
 
 
 def check_base_url(address: str) -> str:
     """
-    Return a base address in one spelling: small letters, no default port, no slash at its end.
+    Return a base address in one spelling: small letters, no default port, no slash at
+    its end.
 
     Raises:
-        SettingsError: Not http(s), without a host, with a password, or not ending in `/v1` (§9).
+        SettingsError: Not http(s), without a host, with a password, or not ending in
+            `/v1` (§9).
     """
     text = address.strip().rstrip("/")
     try:
@@ -251,7 +278,9 @@ def check_base_url(address: str) -> str:
         )
     if parts.scheme == "http" and not _is_this_machine(host):
         warnings.warn(
-            f"the key is sent unencrypted to {host}: use https", UserWarning, stacklevel=4
+            f"the key is sent unencrypted to {host}: use https",
+            UserWarning,
+            stacklevel=4,
         )
     name = f"[{host}]" if ":" in host else host
     if port not in (None, {"http": 80, "https": 443}[parts.scheme]):
@@ -276,7 +305,9 @@ def read_file(path: Path) -> dict[str, Any]:
     try:
         found = {
             entry: SecretStr(value) if entry in SECRET else value
-            for entry, value in tomllib.loads(path.read_text(encoding="utf-8-sig")).items()
+            for entry, value in tomllib.loads(
+                path.read_text(encoding="utf-8-sig")
+            ).items()
         }
         if unknown := found.keys() - ENTRIES:
             raise SettingsError(f"there is no entry {min(unknown)!r}")
@@ -287,5 +318,6 @@ def read_file(path: Path) -> dict[str, Any]:
         why = str(error)
     else:
         return found
-    # here, where the error and its frames are gone: they hold the text of the file, and so the key
+    # here, where the error and its frames are gone: they hold the text of the file, and
+    # so the key
     raise SettingsError(f"the settings file {path} cannot be used: {why}")

@@ -39,8 +39,14 @@ ORDERS_PATH: Final = "/store/orders"  # §1: exists; operations not shown
 
 Status = Literal["available", "pending", "sold"]  # §2.3, exactly these
 STATUSES: Final[tuple[Status, ...]] = get_args(Status)
-# §2.2: the fields of a Pet, in the order of a listing's columns: whole numbers (int64) and texts
-PET_FIELDS: Final[dict[str, type]] = {"id": int, "name": str, "categoryId": int, "status": str}
+# §2.2: the fields of a Pet, in the order of a listing's columns: whole numbers (int64)
+# and texts
+PET_FIELDS: Final[dict[str, type]] = {
+    "id": int,
+    "name": str,
+    "categoryId": int,
+    "status": str,
+}
 NEW_PET_FIELDS: Final = ("name", "categoryId", "status")  # §2.1: what a create sends
 REQUIRED: Final = ("name", "categoryId")  # §2.1
 
@@ -66,13 +72,14 @@ HEADER_RESET: Final = "X-RateLimit-Reset"
 HEADER_RETRY_AFTER: Final = "Retry-After"  # §8.4
 
 REMOVAL_OF_GET_PET: Final = "5 December 2030"  # §4.3, §9
-REMOVAL_OF_GET_PET_AT: Final = 1_922_659_200  # 2030-12-05T00:00:00Z (the instant is our choice)
+# 2030-12-05T00:00:00Z (the instant is our choice)
+REMOVAL_OF_GET_PET_AT: Final = 1_922_659_200
 
 
 def whole(number: Any) -> Any:
     """
-    Return an integer of numpy or pandas as Python's own; everything else, True and 7.0 too, as it
-    is.
+    Return an integer of numpy or pandas as Python's own; everything else, True and 7.0
+    too, as it is.
     """
     if isinstance(number, (bool, int)):
         return number

@@ -1,9 +1,9 @@
 """
 SQLite as this package opens it: explicit transactions, one connection per process.
 
-Imports and history have a rollback journal: whoever copies the file between two runs has all of it.
-The budget has a write-ahead log, as the service has: it is written with each request and never
-copied.
+Imports and history have a rollback journal: whoever copies the file between two runs
+has all of it. The budget has a write-ahead log, as the service has: it is written with
+each request and never copied.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Generic, Literal, Protocol, TypeVar
 
-Durability = Literal["FULL", "OFF"]  # of a commit: survives a power loss; the death of the process
+# of a commit: survives a power loss; the death of the process
+Durability = Literal["FULL", "OFF"]
 BUSY_S = 10.0
 LONGEST_SLEEP_S = 0.003
 
@@ -37,7 +38,8 @@ def connect(
         path: The file; created where absent, readable by its owner only.
         durability: What a commit survives.
         journal: The journal mode.
-        busy_s: How long a reader waits for a writer; whoever writes takes the lock first (`begin`).
+        busy_s: How long a reader waits for a writer; whoever writes takes the lock
+            first (`begin`).
 
     Raises:
         sqlite3.Error: The file cannot be opened or is no database.
@@ -71,11 +73,16 @@ def check_format(connection: sqlite3.Connection, number: int) -> None:
     if not version:
         raise sqlite3.NotSupportedError("it is empty, or another program's")
     if version != number:
-        raise sqlite3.NotSupportedError("another version of the toolkit wrote it: use that one")
+        raise sqlite3.NotSupportedError(
+            "another version of the toolkit wrote it: use that one"
+        )
 
 
 def identity(path: Path) -> tuple[int, ...]:
-    """Return what distinguishes a file from another in its place; () where it is gone or empty."""
+    """
+    Return what distinguishes a file from another in its place; () where it is gone or
+    empty.
+    """
     try:
         found = os.stat(path)  # a quarter of the time of `Path.stat`
     except OSError:
@@ -85,7 +92,8 @@ def identity(path: Path) -> tuple[int, ...]:
 
 def create(path: Path, tables: str) -> None:
     """
-    Make a database file, complete from its first moment: one that is found empty was emptied.
+    Make a database file, complete from its first moment: one that is found empty was
+    emptied.
 
     Where another process makes it first, that one stays.
 
@@ -112,14 +120,17 @@ def read(path: Path, *, busy_s: float = BUSY_S) -> sqlite3.Connection:
     """
     Open a database file to read it: nothing is made, and no statement changes anything.
 
-    What a process left that was killed is recovered first, which SQLite cannot do where it may only
-    read.
+    What a process left that was killed is recovered first, which SQLite cannot do where
+    it may only read.
 
     Raises:
         sqlite3.Error: There is no such file, or it cannot be opened.
     """
     return sqlite3.connect(
-        f"{path.resolve().as_uri()}?mode=rw", uri=True, timeout=busy_s, check_same_thread=False
+        f"{path.resolve().as_uri()}?mode=rw",
+        uri=True,
+        timeout=busy_s,
+        check_same_thread=False,
     )
 
 
@@ -138,7 +149,8 @@ def transaction(
         yield connection
         _execute_when_free(connection, "COMMIT")  # a reader can hold it up for a moment
     except BaseException:
-        with suppress(sqlite3.ProgrammingError):  # closed since, where an interrupt came first
+        # closed since, where an interrupt came first
+        with suppress(sqlite3.ProgrammingError):
             connection.rollback()
         raise
 
@@ -159,9 +171,9 @@ def _execute_when_free(
     """
     Execute a statement that others may hold up, for so long.
 
-    SQLite's own waiting sleeps longer each time, up to a tenth of a second: whoever has waited long
-    asks for the lock ever more rarely, and never gets it beside seven others. Here all try equally
-    often.
+    SQLite's own waiting sleeps longer each time, up to a tenth of a second: whoever has
+    waited long asks for the lock ever more rarely, and never gets it beside seven
+    others. Here all try equally often.
     """
     end = time.monotonic() + wait_s
     while True:
@@ -176,12 +188,14 @@ def _execute_when_free(
             return
 
 
-_INHERITED: list[Closable] = []  # of a parent process: never used here, and never closed
+# of a parent process: never used here, and never closed
+_INHERITED: list[Closable] = []
 
 
 class PerProcess(Generic[C]):
     """
-    A connection that is opened anew after a fork: one that crosses a fork breaks its locks.
+    A connection that is opened anew after a fork: one that crosses a fork breaks its
+    locks.
 
     Args:
         connect: Opens the connection.

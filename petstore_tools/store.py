@@ -13,7 +13,11 @@ from petstore_tools import settings as settings_
 from petstore_tools import spec
 from petstore_tools.clock import Clock, SystemClock
 from petstore_tools.errors import ArgumentError
-from petstore_tools.importing.options import ImportOptions, read_categories, takes_options
+from petstore_tools.importing.options import (
+    ImportOptions,
+    read_categories,
+    takes_options,
+)
 from petstore_tools.listing.completeness import HOLE, Listing
 from petstore_tools.listing.links import ListQuery, check_status
 from petstore_tools.plans import MAX_WAIT_S, Plan
@@ -41,23 +45,26 @@ class PetStore:
     One API key at one Animal Store Service (§1, §5, §8.2).
 
     Args:
-        base_url, api_key, plan: Address that ends in `/v1`, key, and `free`, `pro`, `business`,
-            `"PER_MINUTE/PER_DAY"` or a Plan. Each comes from the argument, else its `PETSTORE_*`
-            variable, else the settings file; a plan that nobody names is learnt from the service's
-            headers.
+        base_url, api_key, plan: Address that ends in `/v1`, key, and `free`, `pro`,
+            `business`, `"PER_MINUTE/PER_DAY"` or a Plan. Each comes from the argument,
+            else its `PETSTORE_*` variable, else the settings file; a plan that nobody
+            names is learnt from the service's headers.
         environment: `production` (default) or `staging`.
-        session: A `requests.Session` of yours, with its proxies, certificates and adapters.
+        session: A `requests.Session` of yours, with its proxies, certificates and
+            adapters.
         ledger: `shared`: one budget for all processes of this user, or all with one
             `PETSTORE_LEDGER_URL`; `memory`: this process alone.
         max_wait_s: Longest wait in seconds of a call without `wait=True`.
         state_dir: Folder of budget, journals and snapshots.
-        pagination: How this service pages (`offset`, `page`, `cursor=NAME` ...), None to learn it.
-        progress: False: no progress and no preview; None: a bar where it can be drawn, else a line
-            a minute.
+        pagination: How this service pages (`offset`, `page`, `cursor=NAME` ...), None
+            to learn it.
+        progress: False: no progress and no preview; None: a bar where it can be drawn,
+            else a line a minute.
 
     Attributes:
         settings, progress: As given by arguments, variables and file.
-        client, inventory: The first sends requests within the plan, the second lists through it.
+        client, inventory: The first sends requests within the plan, the second lists
+            through it.
         kept, journals: The kept listings, and the folder of the journals of imports.
 
     Raises:
@@ -93,13 +100,20 @@ class PetStore:
 
     @classmethod
     def from_settings(
-        cls, settings: Settings, *, clock: Clock | None = None, max_wait_s: float = MAX_WAIT_S
+        cls,
+        settings: Settings,
+        *,
+        clock: Clock | None = None,
+        max_wait_s: float = MAX_WAIT_S,
     ) -> Self:
         """
-        Make a store from settings alone, without a progress bar; no variable and no file is read.
+        Make a store from settings alone, without a progress bar; no variable and no
+        file is read.
         """
         store = cls.__new__(cls)
-        store._open(settings, False, clock=clock or SystemClock(), max_wait_s=max_wait_s)
+        store._open(
+            settings, False, clock=clock or SystemClock(), max_wait_s=max_wait_s
+        )
         return store
 
     def _open(self, settings: Settings, progress: bool | None, **options: Any) -> None:
@@ -132,19 +146,21 @@ class PetStore:
             status: One of the three values, None for all.
             first: Only so many animals, with as few requests as that needs.
             require: `complete`: raise where the listing is not complete.
-            max_age: Answer from a kept listing not older than an age such as `1h`; else keep one.
+            max_age: Answer from a kept listing not older than an age such as `1h`; else
+                keep one.
             wait: Wait for the next day's quota instead of raising QuotaError.
 
         Returns:
-            Columns `id` (int64), `name` (string), `categoryId` (int64), `status` (ordered category,
-            missing where unset); the same dtypes when empty. `attrs["listing"]` says whether it is
-            complete, and a warning says so where it is not.
+            Columns `id` (int64), `name` (string), `categoryId` (int64), `status`
+            (ordered category, missing where unset); the same dtypes when empty.
+            `attrs["listing"]` says whether it is complete, and a warning says so where
+            it is not.
 
         Raises:
             ArgumentError: An argument is none of these.
-            IncompleteListingError, UnauthorizedError, QuotaError, TransportError, ProtocolError:
-                It ended early, or is not complete as required; what was read is in
-                `last_partial`.
+            IncompleteListingError, UnauthorizedError, QuotaError, TransportError,
+                ProtocolError: It ended early, or is not complete as required; what was
+                read is in `last_partial`.
         """
         query = ListQuery(status, first=first, require=require)
         age_s = None if max_age is None else _age_s(max_age, first)
@@ -167,11 +183,15 @@ class PetStore:
         return frame
 
     def pages(
-        self, *, status: str | None = None, limit: int = spec.LIMIT_MAX, wait: bool = False
+        self,
+        *,
+        status: str | None = None,
+        limit: int = spec.LIMIT_MAX,
+        wait: bool = False,
     ) -> Pages:
         """
-        Return a listing page by page; requests are sent as you iterate; `.listing` says what it is
-        (§4.1).
+        Return a listing page by page; requests are sent as you iterate; `.listing` says
+        what it is (§4.1).
 
         Raises:
             ArgumentError: Status or limit is none that the interface document allows.
@@ -185,15 +205,18 @@ class PetStore:
 
     def pets(self, *, status: str | None = None, wait: bool = False) -> Iterator[Pet]:
         """
-        Return the animals one by one; a page is asked for when the one before is used up (§4.1).
+        Return the animals one by one; a page is asked for when the one before is used
+        up (§4.1).
         """
-        return (pet for page in self.pages(status=status, wait=wait) for pet in page.pets)
+        return (
+            pet for page in self.pages(status=status, wait=wait) for pet in page.pets
+        )
 
     @property
     def last_partial(self) -> pd.DataFrame | None:
         """
-        What the last listing had that was interrupted or not complete as required; None where it
-        ended.
+        What the last listing had that was interrupted or not complete as required; None
+        where it ended.
         """
         return self.inventory.last_partial
 
@@ -202,47 +225,60 @@ class PetStore:
         List all animals and keep the listing (§4.1).
 
         Raises:
-            HistoryError: It cannot be kept; no request was sent where that is known before.
+            HistoryError: It cannot be kept; no request was sent where that is known
+                before.
         """
         self.kept.check(self.client.clock.now())
         return self.kept.keep(self.list_pets(require="complete", wait=wait))
 
     def snapshots(self, *, status: str | None = None) -> Snapshots:
         """
-        Return the kept listings, oldest first, or their animals with one status; costs no request.
+        Return the kept listings, oldest first, or their animals with one status; costs
+        no request.
         """
         check_status(status)
         return self.kept.snapshots(status)
 
-    def history(self, *, id: int | None = None, since: str | date | None = None) -> pd.DataFrame:  # noqa: A002
+    def history(
+        self,
+        *,
+        id: int | None = None,  # noqa: A002
+        since: str | date | None = None,
+    ) -> pd.DataFrame:
         """
-        Return what the kept listings say about each animal, or the one with this id; costs no
-        request.
+        Return what the kept listings say about each animal, or the one with this id;
+        costs no request.
 
-        `since` (an age such as `90d`, a date, a time) leaves out what ended before. A row is a
-        stay: the columns of a listing, and times (datetime, UTC). It began between `began_after`
-        (missing where nobody saw it begin) and `first_seen`; `last_seen` is the end of the last
-        listing that showed it so; it ended between `ended_after` and `ended_by` (missing while
-        open).
+        `since` (an age such as `90d`, a date, a time) leaves out what ended before. A
+        row is a
+        stay: the columns of a listing, and times (datetime, UTC). It began between
+        `began_after` (missing where nobody saw it begin) and `first_seen`; `last_seen`
+        is the end of the last listing that showed it so; it ended between `ended_after`
+        and `ended_by` (missing while open).
         """
         return self.kept.history(pet_id=id, since=since, now=self.client.clock.now())
 
-    def create_pet(self, name: str, *, category_id: int, status: str | None = None) -> Pet:
+    def create_pet(
+        self, name: str, *, category_id: int, status: str | None = None
+    ) -> Pet:
         """
-        Create one animal, with one request; the service cannot change or delete it afterwards
-        (§2.1, §4.2).
+        Create one animal, with one request; the service cannot change or delete it
+        afterwards (§2.1, §4.2).
 
         Raises:
-            ArgumentError: The name is blank, or another value is not allowed; nothing was sent.
+            ArgumentError: The name is blank, or another value is not allowed; nothing
+                was sent.
             BadRequestError, UnauthorizedError, QuotaError: Nothing was created.
-            TransportError, ApiError, ProtocolError: It may have been created: list before you try
-                again.
+            TransportError, ApiError, ProtocolError: It may have been created: list
+                before you try again.
         """
         from petstore_tools.models import NewPet
 
         check_status(status)
         pet = NewPet.of(name, category_id, status)
-        with closing(Display("create", " animal", self.progress, waits_only=True)) as display:
+        with closing(
+            Display("create", " animal", self.progress, waits_only=True)
+        ) as display:
             return self.client.create(pet, display.call_options())
 
     def get_pet(self, pet_id: int) -> Pet:
@@ -250,15 +286,18 @@ class PetStore:
         Fetch one animal by its id; deprecated, with a warning (§4.3).
 
         Raises:
-            ArgumentError, NotFoundError: No int64; no such animal, or removed as announced.
+            ArgumentError, NotFoundError: No int64; no such animal, or removed as
+                announced.
         """
         warnings.warn(
-            f"get_pet is deprecated: its removal is announced for {spec.REMOVAL_OF_GET_PET}. "
-            "Use list_pets(status=...) instead",
+            "get_pet is deprecated: its removal is announced for"
+            f" {spec.REMOVAL_OF_GET_PET}. Use list_pets(status=...) instead",
             DeprecationWarning,
             stacklevel=2,
         )
-        with closing(Display("get", " animal", self.progress, waits_only=True)) as display:
+        with closing(
+            Display("get", " animal", self.progress, waits_only=True)
+        ) as display:
             return self.client.get(pet_id, display.call_options())
 
     def status_report(
@@ -277,13 +316,14 @@ class PetStore:
         """
         List the inventory, keep the listing, and report on it (§2.3, §4.1).
 
-        `since` compares with an earlier listing: `last`, that of the last report which was written
-        to a file; or the newest that is as old as `7d`, a date or a time (`2026-03-05`,
-        `05.03.2026`, a datetime; UTC where it names no zone, of a date its end); where none is that
-        old, the oldest, and the report says so. `categories`: labels by categoryId, else those of
-        the settings. `partial` reports on a listing that is not complete, and says so. `title`,
-        `note`: a line each. `timezone`: such as `Europe/Berlin`. `lists`: whether single animals
-        are listed.
+        `since` compares with an earlier listing: `last`, that of the last report which
+        was written to a file; or the newest that is as old as `7d`, a date or a time
+        (`2026-03-05`, `05.03.2026`, a datetime; UTC where it names no zone, of a date
+        its end); where none is that old, the oldest, and the report says so.
+        `categories`: labels by categoryId, else those of the settings. `partial`
+        reports on a listing that is not complete, and says so. `title`,
+        `note`: a line each. `timezone`: such as `Europe/Berlin`. `lists`: whether
+        single animals are listed.
 
         Raises:
             ArgumentError: An argument cannot be used; no request was sent.
@@ -302,7 +342,9 @@ class PetStore:
         return report_and_keep(pets, self.kept, old, looks, partial=partial)
 
     def quota(self) -> Quota:
-        """Return what is left of minute and day, and when more is; costs no request (§8)."""
+        """
+        Return what is left of minute and day, and when more is; costs no request (§8).
+        """
         from petstore_tools.throttle.quota import read_quota
 
         return read_quota(self.client.gate)
@@ -310,36 +352,42 @@ class PetStore:
     @takes_options(ImportOptions)
     def preview_import(self, options: ImportOptions) -> ImportPreview:
         """
-        Check a spreadsheet offline and estimate the cost of its import; sends nothing (§2.1, §8.2).
+        Check a spreadsheet offline and estimate the cost of its import; sends nothing
+        (§2.1, §8.2).
 
         Raises:
-            SheetError, JournalError: The file cannot be used, or the record of an earlier run.
+            SheetError, JournalError: The file cannot be used, or the record of an
+                earlier run.
         """
         from petstore_tools.importing.preview import preview
 
         return preview(
-            self.inventory, self.journals, options.with_categories(self.settings.categories)
+            self.inventory,
+            self.journals,
+            options.with_categories(self.settings.categories),
         )
 
     @takes_options(ImportOptions)
     def import_pets(self, options: ImportOptions) -> ImportResult:
         """
-        Create the animals of a spreadsheet, each once; the same call goes on where it stopped
-        (§4.2, §8).
+        Create the animals of a spreadsheet, each once; the same call goes on where it
+        stopped (§4.2, §8).
 
-        The preview is printed first. Good rows are sent, bad ones never. `NAME.created.csv` and
-        `NAME.rejected.csv` (correct it and import it) are written beside the input, with `.sandbox`
-        or `.staging` behind NAME; one that a person changed is left alone. A stop at the day's
+        The preview is printed first. Good rows are sent, bad ones never.
+        `NAME.created.csv` and `NAME.rejected.csv` (correct it and import it) are
+        written beside the input, with `.sandbox` or `.staging` behind NAME; one that a
+        person changed is left alone. A stop at the day's
         quota, by a block or by a failing service raises nothing: `stopped` says why.
 
         Raises:
             SheetError: The file cannot be used.
-            DoubtfulRowsError: Rows may exist already: `doubtful=` says what happens to them.
-            JournalError, LedgerError: What is on disk cannot be trusted; nothing was sent after
-                that.
+            DoubtfulRowsError: Rows may exist already: `doubtful=` says what happens to
+                them.
+            JournalError, LedgerError: What is on disk cannot be trusted; nothing was
+                sent after that.
             UnauthorizedError, ApiError, ProtocolError: The key or our request is wrong.
-            Interrupted: By Ctrl-C or the kernel; the result files are written, the result is its
-                `result`.
+            Interrupted: By Ctrl-C or the kernel; the result files are written, the
+                result is its `result`.
         """
         from petstore_tools.importing.run import run
 
@@ -361,8 +409,8 @@ class PetStore:
 
     def examine(self) -> Iterator[Finding]:
         """
-        Check settings, folder, budget, service, key, clock and plan, with one request; yields
-        findings.
+        Check settings, folder, budget, service, key, clock and plan, with one request;
+        yields findings.
         """
         from petstore_tools.doctor import examine
 
@@ -392,11 +440,13 @@ class PetStore:
 def _age_s(given: str, first: int | None) -> float:
     """Return the greatest age of a kept listing that may answer."""
     if first is not None:
-        raise ArgumentError(f"{option('max_age')} cannot be combined with {option('first')}")
+        raise ArgumentError(
+            f"{option('max_age')} cannot be combined with {option('first')}"
+        )
     seconds = parse_duration(given) if isinstance(given, str) else None
     if seconds is None:
         raise ArgumentError(
-            f"{option('max_age')} must be an age such as '1h' or '2d' (s, min, h, d or w), not "
-            f"{given!r}"
+            f"{option('max_age')} must be an age such as '1h' or '2d' (s, min, h, d or"
+            f" w), not {given!r}"
         )
     return seconds

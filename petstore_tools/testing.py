@@ -1,5 +1,6 @@
 """
-For tests of programs that use the Animal Store Service: the service itself, with its clock.
+For tests of programs that use the Animal Store Service: the service itself, with its
+clock.
 
 Installed with the toolkit, these are pytest fixtures:
 
@@ -7,11 +8,11 @@ Installed with the toolkit, these are pytest fixtures:
         petstore_sandbox.advance(hours=24)
         assert my_report(petstore_sandbox.base_url, petstore_sandbox.api_key)
 
-    @pytest.mark.petstore(plan="60/1000", faults=[Fault("drop_after", method="POST", every=3)])
-    def test_my_import(petstore_sandbox): ...
+    @pytest.mark.petstore(plan="60/1000", faults=[Fault("drop_after", method="POST",
+    every=3)]) def test_my_import(petstore_sandbox): ...
 
-`petstore_sandbox` is a `Sandbox`; the marker takes its arguments. `petstore_store` is connected to
-it. `Fault` is in `petstore_tools.sandbox.faults`.
+`petstore_sandbox` is a `Sandbox`; the marker takes its arguments. `petstore_store` is
+connected to it. `Fault` is in `petstore_tools.sandbox.faults`.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ if TYPE_CHECKING:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Register the marker."""
-    config.addinivalue_line("markers", "petstore(**arguments): the arguments of `petstore_sandbox`")
+    config.addinivalue_line(
+        "markers", "petstore(**arguments): the arguments of `petstore_sandbox`"
+    )
 
 
 @pytest.fixture

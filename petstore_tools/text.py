@@ -1,4 +1,7 @@
-"""How times, numbers, options and tables are written for people: plain text, Markdown and HTML."""
+"""
+How times, numbers, options and tables are written for people: plain text, Markdown and
+HTML.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,9 @@ def quoted(text: str, most: int = 40) -> str:
 
 
 def some_of(things: Sequence[object], most: int = 10) -> list[str]:
-    """Name some things, and how many more there are: `3`, `5`, `6`, `and 1,200 more`."""
+    """
+    Name some things, and how many more there are: `3`, `5`, `6`, `and 1,200 more`.
+    """
     more = [f"and {len(things) - most:,} more"] if len(things) > most else []
     return [*map(str, things[:most]), *more]
 
@@ -54,7 +59,9 @@ def utc_text(at: float) -> str:
 
 
 def zone_text(at: float, zone: tzinfo | None) -> str:
-    """Write Unix seconds in a time zone, which is named; None is that of this machine."""
+    """
+    Write Unix seconds in a time zone, which is named; None is that of this machine.
+    """
     try:
         moment = datetime.fromtimestamp(at, UTC).astimezone(zone)
     except (OverflowError, OSError, ValueError):
@@ -64,9 +71,12 @@ def zone_text(at: float, zone: tzinfo | None) -> str:
 
 def parse_duration(age: str) -> float | None:
     """
-    Read an age such as `90s`, `30min`, `1h`, `7d` or `2w` into seconds; None where it is none.
+    Read an age such as `90s`, `30min`, `1h`, `7d` or `2w` into seconds; None where it
+    is none.
     """
-    found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(s|min|h|d|w)\s*", age, re.IGNORECASE)
+    found = re.fullmatch(
+        r"\s*([0-9]+(?:\.[0-9]+)?)\s*(s|min|h|d|w)\s*", age, re.IGNORECASE
+    )
     if found is None:
         return None
     units = {"s": 1, "min": 60, "h": 3_600, "d": 86_400, "w": 604_800}
@@ -74,7 +84,10 @@ def parse_duration(age: str) -> float | None:
 
 
 def cell_text(value: object) -> str:
-    """Write a cell: whole numbers with separators, shares as percentages, nothing as a hyphen."""
+    """
+    Write a cell: whole numbers with separators, shares as percentages, nothing as a
+    hyphen.
+    """
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int):
@@ -85,8 +98,13 @@ def cell_text(value: object) -> str:
 
 
 def printable(text: str) -> str:
-    """Return text as a terminal can show it: characters that are not printable are spelt out."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    """
+    Return text as a terminal can show it: characters that are not printable are spelt
+    out.
+    """
+    return "".join(
+        c if c.isprintable() else c.encode("unicode_escape").decode() for c in text
+    )
 
 
 def text_table(header: Sequence[str], rows: Rows) -> str:
@@ -114,7 +132,8 @@ def markdown_table(header: Sequence[str], rows: Rows) -> str:
 def markdown_text(text: str) -> str:
     """Return a line of Markdown in which nothing is markup, and no HTML."""
     line = _markdown_cell(text)
-    return f"\\{line}" if line.startswith(("-", "+", "=")) else line  # no list, no underline
+    # no list, no underline
+    return f"\\{line}" if line.startswith(("-", "+", "=")) else line
 
 
 def _markdown_cell(text: str) -> str:
@@ -122,10 +141,12 @@ def _markdown_cell(text: str) -> str:
     return escape(" ".join(safe.splitlines()), quote=False)
 
 
-def html_table(caption: str, header: Sequence[str], rows: Rows, *, note: str = "") -> str:
+def html_table(
+    caption: str, header: Sequence[str], rows: Rows, *, note: str = ""
+) -> str:
     """
-    Return a small HTML table with a caption and a note; it needs no style sheet and suits any
-    theme.
+    Return a small HTML table with a caption and a note; it needs no style sheet and
+    suits any theme.
     """
     cells, numeric = _columns(header, rows)
     sides = ["right" if n else "left" for n in numeric]
@@ -133,14 +154,16 @@ def html_table(caption: str, header: Sequence[str], rows: Rows, *, note: str = "
     def line(tag: str, values: Sequence[str]) -> str:
         parts = zip(values, sides, strict=True)
         made = [
-            f'<{tag} style="{_CELL_STYLE}:{side}">{escape(text)}</{tag}>' for text, side in parts
+            f'<{tag} style="{_CELL_STYLE}:{side}">{escape(text)}</{tag}>'
+            for text, side in parts
         ]
         return f"<tr>{''.join(made)}</tr>"
 
     body = "".join(line("td", row) for row in cells)
     below = f"<p>{'<br>'.join(map(escape, note.splitlines()))}</p>" if note else ""
     return (
-        f'<div><p><strong>{escape(caption)}</strong></p><table style="border-collapse:collapse">'
+        f"<div><p><strong>{escape(caption)}</strong></p><table"
+        ' style="border-collapse:collapse">'
         f"<thead>{line('th', header)}</thead><tbody>{body}</tbody></table>{below}</div>"
     )
 
@@ -148,6 +171,7 @@ def html_table(caption: str, header: Sequence[str], rows: Rows, *, note: str = "
 def _columns(header: Sequence[str], rows: Rows) -> tuple[list[list[str]], list[bool]]:
     """Return the cells as text, and which columns hold numbers."""
     numeric = [
-        all(isinstance(row[n], int | float | None) for row in rows) for n in range(len(header))
+        all(isinstance(row[n], int | float | None) for row in rows)
+        for n in range(len(header))
     ]
     return [[cell_text(value) for value in row] for row in rows], numeric

@@ -1,8 +1,10 @@
 """
-Print the rooms of the package, the floors they lie on, the imports between them, and circles.
+Print the rooms of the package, the floors they lie on, the imports between them, and
+circles.
 
-A package folder is one room, a module in the root is another. The floor of a room is one above the
-highest room that it imports. Imports that only type checkers follow do not count.
+A package folder is one room, a module in the root is another. The floor of a room is
+one above the highest room that it imports. Imports that only type checkers follow do
+not count.
 
 Run: python tests/architecture.py
 """
@@ -33,12 +35,16 @@ def arrows() -> dict[str, set[str]]:
         for imported in graph.find_modules_directly_imported_by(module):
             rooms[room_of(module)].add(room_of(imported))
     return {
-        room: below - NO_ROOMS - {room} for room, below in rooms.items() if room not in NO_ROOMS
+        room: below - NO_ROOMS - {room}
+        for room, below in rooms.items()
+        if room not in NO_ROOMS
     }
 
 
 def floors(rooms: dict[str, set[str]]) -> dict[str, int]:
-    """Return the floor of each room, 0 for those that import none; raises CycleError."""
+    """
+    Return the floor of each room, 0 for those that import none; raises CycleError.
+    """
     found: dict[str, int] = {}
     for room in TopologicalSorter(rooms).static_order():
         found[room] = 1 + max((found[below] for below in rooms[room]), default=-1)
@@ -46,7 +52,10 @@ def floors(rooms: dict[str, set[str]]) -> dict[str, int]:
 
 
 def main() -> int:
-    """Print all of it; the exit code is 1 where there is a circle, or more than is allowed."""
+    """
+    Print all of it; the exit code is 1 where there is a circle, or more than is
+    allowed.
+    """
     rooms = arrows()
     try:
         on = floors(rooms)

@@ -1,4 +1,7 @@
-"""Folders of its own for each test, the table of cases, and a sandbox for each test that asks."""
+"""
+Folders of its own for each test, the table of cases, and a sandbox for each test that
+asks.
+"""
 
 from __future__ import annotations
 
@@ -29,14 +32,18 @@ def pytest_configure(config: pytest.Config) -> None:
     isolate()
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> None:
     without_the_document(config, items)
     if config.getoption("--cases"):
         print_cases(items)
 
 
 def without_the_document(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """A checkout alone has no interface document: what reads it is not asked for there."""
+    """
+    A checkout alone has no interface document: what reads it is not asked for there.
+    """
     readers = [item for item in items if item.get_closest_marker("document")]
     if readers and not DOCUMENT.exists():
         items[:] = [item for item in items if item not in readers]
@@ -44,7 +51,10 @@ def without_the_document(config: pytest.Config, items: list[pytest.Item]) -> Non
 
 
 def print_cases(items: list[pytest.Item]) -> None:
-    """Print each case with its sentence and its tests; end, with 1 where a case has no test."""
+    """
+    Print each case with its sentence and its tests; end, with 1 where a case has no
+    test.
+    """
     held: dict[str, set[str]] = defaultdict(set)
     for item in items:
         for mark in item.iter_markers("case"):
@@ -56,13 +66,19 @@ def print_cases(items: list[pytest.Item]) -> None:
         title = f"{case} {sentences.get(case, 'NOT LISTED')}"
         print(title, *sorted(held[case]) or ["NO TEST"], sep="\n    ")
     untested = [case for case in sentences if not held[case]]
-    pytest.exit(f"cases without a test: {untested or 'none'}", returncode=bool(untested))
+    pytest.exit(
+        f"cases without a test: {untested or 'none'}", returncode=bool(untested)
+    )
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Where all parts must be there, a skipped test is a failed one."""
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
-    if os.environ.get("PETSTORE_REQUIRE_ALL") and reporter and reporter.stats.get("skipped"):
+    if (
+        os.environ.get("PETSTORE_REQUIRE_ALL")
+        and reporter
+        and reporter.stats.get("skipped")
+    ):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
@@ -81,7 +97,9 @@ def sandbox() -> Iterator[Sandbox]:
 
 @pytest.fixture
 def fast() -> Iterator[Sandbox]:
-    """A sandbox whose plan does not stand in the way, so that several connections send."""
+    """
+    A sandbox whose plan does not stand in the way, so that several connections send.
+    """
     with Sandbox(plan=Plan(100_000, 1_000_000), animals=0) as box:
         yield box
 

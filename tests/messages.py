@@ -1,8 +1,9 @@
 """
-Print every text of the package that a person may read, by room and file, each with its line.
+Print every text of the package that a person may read, by room and file, each with its
+line.
 
-They are the strings of two words or more; a placeholder shows its expression: `{n} rows`. The help
-of a command is its docstring.
+They are the strings of two words or more; a placeholder shows its expression: `{n}
+rows`. The help of a command is its docstring.
 
 Run: python tests/messages.py [ROOM ...]
 """
@@ -23,13 +24,16 @@ NO_PROSE = re.compile(
 
 def template(node: ast.AST) -> str:
     """
-    Return a string as it is written, an f-string with its expressions in braces, "" for all else.
+    Return a string as it is written, an f-string with its expressions in braces, "" for
+    all else.
     """
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return node.value
     if isinstance(node, ast.FormattedValue):
         return ast.unparse(ast.JoinedStr([node]))[2:-1]
-    return "".join(map(template, node.values)) if isinstance(node, ast.JoinedStr) else ""
+    return (
+        "".join(map(template, node.values)) if isinstance(node, ast.JoinedStr) else ""
+    )
 
 
 def texts(node: ast.AST) -> Iterator[tuple[int, str]]:

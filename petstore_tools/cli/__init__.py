@@ -1,5 +1,6 @@
 """
-The command line: data on stdout, messages on stderr, and an exit code that says what happened.
+The command line: data on stdout, messages on stderr, and an exit code that says what
+happened.
 """
 
 from __future__ import annotations
@@ -52,7 +53,9 @@ def _show_log(ctx: click.Context, _: click.Parameter, times: int) -> None:
         logger = logging.getLogger("petstore_tools")
         logger.setLevel(logging.INFO if times == 1 else logging.DEBUG)
         ctx.with_resource(logging_redirect_tqdm([logger]))
-        logger.handlers[-1].setFormatter(logging.Formatter("%(asctime)s %(message)s", "%H:%M:%S"))
+        logger.handlers[-1].setFormatter(
+            logging.Formatter("%(asctime)s %(message)s", "%H:%M:%S")
+        )
 
 
 VERBOSE = click.Option(
@@ -67,7 +70,11 @@ VERBOSE = click.Option(
 class Commands(click.Group):
     """Commands whose modules load when they are called, so that help is quick."""
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+    def format_commands(
+        self,
+        ctx: click.Context,  # noqa: ARG002
+        formatter: click.HelpFormatter,
+    ) -> None:
         """Write the list of commands without loading them."""
         with formatter.section("Commands"):
             formatter.write_dl([*COMMANDS.items()])
@@ -94,13 +101,13 @@ def cli() -> None:
     """
     Work with the inventory of an Animal Store Service.
 
-    The settings are the variables PETSTORE_BASE_URL, PETSTORE_API_KEY and PETSTORE_PLAN, or the
-    file that `petstore-tools configure` writes.
+    The settings are the variables PETSTORE_BASE_URL, PETSTORE_API_KEY and
+    PETSTORE_PLAN, or the file that `petstore-tools configure` writes.
 
     \b
     Start here:
-      petstore-tools demo                        the main job, without a service of your own
-      petstore-tools doctor                      what is wrong, and what fixes it
+      petstore-tools demo                        the main job, without a service of your
+      own petstore-tools doctor                      what is wrong, and what fixes it
       petstore-tools list --status available     the animals that are available
       petstore-tools import animals.csv          create the animals of a file, each once
       petstore-tools report -o report.html       the status report
@@ -123,7 +130,9 @@ cli.params.append(VERBOSE)
 
 
 class _Messages:
-    """The stream stderr; a line that is lost ends no command (a full disk, a closed pipe)."""
+    """
+    The stream stderr; a line that is lost ends no command (a full disk, a closed pipe).
+    """
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -152,10 +161,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     with suppress(ValueError):  # only the main thread may say what a signal does
         signal.signal(signal.SIGTERM, interrupt)  # as Ctrl-C
-        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else it is ignored
+        # else it is ignored
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
             signal.signal(signal.SIGINT, interrupt)
     for name in ("stdin", "stdout", "stderr"):
-        if getattr(sys, name) is None:  # it was closed: the next file opened takes its number
+        # it was closed: the next file opened takes its number
+        if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "r+", encoding="utf-8"))  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
@@ -174,7 +185,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         code = exits.DONE
     except BaseException as failure:
         end = failure
-        if signals and exits.is_mistake(failure):  # a library made an error of its own of it
+        # a library made an error of its own of it
+        if signals and exits.is_mistake(failure):
             end = KeyboardInterrupt()
         code = exits.of_error(end)
         exits.say(end)

@@ -1,6 +1,6 @@
 """
-`configure`: asks for the settings once and keeps them; `quota`: what is left of the minute and the
-day; `doctor`: what is wrong, and what fixes it.
+`configure`: asks for the settings once and keeps them; `quota`: what is left of the
+minute and the day; `doctor`: what is wrong, and what fixes it.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ def configure_() -> None:
     """
     Ask for the settings once and keep them.
 
-    You are asked for the base address, the key, the plan, and a file with the names of the
-    categories if there is one. They are checked with one request and kept for this user. Settings
-    that are kept already are the default of each question, with the key masked; press Enter to
-    keep one.
+    You are asked for the base address, the key, the plan, and a file with the names of
+    the categories if there is one. They are checked with one request and kept for this
+    user. Settings that are kept already are the default of each question, with the key
+    masked; press Enter to keep one.
 
     \b
     Example:
@@ -56,27 +56,38 @@ def configure_() -> None:
         for name, question in QUESTIONS.items():
             kept = entries.get(name)
             if name == "base_url" and "://" not in str(kept):
-                kept = None  # whatever was typed there, a key perhaps, is not shown again
+                # whatever was typed there, a key perhaps, is not shown again
+                kept = None
             entries[name] = _ask(name, question, kept)
         try:
-            if _works(entries) or click.confirm("Keep these settings anyway?", err=True):
+            if _works(entries) or click.confirm(
+                "Keep these settings anyway?", err=True
+            ):
                 break
         except PetstoreError as error:
             click.echo(f"Error: {error}", err=True)
-        click.echo("Nothing was kept yet. Correct the answers, or press Ctrl-C.", err=True)
+        click.echo(
+            "Nothing was kept yet. Correct the answers, or press Ctrl-C.", err=True
+        )
     if entries["categories"] == NO_FILE:
         del entries["categories"]
     path.touch(mode=0o600)
     path.chmod(0o600)
     # a JSON string is a TOML basic string
-    lines = [f"{name} = {json.dumps(value, default=_plain)}\n" for name, value in entries.items()]
+    lines = [
+        f"{name} = {json.dumps(value, default=_plain)}\n"
+        for name, value in entries.items()
+    ]
     replace_file(path, "".join(lines).encode())
-    click.echo(f"The settings are in {path}. Try them: petstore-tools list --first 5", err=True)
+    click.echo(
+        f"The settings are in {path}. Try them: petstore-tools list --first 5", err=True
+    )
 
 
 def _ask(name: str, question: str, kept: object) -> str | SecretStr:
     """
-    Ask a question; Enter keeps the answer that is kept already, of which a key is masked.
+    Ask a question; Enter keeps the answer that is kept already, of which a key is
+    masked.
 
     Raises:
         UsageError: The input ended, and there is no terminal to ask in.
@@ -97,8 +108,9 @@ def _ask(name: str, question: str, kept: object) -> str | SecretStr:
         if sys.stdin.isatty():
             raise
         raise click.UsageError(
-            "the input ended before all questions were answered. Run this command in a terminal, "
-            "or set PETSTORE_BASE_URL, PETSTORE_API_KEY and PETSTORE_PLAN in its place"
+            "the input ended before all questions were answered. Run this command in a"
+            " terminal, or set PETSTORE_BASE_URL, PETSTORE_API_KEY and PETSTORE_PLAN in"
+            " its place"
         ) from abort
     return settings.hidden(answer) if hide else answer
 
@@ -115,7 +127,9 @@ def _works(entries: dict[str, Any]) -> bool:
         entries["categories"] = str(file)
     given = {name: entries[name] for name in ("base_url", "api_key", "plan")}
     with PetStore(**given, environment="production", progress=False) as store:
-        return not [finding for finding in store.examine() if _show(finding, err=True).error]
+        return not [
+            finding for finding in store.examine() if _show(finding, err=True).error
+        ]
 
 
 @click.command("quota")
@@ -124,8 +138,8 @@ def quota_(environment: str | None) -> None:
     """
     Show how many requests are left.
 
-    All programs of one user that use one key share one budget: what is left of the minute and of
-    the day. To show it costs no request.
+    All programs of one user that use one key share one budget: what is left of the
+    minute and of the day. To show it costs no request.
 
     \b
     Examples:
@@ -143,8 +157,8 @@ def doctor_(environment: str | None) -> int:
     """
     Check the settings and the service.
 
-    Settings, folder, budget, service, key, clock and plan are checked with one request. Each line
-    says ok, note (you can work) or error. The line below it says what helps.
+    Settings, folder, budget, service, key, clock and plan are checked with one request.
+    Each line says ok, note (you can work) or error. The line below it says what helps.
 
     \b
     Examples:
@@ -159,5 +173,7 @@ def doctor_(environment: str | None) -> int:
 def _show(finding: Finding, *, err: bool = False) -> Finding:
     """Print a finding, and return it."""
     advice = f"\n{'':<17}{finding.advice}" if finding.advice else ""
-    click.echo(f"{finding.state:<5}  {finding.subject:<8}  {finding.text}{advice}", err=err)
+    click.echo(
+        f"{finding.state:<5}  {finding.subject:<8}  {finding.text}{advice}", err=err
+    )
     return finding

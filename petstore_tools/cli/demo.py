@@ -21,14 +21,18 @@ def demo_() -> int:
     """
     Try the main job in a sandbox.
 
-    1,000 animals are imported, listed and counted in a report. The sandbox is the real service
-    inside this program, with its quotas and its database. Its clock jumps ahead instead of waiting,
-    so the minutes of the Pro plan take no time. Only the report is kept, in petstore-report.html.
+    1,000 animals are imported, listed and counted in a report. The sandbox is the real
+    service inside this program, with its quotas and its database. Its clock jumps ahead
+    instead of waiting, so the minutes of the Pro plan take no time. Only the report is
+    kept, in petstore-report.html.
     """
     output = Path("petstore-report.html")
     check_writable(output)
     started = time.perf_counter()
-    with tempfile.TemporaryDirectory() as folder, Sandbox(plan="pro", animals=0) as sandbox:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Sandbox(plan="pro", animals=0) as sandbox,
+    ):
         path = Path(folder) / "animals.csv"
         path.write_text(samples.animals_csv(ROWS), encoding="utf-8")
         sandbox.store.progress = None  # a bar on a terminal
@@ -39,9 +43,9 @@ def demo_() -> int:
     report.to_html(output)
     took_s = time.perf_counter() - started
     click.echo(
-        f"{result}\n\n{report.to_text()}\n\nAt a real service the import takes {plan_s / 60:.1f} "
-        f"minutes; the sandbox's clock jumped ahead, and all took {took_s:.1f} s.\n"
-        f"The report is in {output.resolve()}\n"
-        "With a service of your own: petstore-tools configure, then petstore-tools import FILE"
+        f"{result}\n\n{report.to_text()}\n\nAt a real service the import takes"
+        f" {plan_s / 60:.1f} minutes; the sandbox's clock jumped ahead, and all took"
+        f" {took_s:.1f} s.\nThe report is in {output.resolve()}\nWith a service of your"
+        " own: petstore-tools configure, then petstore-tools import FILE"
     )
     return exits.of_result(result)

@@ -13,12 +13,15 @@ if TYPE_CHECKING:
     from petstore_tools.importing.results import ImportResult
 
 DONE: Final = 0
-# some rows rejected, unknown or skipped as doubtful in this run, or a listing not complete
+# some rows rejected, unknown or skipped as doubtful in this run, or a listing not
+# complete
 PARTLY: Final = 1
-# wrong usage or settings, a budget file or an input that cannot be used, a mistake of ours
+# wrong usage or settings, a budget file or an input that cannot be used, a mistake of
+# ours
 USAGE: Final = 2
 KEY_REFUSED: Final = 3
-AT_A_LIMIT: Final = 4  # stopped at a quota or by a block; the same command continues later
+# stopped at a quota or by a block; the same command continues later
+AT_A_LIMIT: Final = 4
 SERVICE: Final = 5  # cannot be reached, fails, or contradicts the interface document
 INTERRUPTED: Final = 130
 
@@ -44,7 +47,9 @@ _OF_STOPS: Final = {
 
 def of_error(error: BaseException) -> int:
     """Return the exit code of an error: that of its nearest kind in the table."""
-    return next((code for kind, code in _OF_ERRORS.items() if isinstance(error, kind)), USAGE)
+    return next(
+        (code for kind, code in _OF_ERRORS.items() if isinstance(error, kind)), USAGE
+    )
 
 
 def say(error: BaseException) -> None:
@@ -55,9 +60,13 @@ def say(error: BaseException) -> None:
         click.echo("Interrupted.", err=True)
     elif is_mistake(error):
         traceback.print_exception(error)
-        click.echo("This is a mistake of petstore_tools. Please report these lines.", err=True)
+        click.echo(
+            "This is a mistake of petstore_tools. Please report these lines.", err=True
+        )
     else:
-        click.echo("; ".join([f"Error: {error}", *getattr(error, "__notes__", ())]), err=True)
+        click.echo(
+            "; ".join([f"Error: {error}", *getattr(error, "__notes__", ())]), err=True
+        )
 
 
 def is_mistake(error: BaseException) -> bool:

@@ -1,4 +1,7 @@
-"""`import`: animals from a spreadsheet, each created once; `imports`: those that were made."""
+"""
+`import`: animals from a spreadsheet, each created once; `imports`: those that were
+made.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +52,9 @@ COUNTS = ("created", "rejected", "skipped", "unsent", "unknown", "ambiguous")
     "--categories",
     type=FILE,
     metavar="FILE",
-    help="A file with the columns id and name. Cells may then hold names of categories.",
+    help=(
+        "A file with the columns id and name. Cells may then hold names of categories."
+    ),
 )
 @options.pairs(
     "--status-word",
@@ -64,16 +69,22 @@ COUNTS = ("created", "rejected", "skipped", "unsent", "unknown", "ambiguous")
     help="The value of rows that have none, such as status=available.",
 )
 @click.option(
-    "--encoding", metavar="NAME", help="Encoding of a text file.  [default: UTF-8, else cp1252]"
+    "--encoding",
+    metavar="NAME",
+    help="Encoding of a text file.  [default: UTF-8, else cp1252]",
 )
 @click.option(
-    "--sheet", metavar="NAME", help="Which sheet.  [default: the one that has the columns]"
+    "--sheet",
+    metavar="NAME",
+    help="Which sheet.  [default: the one that has the columns]",
 )
 @click.option(
     "--name",
     metavar="NAME",
-    help="The name of this list, if another one was imported under the same file name.  "
-    "[default: the file name]",
+    help=(
+        "The name of this list, if another one was imported under the same file name.  "
+        "[default: the file name]"
+    ),
 )
 @options.flag("--dry-run", help="Check the file and estimate the cost; send nothing.")
 @click.option(
@@ -92,8 +103,10 @@ COUNTS = ("created", "rejected", "skipped", "unsent", "unknown", "ambiguous")
     type=click.Choice(("ask", "skip", "send")),
     default="ask",
     show_default=True,
-    help="What happens to doubtful rows: skip leaves them out, send creates them, ask asks on a "
-    "terminal and sends nothing elsewhere.",
+    help=(
+        "What happens to doubtful rows: skip leaves them out, send creates them, ask"
+        " asks on a terminal and sends nothing elsewhere."
+    ),
 )
 @options.WAIT
 @options.YES
@@ -111,24 +124,27 @@ def import_(
     """
     Create the animals of FILE, each once.
 
-    FILE is a text file or a workbook. A create cannot be undone. Every problem of the file is shown
-    before the first request, and you are asked before anything is sent. The same command continues
-    an import that was stopped by the quota of the day, by Ctrl-C or by a crash.
+    FILE is a text file or a workbook. A create cannot be undone. Every problem of the
+    file is shown before the first request, and you are asked before anything is sent.
+    The same command continues an import that was stopped by the quota of the day, by
+    Ctrl-C or by a crash.
 
-    A row is doubtful when sending it could make an animal a second time. It may stand in a copied
-    file, or have been edited. You are asked once, or --doubtful answers.
+    A row is doubtful when sending it could make an animal a second time. It may stand
+    in a copied file, or have been edited. You are asked once, or --doubtful answers.
 
     \b
     Examples:
       petstore-tools import animals.csv --dry-run
       petstore-tools import animals.csv --columns "Pet=name" --columns "Kind=categoryId"
-      petstore-tools import animals.csv --categories categories.csv --status-word "verkauft=sold"
-      petstore-tools import animals.csv --default status=available
+      petstore-tools import animals.csv --categories categories.csv --status-word
+      "verkauft=sold" petstore-tools import animals.csv --default status=available
       petstore-tools import animals.csv --yes --wait --json
     """
     with PetStore(environment=environment) as store:
         if not dry_run:
-            wanted = ImportOptions(file, **chosen).with_categories(store.settings.categories)
+            wanted = ImportOptions(file, **chosen).with_categories(
+                store.settings.categories
+            )
             return _import(store, wanted, yes=yes, as_json=as_json)
         shown = store.preview_import(file, **chosen)
     click.echo(json.dumps(shown.to_dict()) if as_json else str(shown))
@@ -175,7 +191,10 @@ def _ask(shown: ImportPreview) -> Doubtful:
     click.echo(str(shown), err=True)
     answers = click.Choice(("skip", "send", "stop"))
     answer = click.prompt(
-        "Leave the doubtful rows out, send them, or stop", type=answers, default="stop", err=True
+        "Leave the doubtful rows out, send them, or stop",
+        type=answers,
+        default="stop",
+        err=True,
     )
     return cast(Doubtful, "ask" if answer == "stop" else answer)
 
@@ -197,8 +216,8 @@ def imports_(context: click.Context, environment: str | None) -> None:
     """
     List the imports, and decide on their unknown rows.
 
-    The list shows the file of each import and what became of its rows. ID is the first column
-    of that list; its first letters are enough.
+    The list shows the file of each import and what became of its rows. ID is the first
+    column of that list; its first letters are enough.
 
     \b
     Examples:
@@ -208,7 +227,9 @@ def imports_(context: click.Context, environment: str | None) -> None:
     """
     if context.invoked_subcommand is None:
         found, errors = journal.list_imports(_folder())
-        shown = [info for info in found if environment in (None, info.target.environment)]
+        shown = [
+            info for info in found if environment in (None, info.target.environment)
+        ]
         click.echo(_table(shown) if shown or errors else "No imports yet.")
         for error in errors:
             click.echo(str(error), err=True)
@@ -227,7 +248,9 @@ def _table(found: list[ImportInfo]) -> str:
         counts = info.states + Counter(unknown=info.states["sending"])
         name = target.path.name + (f" ({target.sheet})" if target.sheet else "")
         numbers = [counts[state] for state in COUNTS]
-        rows.append((info.id, name, target.environment, *numbers, utc_text(info.changed_at)))
+        rows.append(
+            (info.id, name, target.environment, *numbers, utc_text(info.changed_at))
+        )
     return text_table(("import", "file", "environment", *COUNTS, "last change"), rows)
 
 
@@ -239,7 +262,13 @@ def show(import_id: str) -> None:
     click.echo(_table([info]))
     with journal.read_journal(_folder(), info.target) as opened:
         rows = [
-            (e.number, *e.content, "ambiguous" if e.may_be else e.state, e.may_be, e.detail)
+            (
+                e.number,
+                *e.content,
+                "ambiguous" if e.may_be else e.state,
+                e.may_be,
+                e.detail,
+            )
             for e in opened.entries()
             if e.state != "created"
         ]
@@ -248,14 +277,14 @@ def show(import_id: str) -> None:
         click.echo("\n" + text_table(titles, rows))
     if info.bad_rows:
         click.echo(
-            f"{pluralize(info.bad_rows, 'row')} of {info.target.path.name} had problems; the file "
-            "of rejected rows beside it names them",
+            f"{pluralize(info.bad_rows, 'row')} of {info.target.path.name} had"
+            " problems; the file of rejected rows beside it names them",
             err=True,
         )
     if any(info.states[state] for state in ("unknown", "sending", "ambiguous")):
         click.echo(
-            "\nTo find out what became of the unknown rows: petstore-tools imports reconcile "
-            f"{info.id}",
+            "\nTo find out what became of the unknown rows: petstore-tools imports"
+            f" reconcile {info.id}",
             err=True,
         )
 
@@ -263,10 +292,17 @@ def show(import_id: str) -> None:
 @imports_.command("reconcile")
 @ID
 @click.option(
-    "--row", type=int, metavar="N", help="Decide on row N yourself (N as in the spreadsheet)."
+    "--row",
+    type=int,
+    metavar="N",
+    help="Decide on row N yourself (N as in the spreadsheet).",
 )
 @click.option(
-    "--created", "pet_id", type=int, metavar="PET_ID", help="The row is the animal with this id."
+    "--created",
+    "pet_id",
+    type=int,
+    metavar="PET_ID",
+    help="The row is the animal with this id.",
 )
 @options.flag("--absent", help="The row was not created: the next run sends it again.")
 @options.YES
@@ -276,9 +312,10 @@ def reconcile(
     """
     Find out what became of the unknown rows of import ID.
 
-    An unknown row was sent and got no usable answer. It is sent again only when complete listings
-    show, or you decide, that it was not created. This command lists the inventory once more and
-    compares; with --row you decide on one row yourself. You are asked before --absent where the row
+    An unknown row was sent and got no usable answer. It is sent again only when
+    complete listings show, or you decide, that it was not created. This command lists
+    the inventory once more and compares; with --row you decide on one row yourself. You
+    are asked before --absent where the row
     may exist: where no listing can show it yet, or one shows an equal animal.
 
     \b
@@ -300,8 +337,8 @@ def reconcile(
     ):
         if store.client.place != target.base_url:
             raise SettingsError(
-                f"import {info.id} went to {target.environment} at {target.base_url}, but the "
-                f"settings name {store.client.base_url}"
+                f"import {info.id} went to {target.environment} at {target.base_url},"
+                f" but the settings name {store.client.base_url}"
             )
         opened.mark_dead()
         tells_at = _tells_at(store, opened)
@@ -309,14 +346,20 @@ def reconcile(
             if absent and not _is_absent(store, opened, row, tells_at, yes=yes):
                 return exits.DONE
             opened.decide(row, pet_id)
-            decided = "absent: the next run sends it" if absent else f"the animal with id {pet_id}"
+            decided = (
+                "absent: the next run sends it"
+                if absent
+                else f"the animal with id {pet_id}"
+            )
             click.echo(f"row {row} is {decided}")
             return exits.DONE
         _, listings = settle(store.inventory, opened, CallOptions())
         counts = opened.counts()
     if not listings[-1].complete:
         click.echo(
-            f"Only a complete listing shows what became of them. {listings[-1].shortfall}", err=True
+            "Only a complete listing shows what became of them."
+            f" {listings[-1].shortfall}",
+            err=True,
         )
     if tells_at is not None:
         click.echo(
@@ -341,7 +384,9 @@ def _is_absent(
 ) -> bool:
     """Ask whether a row is sent again all the same, where it may exist."""
     listing = take_inventory(store.inventory, opened, CallOptions())
-    reasons = [] if listing.complete else ["the listing of the inventory is not complete"]
+    reasons = (
+        [] if listing.complete else ["the listing of the inventory is not complete"]
+    )
     if tells_at is not None:
         reasons.append(f"a listing can show it only from {utc_text(tells_at)} on")
     contents = [entry.content for entry in opened.entries() if entry.number == row]

@@ -25,13 +25,17 @@ SHOWN_ROWS = 20
 
 @click.command("list")
 @options.STATUS
-@click.option("--first", type=click.IntRange(min=1), metavar="N", help="Only the first N animals.")
+@click.option(
+    "--first", type=click.IntRange(min=1), metavar="N", help="Only the first N animals."
+)
 @options.output(*frames.ENDINGS)
 @click.option(
     "--max-age",
     metavar="AGE",
-    help="Answer from the last kept listing if it is not older than AGE, such as 1h or 2d; else "
-    "keep a new one.",
+    help=(
+        "Answer from the last kept listing if it is not older than AGE, such as 1h or"
+        " 2d; else keep a new one."
+    ),
 )
 @options.ENVIRONMENT
 @options.WAIT
@@ -39,8 +43,8 @@ def list_(output: Path | None, environment: str | None, **query: Any) -> int:
     """
     Show the inventory, or write it to a file.
 
-    A listing is complete (every page was read), cut (animals are known to be missing) or unproven
-    (nothing shows whether more pages exist). It says which, and why.
+    A listing is complete (every page was read), cut (animals are known to be missing)
+    or unproven (nothing shows whether more pages exist). It says which, and why.
 
     \b
     Examples:
@@ -57,11 +61,17 @@ def list_(output: Path | None, environment: str | None, **query: Any) -> int:
     if output is None:
         counts = frames.count(frame).items()
         parts = [f"{count:,} {status}" for status, count in counts if count]
-        click.echo(f"{pluralize(len(frame), 'animal')}: {', '.join(parts) or 'none'}", err=True)
+        click.echo(
+            f"{pluralize(len(frame), 'animal')}: {', '.join(parts) or 'none'}", err=True
+        )
     click.echo(str(listing), err=True)
     if from_snapshot:
-        click.echo(f"from the snapshot of {utc_text(listing.ended_at)}, no request", err=True)
-    return exits.DONE if listing.complete or query["first"] is not None else exits.PARTLY
+        click.echo(
+            f"from the snapshot of {utc_text(listing.ended_at)}, no request", err=True
+        )
+    return (
+        exits.DONE if listing.complete or query["first"] is not None else exits.PARTLY
+    )
 
 
 def write_rows(
@@ -88,4 +98,7 @@ def write_rows(
     cells = shown.assign(**minutes).astype("object").fillna("").astype(str)
     click.echo(text_table(cells.columns.tolist(), cells.to_numpy().tolist()))
     if len(frame) > SHOWN_ROWS:
-        click.echo(f"... {len(frame) - SHOWN_ROWS:,} more; -o FILE writes all of them", err=True)
+        click.echo(
+            f"... {len(frame) - SHOWN_ROWS:,} more; -o FILE writes all of them",
+            err=True,
+        )

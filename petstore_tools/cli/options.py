@@ -17,7 +17,9 @@ from petstore_tools.errors import MissingExtraError, SettingsError
 Command = TypeVar("Command", bound=Callable[..., Any])
 ENVIRONMENTS = click.Choice(("production", "staging"))
 ENVIRONMENT = click.option(
-    "--environment", type=ENVIRONMENTS, help="Which service to use.  [default: as the settings say]"
+    "--environment",
+    type=ENVIRONMENTS,
+    help="Which service to use.  [default: as the settings say]",
 )
 STATUS = click.option(
     "--status",
@@ -31,7 +33,8 @@ YES = flag("--yes", help="Go ahead without asking.")
 
 def output(*endings: str, multiple: bool = False) -> Callable[[Command], Command]:
     """
-    Return the option `-o` for files of these kinds; the folder is checked before the first request.
+    Return the option `-o` for files of these kinds; the folder is checked before the
+    first request.
     """
 
     def check(path: str) -> Path:
@@ -49,10 +52,14 @@ def output(*endings: str, multiple: bool = False) -> Callable[[Command], Command
     help_ = f"Write a file that ends in {', '.join(endings)}."
     if multiple:
         help_ += " Repeat the option for more."
-    return click.option("-o", "--output", type=check, metavar="FILE", multiple=multiple, help=help_)
+    return click.option(
+        "-o", "--output", type=check, metavar="FILE", multiple=multiple, help=help_
+    )
 
 
-def confirmed(question: str, *, yes: bool = False, otherwise: str = "Nothing was sent") -> bool:
+def confirmed(
+    question: str, *, yes: bool = False, otherwise: str = "Nothing was sent"
+) -> bool:
     """
     Ask a question on the terminal, unless `--yes` has answered it.
 
@@ -67,7 +74,9 @@ def confirmed(question: str, *, yes: bool = False, otherwise: str = "Nothing was
     if yes:
         return True
     if not sys.stdin.isatty():
-        raise SettingsError(f"{otherwise}: there is no terminal to ask in. Pass --yes to go ahead")
+        raise SettingsError(
+            f"{otherwise}: there is no terminal to ask in. Pass --yes to go ahead"
+        )
     agreed = click.confirm(question, err=True)
     if not agreed:
         click.echo(f"{otherwise}.", err=True)
@@ -75,7 +84,10 @@ def confirmed(question: str, *, yes: bool = False, otherwise: str = "Nothing was
 
 
 def pairs(flag: str, form: str, *name: str, help: str) -> Callable[[Command], Command]:  # noqa: A002
-    """Return an option such as `TITLE=FIELD` that may be repeated: a mapping, None for none."""
+    """
+    Return an option such as `TITLE=FIELD` that may be repeated: a mapping, None for
+    none.
+    """
 
     def read(pair: str) -> tuple[str, str]:
         left, sign, right = pair.rpartition("=")

@@ -35,14 +35,18 @@ WRITERS = {
 @click.option(
     "--since",
     metavar="last|AGE|DATE",
-    help="Show what changed since the last report that was written with -o, since an age such as "
-    "7d, or since a date such as 2026-01-05 or 05.01.2026.",
+    help=(
+        "Show what changed since the last report that was written with -o, since an age"
+        " such as 7d, or since a date such as 2026-01-05 or 05.01.2026."
+    ),
 )
 @options.flag("--partial", help="Report on a listing that is not complete, and say so.")
 @click.option("--title", default="Status report", help="The title of the report.")
 @click.option("--note", default="", help="A line of your own below the title.")
 @click.option(
-    "--timezone", metavar="ZONE", help="Write times in this zone, such as Europe/Berlin or UTC."
+    "--timezone",
+    metavar="ZONE",
+    help="Write times in this zone, such as Europe/Berlin or UTC.",
 )
 @click.option(
     "--to",
@@ -77,7 +81,9 @@ def report_(
       petstore-tools report -o report.eml --to ann@example.org --since 7d
     """
     if (to or subject) and not any(path.suffix.casefold() == ".eml" for path in output):
-        raise click.UsageError("--to and --subject need -o FILE.eml: add it, or leave them out")
+        raise click.UsageError(
+            "--to and --subject need -o FILE.eml: add it, or leave them out"
+        )
     mail.one_line(subject, "the subject")
     for recipient in to:
         mail.address(recipient)
@@ -100,7 +106,9 @@ def report_(
 
 
 @click.group("history", invoke_without_command=True)
-@click.option("--id", "pet_id", type=int, metavar="N", help="Only the animal with this id.")
+@click.option(
+    "--id", "pet_id", type=int, metavar="N", help="Only the animal with this id."
+)
 @click.option(
     "--since",
     metavar="AGE|DATE",
@@ -117,11 +125,12 @@ def history_(
     environment: str | None,
 ) -> None:
     """
-    Show what became of the animals: when each was seen in which status, and when that ended.
+    Show what became of the animals: when each was seen in which status, and when that
+    ended.
 
-    It is read from the listings that `report` and `list --max-age` keep on this machine; no request
-    is sent. A change happened between two listings: after the time in ended_after, and before the
-    time in ended_by.
+    It is read from the listings that `report` and `list --max-age` keep on this
+    machine; no request is sent. A change happened between two listings: after the time
+    in ended_after, and before the time in ended_by.
 
     \b
     Examples:
@@ -150,27 +159,40 @@ def history_(
 @click.option(
     "--before",
     metavar="DATE",
-    help="Forget the listings that ended before this day, such as 2026-01-05, or age, such as 2w.",
+    help=(
+        "Forget the listings that ended before this day, such as 2026-01-05, or age,"
+        " such as 2w."
+    ),
 )
 @click.option(
     "--after",
     metavar="DATE",
-    help="Forget the listings that ended after this day or time: a wrong clock made them.",
+    help=(
+        "Forget the listings that ended after this day or time: a wrong clock made"
+        " them."
+    ),
 )
 @options.YES
 @click.pass_obj
-def forget(environment: str | None, before: str | None, after: str | None, *, yes: bool) -> None:
+def forget(
+    environment: str | None, before: str | None, after: str | None, *, yes: bool
+) -> None:
     """
-    Delete the listings that ended before or after a date. What the other listings show is kept.
+    Delete the listings that ended before or after a date. What the other listings show
+    is kept.
     """
     if (before is None) == (after is None):
-        raise click.UsageError("say which listings to forget: --before DATE or --after DATE")
+        raise click.UsageError(
+            "say which listings to forget: --before DATE or --after DATE"
+        )
     when = f"after {after}" if before is None else f"before {before}"
     question = f"Forget the listings that ended {when}?"
     if options.confirmed(question, yes=yes, otherwise="Nothing was forgotten"):
         with PetStore(environment=environment) as store:
             forgotten = store.kept.forget(before, after=after, now=time.time())
-            click.echo(f"{pluralize(forgotten, 'listing')} forgotten; {store.snapshots()}")
+            click.echo(
+                f"{pluralize(forgotten, 'listing')} forgotten; {store.snapshots()}"
+            )
 
 
 def _flat(history: pd.DataFrame) -> pd.DataFrame:

@@ -25,7 +25,9 @@ def _addresses(text: str) -> str:
         for one in text.split(","):
             ip_network(one.strip())
     except ValueError as error:
-        raise click.BadParameter(f"name an IP address, such as 127.0.0.1: {error}") from error
+        raise click.BadParameter(
+            f"name an IP address, such as 127.0.0.1: {error}"
+        ) from error
     return text
 
 
@@ -33,9 +35,12 @@ DATABASE = click.option(
     "--database",
     envvar="PETSTORE_DATABASE_URL",
     metavar="FILE|URL",
-    help="An SQLite file, created if it does not exist, or "
-    "postgresql://USER:PASSWORD@HOST/NAME. Other users of the machine can read command lines: set "
-    "PETSTORE_DATABASE_URL instead.  [default: a file in the state folder]",
+    help=(
+        "An SQLite file, created if it does not exist, or"
+        " postgresql://USER:PASSWORD@HOST/NAME. Other users of the machine can read"
+        " command lines: set PETSTORE_DATABASE_URL instead.  [default: a file in the"
+        " state folder]"
+    ),
 )
 ENVIRONMENT = click.option(
     "--environment",
@@ -47,7 +52,10 @@ ENVIRONMENT = click.option(
 
 
 def _place(database: str | None, environment: str) -> str:
-    """Return the database that was named, else the file of the environment in the state folder."""
+    """
+    Return the database that was named, else the file of the environment in the state
+    folder.
+    """
     return database or str(state_folder() / f"service-{environment}.db")
 
 
@@ -59,7 +67,10 @@ def _open(database: str | None, environment: str) -> closing[Any]:
 
 @click.command("serve")
 @click.option(
-    "--port", type=PORT, metavar="N", help="Port to listen on.  [default: 8765; for staging: 8766]"
+    "--port",
+    type=PORT,
+    metavar="N",
+    help="Port to listen on.  [default: 8765; for staging: 8766]",
 )
 @click.option(
     "--host",
@@ -82,8 +93,10 @@ def _open(database: str | None, environment: str) -> closing[Any]:
     "trusted",
     metavar="ADDRESSES",
     type=_addresses,
-    help="Proxies whose X-Forwarded-For header is trusted: addresses or networks, separated by "
-    "commas.",
+    help=(
+        "Proxies whose X-Forwarded-For header is trusted: addresses or networks,"
+        " separated by commas."
+    ),
 )
 @click.option(
     "--backpressure",
@@ -181,8 +194,9 @@ def create(plan: str, label: str, database: str | None, environment: str) -> Non
         key_id, key = service.create_key(numbers, label=label, now=time.time())
     prefix = "STAGING_" if environment == "staging" else ""
     click.echo(
-        f"Key {key_id}, {numbers}. Copy the key now: it cannot be shown again. Type address, key "
-        "and plan into `petstore-tools configure`, or set these variables:",
+        f"Key {key_id}, {numbers}. Copy the key now: it cannot be shown again. Type"
+        " address, key and plan into `petstore-tools configure`, or set these"
+        " variables:",
         err=True,
     )
     click.echo(
@@ -228,6 +242,7 @@ def revoke(key_id: str, **named: Any) -> None:
     with _open(**named) as service:
         if not service.revoke(key_id, time.time()):
             raise SettingsError(
-                f"there is no valid key with the id {key_id!r}; petstore-tools keys list shows them"
+                f"there is no valid key with the id {key_id!r}; petstore-tools keys"
+                " list shows them"
             )
     click.echo(f"Key {key_id} is revoked.", err=True)

@@ -18,14 +18,17 @@ from petstore_tools.tabular.template import template_bytes
     "--categories",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="A file with the columns id and name: a cell offers their names.  [default: as the "
-    "settings say]",
+    help=(
+        "A file with the columns id and name: a cell offers their names.  [default: as"
+        " the settings say]"
+    ),
 )
 def template_(file: Path, categories: Path | None) -> None:
     """
     Write an empty workbook for the animals of an import.
 
-    Its cells have hints with examples, and drop-downs. A file that exists is not replaced.
+    Its cells have hints with examples, and drop-downs. A file that exists is not
+    replaced.
 
     \b
     Examples:
@@ -34,9 +37,12 @@ def template_(file: Path, categories: Path | None) -> None:
     """
     if file.suffix.casefold() != ".xlsx" or file.exists():
         why = "exists already" if file.exists() else "does not end in .xlsx"
-        raise click.BadParameter(f"{file.name!r} {why}: name a new file that ends in .xlsx")
+        raise click.BadParameter(
+            f"{file.name!r} {why}: name a new file that ends in .xlsx"
+        )
     categories = categories or settings.category_file()
     write_output(file, template_bytes(read_categories(categories)))
     click.echo(
-        f"{file.name}: fill it in, one row for each animal, then: petstore-tools import {file.name}"
+        f"{file.name}: fill it in, one row for each animal, then: petstore-tools import"
+        f" {file.name}"
     )

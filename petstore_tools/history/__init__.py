@@ -1,10 +1,11 @@
 """
 What complete listings say over time: one SQLite file a place.
 
-Listings are numbered in the order in which they were kept. A stay is an animal in a name, category
-and status, from the first listing that showed it so to the one that closed it. The file holds what
-each listing showed; what an absence means is decided when it is read: an animal that is missing
-from one listing alone, which may have a hole, was there.
+Listings are numbered in the order in which they were kept. A stay is an animal in a
+name, category and status, from the first listing that showed it so to the one that
+closed it. The file holds what each listing showed; what an absence means is decided
+when it is read: an animal that is missing from one listing alone, which may have a
+hole, was there.
 """
 
 from __future__ import annotations
@@ -38,12 +39,12 @@ _FORMAT: Final = 1
 _TABLES: Final = f"""
 PRAGMA user_version = {_FORMAT};
 CREATE TABLE listings (
-    number INTEGER PRIMARY KEY, started_at REAL, ended_at REAL, may_have_hole INTEGER,
-    counts TEXT, listing TEXT
+    number INTEGER PRIMARY KEY, started_at REAL, ended_at REAL,
+    may_have_hole INTEGER, counts TEXT, listing TEXT
 );
 CREATE TABLE stays (
-    id INTEGER, name TEXT, categoryId INTEGER, status TEXT, first INTEGER, closed INTEGER,
-    PRIMARY KEY (id, first)
+    id INTEGER, name TEXT, categoryId INTEGER, status TEXT,
+    first INTEGER, closed INTEGER, PRIMARY KEY (id, first)
 ) WITHOUT ROWID;
 CREATE UNIQUE INDEX open_stays ON stays (id) WHERE closed IS NULL;
 CREATE INDEX closed_stays ON stays (closed);
@@ -60,13 +61,16 @@ _LISTING: Final = TypeAdapter(Listing)
 _COUNTS: Final = TypeAdapter(dict[str, int])
 _NO_SNAPSHOT: Final = "there is no earlier snapshot to compare with"
 _NOT_KEPT: Final = (
-    "; a report on one status keeps none, so run petstore-tools report without --status before"
+    "; a report on one status keeps none, so run petstore-tools report without --status"
+    " before"
 )
 _CHUNK: Final = 50_000  # rows that are Python objects at a time
 _FORGET: Final = (
-    "UPDATE stays SET first = (SELECT min(number) FROM listings) "
-    "WHERE first < (SELECT min(number) FROM listings) "
-    "AND (closed IS NULL OR closed > (SELECT min(number) FROM listings))",
+    (
+        "UPDATE stays SET first = (SELECT min(number) FROM listings) "
+        "WHERE first < (SELECT min(number) FROM listings) "
+        "AND (closed IS NULL OR closed > (SELECT min(number) FROM listings))"
+    ),
     "DELETE FROM stays WHERE first NOT IN (SELECT number FROM listings)",
     "UPDATE stays SET closed = NULL WHERE closed > (SELECT max(number) FROM listings)",
     "DELETE FROM reported WHERE number NOT IN (SELECT number FROM listings)",
@@ -74,7 +78,9 @@ _FORGET: Final = (
 _REPORTED: Final = "SELECT ifnull(max(number), 0) FROM reported WHERE status = ?"
 _NEWEST: Final = "SELECT ifnull(max(number), 0), ifnull(max(ended_at), 0) FROM listings"
 _SHOWN: Final = """
-CREATE TEMP TABLE shown (id INTEGER PRIMARY KEY, name TEXT, categoryId INTEGER, status TEXT)
+CREATE TEMP TABLE shown (
+    id INTEGER PRIMARY KEY, name TEXT, categoryId INTEGER, status TEXT
+)
 """
 _CLOSE: Final = """
 UPDATE stays SET closed = :number WHERE closed IS NULL AND NOT EXISTS (
@@ -93,8 +99,9 @@ AND (closed IS NULL OR closed > :number OR :unseen AND closed = :number AND NOT 
     SELECT 1 FROM stays WHERE id = stay.id AND first = :number
 )) ORDER BY id
 """
-# A row is a part of a stay. One that only a listing with a hole lacks (unseen) lasts until the next
-# listing; where a part in the same state lasts until it begins, it goes on.
+# A row is a part of a stay. One that only a listing with a hole lacks (unseen) lasts
+# until the next listing; where a part in the same state lasts until it begins, it goes
+# on.
 _BEFORE: Final = "(SELECT ifnull(max(number), 0) FROM listings WHERE ended_at < :since)"
 _STAYS: Final = f"""
 WITH holes AS (SELECT number FROM listings WHERE may_have_hole),
@@ -105,12 +112,14 @@ parts AS (
 ),
 begins AS (
     SELECT *, iif(
-        lag(closed + unseen) OVER (PARTITION BY id, {{state}} ORDER BY first) = first, 0, first
+        lag(closed + unseen) OVER (PARTITION BY id, {{state}} ORDER BY first) = first,
+        0, first
     ) AS own_begin FROM parts
 ),
 merged AS (  -- the values are those of its last part
     SELECT id, name, categoryId, status, begin, closed, unseen, max(first) FROM (
-        SELECT *, max(own_begin) OVER (PARTITION BY id ORDER BY first) AS begin FROM begins
+        SELECT *, max(own_begin) OVER (PARTITION BY id ORDER BY first) AS begin
+        FROM begins
     ) GROUP BY id, begin
 )
 SELECT id, name, categoryId, status,
@@ -120,15 +129,18 @@ SELECT id, name, categoryId, status,
     )) AS began_after,
     (SELECT ended_at FROM listings WHERE number = begin) AS first_seen,
     (SELECT ended_at FROM listings
-        WHERE number = ifnull(closed - 1, (SELECT max(number) FROM listings))) AS last_seen,
+        WHERE number = ifnull(closed - 1, (SELECT max(number) FROM listings))
+    ) AS last_seen,
     (SELECT started_at FROM listings WHERE number = closed - 1
         AND closed + unseen <= (SELECT max(number) FROM listings)) AS ended_after,
     (SELECT ended_at FROM listings WHERE number = closed + unseen) AS ended_by,
     begin, closed + unseen
-FROM merged AS stay WHERE closed IS NULL OR closed + unseen > {_BEFORE} ORDER BY id, begin
+FROM merged AS stay WHERE closed IS NULL OR closed + unseen > {_BEFORE}
+ORDER BY id, begin
 """
 _MOVED_IDS: Final = f"""
-SELECT id FROM stays WHERE closed >= {_BEFORE} UNION SELECT id FROM stays WHERE first > {_BEFORE}
+SELECT id FROM stays WHERE closed >= {_BEFORE}
+UNION SELECT id FROM stays WHERE first > {_BEFORE}
 """
 
 
@@ -162,7 +174,9 @@ class Snapshot:
         """
         frame = self._history.animals(self)
         if Listing.as_listed(frame) != self.listing and self.listing.status is None:
-            raise HistoryError(f"listing {self.number} in {self._history.path} was changed")
+            raise HistoryError(
+                f"listing {self.number} in {self._history.path} was changed"
+            )
         return frame
 
     def __repr__(self) -> str:
@@ -201,7 +215,10 @@ class History:
 
     @contextmanager
     def _open(self, begin: str = "BEGIN") -> Iterator[sqlite3.Connection]:
-        """Open a transaction; a damaged file is kept aside, so that the next one begins anew."""
+        """
+        Open a transaction; a damaged file is kept aside, so that the next one begins
+        anew.
+        """
         place = crc32(self.path.stem.encode()) >> 1  # SQLite's number is signed
         tables = f"{_TABLES} PRAGMA application_id = {place}"
         try:
@@ -217,19 +234,23 @@ class History:
                 sqlite.check_format(connection, _FORMAT)
                 if connection.execute("PRAGMA application_id").fetchone() != (place,):
                     raise sqlite3.NotSupportedError(
-                        "it is that of another service: give it its old name back, or move it away"
+                        "it is that of another service: give it its old name back, or"
+                        " move it away"
                     )
                 connection.execute(begin)
                 yield connection
         except (sqlite3.Error, OSError, UnicodeError) as error:
             reason = f"the history {self.path} cannot be used ({error})"
             is_emptied = self.path.exists() and not sqlite.identity(self.path)
-            if is_emptied or type(error) is sqlite3.DatabaseError:  # damaged, or no database
+            # damaged, or no database
+            if is_emptied or type(error) is sqlite3.DatabaseError:
                 reason += self._put_aside()
             raise HistoryError(reason) from error
 
     def _put_aside(self) -> str:
-        """Move a damaged file away, with what a killed writer left; return what was done."""
+        """
+        Move a damaged file away, with what a killed writer left; return what was done.
+        """
         aside = self.path.with_suffix(f".damaged-{time.time_ns()}")
         try:
             self.path.rename(aside)
@@ -244,22 +265,29 @@ class History:
         Check that a listing can be kept, before a request is spent on one.
 
         Raises:
-            HistoryError: The newest kept listing ended later than now, or the file cannot be used.
+            HistoryError: The newest kept listing ended later than now, or the file
+                cannot be used.
         """
         with self._open("BEGIN IMMEDIATE") as database:
             _check_order(database, now)
 
     def snapshots(self, status: str | None = None) -> Snapshots:
-        """Return the kept listings, oldest first; or of each its animals with one status."""
+        """
+        Return the kept listings, oldest first; or of each its animals with one status.
+        """
         kept = list[Snapshot]()
         with self._open() as database:
-            rows = database.execute("SELECT number, listing, counts FROM listings ORDER BY number")
+            rows = database.execute(
+                "SELECT number, listing, counts FROM listings ORDER BY number"
+            )
             for number, facts, counts in rows:
                 try:
                     listing = _LISTING.validate_json(facts)
                     animals = _COUNTS.validate_json(counts)
                 except ValueError as error:
-                    raise sqlite3.DatabaseError(f"its listing {number} is damaged") from error
+                    raise sqlite3.DatabaseError(
+                        f"its listing {number} is damaged"
+                    ) from error
                 if status is not None:
                     animals = {status: animals.get(status, 0)}
                     listing = replace(listing.filtered(status), rows=animals[status])
@@ -301,7 +329,8 @@ class History:
             raise IncompleteListingError(listing.shortfall, listing=listing)
         if listing.status is not None:
             raise ArgumentError(
-                "only a listing of all animals is kept, without a status: store.snapshot()"
+                "only a listing of all animals is kept, without a status:"
+                " store.snapshot()"
             )
         started_at = round(listing.started_at, 6)  # as a datetime holds it
         animals = frame[[*spec.PET_FIELDS]].astype("object").where(frame.notna(), None)
@@ -317,7 +346,8 @@ class History:
             row = (
                 kept.number,
                 started_at,
-                max(started_at, round(listing.ended_at, 6)),  # the clock may be set back meanwhile
+                # the clock may be set back meanwhile
+                max(started_at, round(listing.ended_at, 6)),
                 listing.may_have_hole,
                 json.dumps(kept.counts),
                 json.dumps(listing.to_dict()),
@@ -338,8 +368,8 @@ class History:
         self, age_s: float, *, status: str | None, now: float
     ) -> tuple[pd.DataFrame | None, list[str]]:
         """
-        Return the newest listing that is not older than `age_s`, None where there is none, and what
-        there is to say about that.
+        Return the newest listing that is not older than `age_s`, None where there is
+        none, and what there is to say about that.
         """
         try:
             for snapshot in self.snapshots(status)[-1:]:
@@ -353,12 +383,13 @@ class History:
         self, given: str | date, *, status: str | None, now: float
     ) -> tuple[Snapshot | None, tuple[str, ...]]:
         """
-        Return the listing to compare with, None where there is none, and what there is to say.
+        Return the listing to compare with, None where there is none, and what there is
+        to say.
 
         Args:
-            given: `last`: the listing of the last report that was written to a file; or an age such
-                as `7d`, a date or a time (UTC; of a date its end): the newest listing that is not
-                younger, else the oldest.
+            given: `last`: the listing of the last report that was written to a file; or
+                an age such as `7d`, a date or a time (UTC; of a date its end): the
+                newest listing that is not younger, else the oldest.
             status: The filter.
             now: Unix seconds.
 
@@ -369,7 +400,9 @@ class History:
         until = now if is_last else instant(given, now)
         try:
             kept = [
-                snapshot for snapshot in self.snapshots(status) if snapshot.listing.ended_at <= now
+                snapshot
+                for snapshot in self.snapshots(status)
+                if snapshot.listing.ended_at <= now
             ]
             with self._open() as database:
                 (reported,) = database.execute(_REPORTED, (status or "",)).fetchone()
@@ -380,16 +413,26 @@ class History:
         if is_last:
             older = [snapshot for snapshot in kept if snapshot.number <= reported]
             instead = kept[-1]
-            note = "no such report was written to a file before, so the newest snapshot is compared"
+            note = (
+                "no such report was written to a file before, so the newest snapshot is"
+                " compared"
+            )
         else:
-            older = [snapshot for snapshot in kept if round(snapshot.listing.ended_at, 6) <= until]
+            older = [
+                snapshot
+                for snapshot in kept
+                if round(snapshot.listing.ended_at, 6) <= until
+            ]
             instead = kept[0]
             note = f"no snapshot is as old as {given}, so the oldest one is compared"
         return (older[-1], ()) if older else (instead, (note,))
 
-    def stays(self, since: float, *, ids: str = _MOVED_IDS, state: str = "status") -> pd.DataFrame:
+    def stays(
+        self, since: float, *, ids: str = _MOVED_IDS, state: str = "status"
+    ) -> pd.DataFrame:
         """
-        Return one row per stay, by id and time: an unbroken time of an animal in a status.
+        Return one row per stay, by id and time: an unbroken time of an animal in a
+        status.
 
         Args:
             since: Unix seconds; leave out what had ended before.
@@ -397,17 +440,20 @@ class History:
             state: The columns in which the parts of a stay are equal.
 
         Returns:
-            The columns of a listing, status as text; `began_after` (start of the last listing
-            before it, missing where it had begun before the first), `first_seen`, `last_seen` (ends
-            of listings), `ended_after` (start of the last listing that showed it) and `ended_by`
-            (end of the next one; both missing while open), in Unix seconds; `first` and `ended`
-            (missing while open): the numbers of the listings by which it had begun and ended.
+            The columns of a listing, status as text; `began_after` (start of the last
+            listing before it, missing where it had begun before the first),
+            `first_seen`, `last_seen` (ends of listings), `ended_after` (start of the
+            last listing that showed it) and `ended_by` (end of the next one; both
+            missing while open), in Unix seconds; `first` and `ended` (missing while
+            open): the numbers of the listings by which it had begun and ended.
         """
         import pandas as pd
 
         columns = [*spec.PET_FIELDS, *_TIMES, *_NUMBERS]
         with self._open() as database:
-            rows = database.execute(_STAYS.format(ids=ids, state=state), {"since": since})
+            rows = database.execute(
+                _STAYS.format(ids=ids, state=state), {"since": since}
+            )
             # an empty chunk at the end, so that there is one where no stay is found
             chunks = [
                 pd.DataFrame(chunk, columns=columns).astype(_DTYPES)
@@ -427,10 +473,10 @@ class History:
             now: Unix seconds.
 
         Returns:
-            The columns of a listing, and times (datetime, UTC): it began between `began_after`
-            (missing in the first listing, since nobody saw it begin) and `first_seen`, was last
-            shown at `last_seen`, and ended between `ended_after` and `ended_by` (both missing
-            while open).
+            The columns of a listing, and times (datetime, UTC): it began between
+            `began_after` (missing in the first listing, since nobody saw it begin) and
+            `first_seen`, was last shown at `last_seen`, and ended between `ended_after`
+            and `ended_by` (both missing while open).
 
         Raises:
             ArgumentError: An id is no int64, or `since` is not as `instant` takes it.
@@ -446,7 +492,10 @@ class History:
         )
 
     def mark_reported(self, status: str | None, number: int) -> None:
-        """Remember the newest listing of a report that was handed out: `last` means it then."""
+        """
+        Remember the newest listing of a report that was handed out: `last` means it
+        then.
+        """
         with self._open("BEGIN IMMEDIATE") as database:
             database.execute(
                 "INSERT INTO reported VALUES (?1, ?2) "
@@ -455,14 +504,19 @@ class History:
             )
 
     def forget(
-        self, before: str | date | None = None, *, after: str | date | None = None, now: float
+        self,
+        before: str | date | None = None,
+        *,
+        after: str | date | None = None,
+        now: float,
     ) -> int:
         """
         Forget listings; return how many.
 
         Args:
             before: Those that ended before an age, a date or a time.
-            after: Those that ended after it, which may be in the future: a wrong clock made them.
+            after: Those that ended after it, which may be in the future: a wrong clock
+                made them.
             now: Unix seconds.
         """
         ends = {
@@ -471,27 +525,33 @@ class History:
         }
         with self._open("BEGIN IMMEDIATE") as database:
             forgotten = database.execute(
-                "DELETE FROM listings WHERE ended_at < :before OR ended_at > :after", ends
+                "DELETE FROM listings WHERE ended_at < :before OR ended_at > :after",
+                ends,
             ).rowcount
             for statement in _FORGET:
                 database.execute(statement)
-        # on a full disk the file keeps its size, and what is forgotten is forgotten all the same
-        with suppress(sqlite3.OperationalError), closing(sqlite.read(self.path)) as database:
+        # on a full disk the file keeps its size, and what is forgotten is forgotten all
+        # the same
+        with (
+            suppress(sqlite3.OperationalError),
+            closing(sqlite.read(self.path)) as database,
+        ):
             database.execute("VACUUM")
         return forgotten
 
 
 def _check_order(database: sqlite3.Connection, began_at: float) -> int:
     """
-    Return the number of the newest kept listing; raise where it ended after another one began.
+    Return the number of the newest kept listing; raise where it ended after another one
+    began.
     """
     number, ended_at = database.execute(_NEWEST).fetchone()
     if began_at < ended_at:
         date_text = datetime.fromtimestamp(ceil(began_at), UTC).isoformat()
         raise HistoryError(
-            f"the newest kept listing ended at {utc_text(ended_at)}, after this one began "
-            f"({utc_text(began_at)}). If a wrong clock made it, remove it: "
-            f"petstore-tools history forget --after {date_text}"
+            f"the newest kept listing ended at {utc_text(ended_at)}, after this one"
+            f" began ({utc_text(began_at)}). If a wrong clock made it, remove it:"
+            f" petstore-tools history forget --after {date_text}"
         )
     return int(number)
 
@@ -508,10 +568,12 @@ def instant(
     given: str | date, now: float, *, day_s: float = spec.DAY_S, ahead_s: float = 0.0
 ) -> float:
     """
-    Return the Unix seconds that an age, a date or a time means; UTC where it names no time zone.
+    Return the Unix seconds that an age, a date or a time means; UTC where it names no
+    time zone.
 
     Args:
-        given: `7d`, `2026-03-05`, `05.03.2026`, `2026-03-05T14:00+01:00`, a date or a datetime.
+        given: `7d`, `2026-03-05`, `05.03.2026`, `2026-03-05T14:00+01:00`, a date or a
+            datetime.
         now: Unix seconds.
         day_s: What of a date is meant: its end.
         ahead_s: How far it may be in the future.
@@ -524,9 +586,9 @@ def instant(
     at = _read(given.strip()) if isinstance(given, str) else given
     if not isinstance(at, date) or at != at:  # NaT
         raise ArgumentError(
-            f"{given!r} cannot be read: write a date as 2026-03-05 (year, month, day) or "
-            "05.03.2026 (day, month, year), an age such as 7d (in s, min, h, d or w), or, for a "
-            "report, the word last"
+            f"{given!r} cannot be read: write a date as 2026-03-05 (year, month, day)"
+            " or 05.03.2026 (day, month, year), an age such as 7d (in s, min, h, d or"
+            " w), or, for a report, the word last"
         )
     if isinstance(at, datetime):
         seconds = (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()

@@ -1,4 +1,7 @@
-"""The three operations of the document, joined from gate, backoff, transport and clock (§4)."""
+"""
+The three operations of the document, joined from gate, backoff, transport and clock
+(§4).
+"""
 
 from __future__ import annotations
 
@@ -82,8 +85,8 @@ class Client:
 
         Raises:
             BadRequestError: The service refuses it; nothing was created.
-            TransportError: With `may_have_left`: the animal may exist; list the animals before
-                trying again.
+            TransportError: With `may_have_left`: the animal may exist; list the animals
+                before trying again.
             ApiError: With a status of 500 or more: likewise.
         """
         url = self.base_url + spec.PETS_PATH
@@ -92,7 +95,8 @@ class Client:
 
     def get(self, pet_id: int, call_options: CallOptions = ALONE) -> Pet:
         """
-        Fetch one animal by the deprecated operation (§4.3); an id that is no int64 is refused.
+        Fetch one animal by the deprecated operation (§4.3); an id that is no int64 is
+        refused.
         """
         url = f"{self.base_url}{spec.PETS_PATH}/{checked_id(pet_id)}"
         reply = self.call("GET", url, call_options=call_options)
@@ -101,8 +105,8 @@ class Client:
             raise NotFoundError(
                 reply.status,
                 "",
-                f"the operation was removed as announced for {spec.REMOVAL_OF_GET_PET}; "
-                "use list_pets(status=...) in its place",
+                f"the operation was removed as announced for {spec.REMOVAL_OF_GET_PET};"
+                " use list_pets(status=...) in its place",
                 reply.request_line,
             )
         return read_pet(reply, HTTPStatus.OK)
@@ -126,9 +130,10 @@ class Client:
         """
         Send a request when the throttle allows it, and again where that cannot do harm.
 
-        A GET is sent again after a lost answer or a 5xx; a POST only where it is proven that
-        nothing left, or after a 429, which creates nothing (§8.4). Unless the call waits, none goes
-        later than `max_wait_s` after the call began. A caller that keeps a record of each attempt
+        A GET is sent again after a lost answer or a 5xx; a POST only where it is proven
+        that nothing left, or after a 429, which creates nothing (§8.4). Unless the call
+        waits, none goes later than `max_wait_s` after the call began. A caller that
+        keeps a record of each attempt
         needs no loop of its own: between two calls of `before` there is always one of
         `on_no_effect`.
 
@@ -137,18 +142,19 @@ class Client:
             url: Whole address.
             body: JSON in UTF-8.
             call_options: How the call waits.
-            before: Called before each attempt, when the throttle has allowed it and no byte has
-                left. An exception ends the call; nothing was sent, and the request is not counted.
-            on_no_effect: Called after each attempt that is proven to have changed nothing: no byte
-                left, or the answer was a 429. It is called before any wait, and also where no
-                further attempt follows.
+            before: Called before each attempt, when the throttle has allowed it and no
+                byte has left. An exception ends the call; nothing was sent, and the
+                request is not counted.
+            on_no_effect: Called after each attempt that is proven to have changed
+                nothing: no byte left, or the answer was a 429. It is called before any
+                wait, and also where no further attempt follows.
             retry_5xx: Send a GET again after a 5xx.
 
         Raises:
             QuotaError: The plan would make it wait too long.
             KeyBannedError: The service has banned the key.
-            TransportError: No answer came. Where `may_have_left` is False, `on_no_effect` was
-                called.
+            TransportError: No answer came. Where `may_have_left` is False,
+                `on_no_effect` was called.
             ProtocolError: The answer is a redirect.
             CallCancelled: The caller withdrew while the call waited.
         """
@@ -158,7 +164,9 @@ class Client:
             while True:
                 waited_s = self.clock.steady() - began_at
                 try:
-                    reply = self.attempt(method, url, body, call_options, before, waited_s=waited_s)
+                    reply = self.attempt(
+                        method, url, body, call_options, before, waited_s=waited_s
+                    )
                 except TransportError as error:
                     if not error.may_have_left:
                         on_no_effect()
@@ -179,8 +187,12 @@ class Client:
                     if not self._pause(failures, why, call_options, began_at):
                         return reply
 
-    def _pause(self, failures: int, why: str, call_options: CallOptions, began_at: float) -> bool:
-        """Pause before the next attempt; return False where no further one may begin."""
+    def _pause(
+        self, failures: int, why: str, call_options: CallOptions, began_at: float
+    ) -> bool:
+        """
+        Pause before the next attempt; return False where no further one may begin.
+        """
         pause_s = backoff_s(failures, self.rng)
         waited_s = self.clock.steady() + pause_s - began_at
         is_late = waited_s > self.max_wait_s and not call_options.wait
@@ -202,8 +214,8 @@ class Client:
         waited_s: float = 0.0,
     ) -> Reply:
         """
-        Wait for the throttle and send once; the answer is returned whatever its status, 429
-        included.
+        Wait for the throttle and send once; the answer is returned whatever its status,
+        429 included.
         """
         go = self.gate.acquire(call_options, waited_s=waited_s)
         may_have_left = False
@@ -221,14 +233,25 @@ class Client:
                     self.sent += 1
                 call_options.on_sent()
         _log.debug("%s: the service answered %d.", reply.request_line, reply.status)
-        code = error_body(reply).code if reply.status == HTTPStatus.TOO_MANY_REQUESTS else ""
+        code = (
+            error_body(reply).code
+            if reply.status == HTTPStatus.TOO_MANY_REQUESTS
+            else ""
+        )
         more = call_options.more_follow
         self.gate.answered(go, reply.status, reply.headers, code, more_follow=more)
         return reply
 
-    def _send(self, method: str, url: str, body: bytes | None, call_options: CallOptions) -> Reply:
-        """Send once; while the answer takes seconds, another thread says so each second."""
-        wait = Wait(self.clock.now() + LOST_AFTER_S, f"the answer to {method} {urlsplit(url).path}")
+    def _send(
+        self, method: str, url: str, body: bytes | None, call_options: CallOptions
+    ) -> Reply:
+        """
+        Send once; while the answer takes seconds, another thread says so each second.
+        """
+        wait = Wait(
+            self.clock.now() + LOST_AFTER_S,
+            f"the answer to {method} {urlsplit(url).path}",
+        )
         end = threading.Event()
 
         def tell() -> None:

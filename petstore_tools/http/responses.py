@@ -1,5 +1,6 @@
 """
-What a reply says: the body expected, or the branch of the error tree that its status names (§7).
+What a reply says: the body expected, or the branch of the error tree that its status
+names (§7).
 """
 
 from __future__ import annotations
@@ -42,7 +43,10 @@ def error_body(reply: Reply) -> ErrorBody:
 
 def _other_sender(reply: Reply) -> str:
     """Say why another program seems to have answered, "" where nothing shows it."""
-    if reply.status == HTTPStatus.BAD_REQUEST and b"https" in reply.body[:2_000].lower():
+    if (
+        reply.status == HTTPStatus.BAD_REQUEST
+        and b"https" in reply.body[:2_000].lower()
+    ):
         return "the service seems to use https; write https:// in the base address"
     if not reply.body[:200].lstrip().lower().startswith((b"<!doctype html", b"<html")):
         return ""

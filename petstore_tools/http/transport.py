@@ -1,4 +1,6 @@
-"""Requests on the wire: `requests` with the key and fresh connections, and nothing else."""
+"""
+Requests on the wire: `requests` with the key and fresh connections, and nothing else.
+"""
 
 from __future__ import annotations
 
@@ -29,13 +31,20 @@ from urllib3.exceptions import (
 from urllib3.exceptions import ProxyError as TunnelError
 
 from petstore_tools import sqlite
-from petstore_tools.errors import ProtocolError, SettingsError, TransportError, without_frames
+from petstore_tools.errors import (
+    ProtocolError,
+    SettingsError,
+    TransportError,
+    without_frames,
+)
 from petstore_tools.throttle.throttle import LOST_AFTER_S
 
 TIMEOUT_S: Final = (5.0, 30.0)  # to connect; of silence while an answer is awaited
-IDLE_S: Final = 4.0  # servers close idle connections, many after 5 s: no request goes on one
+# servers close idle connections, many after 5 s: no request goes on one
+IDLE_S: Final = 4.0
 SHORTEST_KEY: Final = 8  # a shorter one may stand in a name, and is no secret
-MOST_CONNECTIONS: Final = 64  # kept open; more threads than that open connections of their own
+# kept open; more threads than that open connections of their own
+MOST_CONNECTIONS: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +66,16 @@ class Reply:
 
 
 class KeyAuth(AuthBase):
-    """The key as a bearer token (§5); an auth object, so that no `.netrc` entry replaces it."""
+    """
+    The key as a bearer token (§5); an auth object, so that no `.netrc` entry replaces
+    it.
+    """
 
     def __init__(self, key: SecretStr) -> None:
         if not re.fullmatch(r"[!-~]+", key.get_secret_value()):
-            raise SettingsError("the API key has characters that cannot be sent; copy it again")
+            raise SettingsError(
+                "the API key has characters that cannot be sent; copy it again"
+            )
         self._key = key
 
     def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
@@ -70,7 +84,9 @@ class KeyAuth(AuthBase):
         return request
 
     def masked(self, body: bytes) -> bytes:
-        """Return the body of an answer without the key: some say which one they refuse."""
+        """
+        Return the body of an answer without the key: some say which one they refuse.
+        """
         key = self._key.get_secret_value().encode()
         return body.replace(key, b"****") if len(key) >= SHORTEST_KEY else body
 
@@ -113,8 +129,8 @@ class _BoundedReader(RawIOBase):
 
 class _Answer(HTTPResponse):
     """
-    An answer that is whole in time, without those that only announce it (1xx): the next request
-    would read it.
+    An answer that is whole in time, without those that only announce it (1xx): the next
+    request would read it.
     """
 
     def __init__(self, sock: socket, *args: Any, **kwargs: Any) -> None:
@@ -149,7 +165,8 @@ class _Connection(HTTPConnection):
 
 class _Adapter(HTTPAdapter):
     """
-    Connections as `requests` makes them, through any proxy and with any certificates, but ours.
+    Connections as `requests` makes them, through any proxy and with any certificates,
+    but ours.
     """
 
     def __init__(self) -> None:
@@ -159,7 +176,9 @@ class _Adapter(HTTPAdapter):
         """Return the pool of an address."""
         pool: Any = super().get_connection_with_tls_context(*args, **kwargs)
         if not issubclass(pool.ConnectionCls, _Connection):
-            pool.ConnectionCls = type("Connection", (_Connection, pool.ConnectionCls), {})
+            pool.ConnectionCls = type(
+                "Connection", (_Connection, pool.ConnectionCls), {}
+            )
         return pool
 
 
@@ -168,11 +187,11 @@ class Transport:
     Sends requests; knows nothing of limits, retries or animals.
 
     Args:
-        base_url: Address that all requests share; proxies and certificates are looked up for it
-            once.
+        base_url: Address that all requests share; proxies and certificates are looked
+            up for it once.
         key: The API key.
-        session: A session of the caller's, for its headers, proxies and certificates, and for an
-            adapter that is not one of `requests` itself; it must not retry.
+        session: A session of the caller's, for its headers, proxies and certificates,
+            and for an adapter that is not one of `requests` itself; it must not retry.
 
     Attributes:
         timeout_s: To connect, and of silence while an answer is awaited.
@@ -184,14 +203,19 @@ class Transport:
         self, base_url: str, key: SecretStr, *, session: requests.Session | None = None
     ) -> None:
         if session is not None and not isinstance(session, requests.Session):
-            raise SettingsError(f"session must be a requests.Session, not {type(session).__name__}")
+            raise SettingsError(
+                f"session must be a requests.Session, not {type(session).__name__}"
+            )
         self._auth = KeyAuth(key)
         self._session = session or requests.Session()
         self.timeout_s = TIMEOUT_S
-        self.fastest_s: float | None = None  # from a request's first byte to its answer's last
+        # from a request's first byte to its answer's last
+        self.fastest_s: float | None = None
         self._mounted = self._callers_adapter(base_url)
         self._adapter = sqlite.PerProcess(_Adapter)
-        self._settings = self._session.merge_environment_settings(base_url, {}, False, None, None)
+        self._settings = self._session.merge_environment_settings(
+            base_url, {}, False, None, None
+        )
 
     def send(self, method: str, url: str, body: bytes | None = None) -> Reply:
         """
@@ -207,12 +231,14 @@ class Transport:
         target = reply.headers.get("Location", "").partition("?")[0]
         if target and 300 <= reply.status < 400:
             raise ProtocolError(
-                f"{reply.request_line}: the service redirects ({reply.status}) to {target}. "
-                "Redirects are not followed; correct the base address"
+                f"{reply.request_line}: the service redirects ({reply.status}) to"
+                f" {target}. Redirects are not followed; correct the base address"
             )
         return reply
 
-    def _exchange(self, method: str, url: str, sent: bytes | None) -> Reply | BaseException:
+    def _exchange(
+        self, method: str, url: str, sent: bytes | None
+    ) -> Reply | BaseException:
         """Return the answer, or the error without the frames that hold the key."""
         headers = {"Accept": "application/json"}
         if sent is not None:
@@ -231,7 +257,9 @@ class Transport:
             body = self._auth.masked(response.content)
             reply = Reply(response.status_code, response.headers, body, line)
         except (requests.RequestException, OSError) as error:
-            return _translate(error, method, urlsplit(url), first=self.fastest_s is None)
+            return _translate(
+                error, method, urlsplit(url), first=self.fastest_s is None
+            )
         except BaseException as error:
             return without_frames(error)
         self.fastest_s = min(time.monotonic() - began_at, self.fastest_s or inf)
@@ -242,12 +270,15 @@ class Transport:
         self._adapter.close()
 
     def _callers_adapter(self, url: str) -> BaseAdapter | None:
-        """Return the adapter that the caller mounted, None where it does no more than ours."""
+        """
+        Return the adapter that the caller mounted, None where it does no more than
+        ours.
+        """
         mounted = self._session.get_adapter(url)
         if isinstance(mounted, HTTPAdapter) and mounted.max_retries.total:
             raise SettingsError(
-                "the session's adapter retries by itself, without asking the throttle; mount "
-                "HTTPAdapter(max_retries=0)"
+                "the session's adapter retries by itself, without asking the throttle;"
+                " mount HTTPAdapter(max_retries=0)"
             )
         return None if type(mounted) is HTTPAdapter else mounted
 
@@ -260,12 +291,19 @@ _BEFORE_A_BYTE: Final = (
     requests.exceptions.InvalidURL,
     requests.exceptions.InvalidSchema,
 )
-_HANDSHAKE: Final = {"WRONG_VERSION_NUMBER", "UNSUPPORTED_PROTOCOL", "NO_PROTOCOLS_AVAILABLE"}
+_HANDSHAKE: Final = {
+    "WRONG_VERSION_NUMBER",
+    "UNSUPPORTED_PROTOCOL",
+    "NO_PROTOCOLS_AVAILABLE",
+}
 
 
-def _translate(error: Exception, method: str, url: SplitResult, *, first: bool) -> TransportError:
+def _translate(
+    error: Exception, method: str, url: SplitResult, *, first: bool
+) -> TransportError:
     """
-    Say what happened; where no answer ever came (`first`), also what may be wrong in the address.
+    Say what happened; where no answer ever came (`first`), also what may be wrong in
+    the address.
     """
     causes = list(_causes(error))
 
@@ -273,12 +311,15 @@ def _translate(error: Exception, method: str, url: SplitResult, *, first: bool) 
         return any(isinstance(cause, kinds) for cause in causes)
 
     plain_http = any(
-        isinstance(cause, ssl.SSLError) and cause.reason in _HANDSHAKE for cause in causes
+        isinstance(cause, ssl.SSLError) and cause.reason in _HANDSHAKE
+        for cause in causes
     )
     tunnel = any(
-        isinstance(cause, TunnelError) and "unnel" in str(cause.original_error) for cause in causes
+        isinstance(cause, TunnelError) and "unnel" in str(cause.original_error)
+        for cause in causes
     )
-    # a plain OSError: there is no certificate bundle; the faults of a socket are classes of it
+    # a plain OSError: there is no certificate bundle; the faults of a socket are
+    # classes of it
     never_left = type(error) is OSError or met(*_BEFORE_A_BYTE) or plain_http or tunnel
     if met(ssl.SSLCertVerificationError):
         fault = "the service's certificate is not trusted"
@@ -288,7 +329,8 @@ def _translate(error: Exception, method: str, url: SplitResult, *, first: bool) 
         fault = "the proxy refused the request"
     elif plain_http:
         fault = (
-            f"{url.netloc} does not use https; if it uses http, write http:// in the base address"
+            f"{url.netloc} does not use https; if it uses http, write http:// in the"
+            " base address"
         )
     elif never_left:
         fault = f"no service answers at {url.netloc}; is the service running?"
@@ -300,11 +342,15 @@ def _translate(error: Exception, method: str, url: SplitResult, *, first: bool) 
         fault = "the connection broke before the answer was complete"
         if first and url.scheme == "http":
             fault += "; if the service uses https, write https:// in the base address"
-    failure = TransportError(f"{method} {url.path}: {fault}", may_have_left=not never_left)
+    failure = TransportError(
+        f"{method} {url.path}: {fault}", may_have_left=not never_left
+    )
     # the root alone: what lies between holds the request, and so the key
     kinds = (OSError, HTTPException)
     roots = [
-        c for c in causes if isinstance(c, kinds) and not isinstance(c, requests.RequestException)
+        c
+        for c in causes
+        if isinstance(c, kinds) and not isinstance(c, requests.RequestException)
     ]
     failure.__cause__ = without_frames(roots[-1]) if roots else None
     return failure
@@ -312,10 +358,12 @@ def _translate(error: Exception, method: str, url: SplitResult, *, first: bool) 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
     """
-    Walk to the roots of a wrapped network error, `MaxRetryError.reason` and the like included.
+    Walk to the roots of a wrapped network error, `MaxRetryError.reason` and the like
+    included.
     """
     yield error
-    # not __context__: it may hold a fault of the caller's, handled when this request was made
+    # not __context__: it may hold a fault of the caller's, handled when this request
+    # was made
     linked = [*error.args, error.__cause__]
     linked += [getattr(error, name, None) for name in ("reason", "original_error")]
     for cause in linked:

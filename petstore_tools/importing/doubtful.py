@@ -1,21 +1,24 @@
 """
-Pure: which row of a file is which row of the journal, and which could make an animal twice.
+Pure: which row of a file is which row of the journal, and which could make an animal
+twice.
 
-A row is its three values: of equal rows, as many were sent as the journal has. A row that was not
-sent yet is doubtful for one of three reasons:
+A row is its three values: of equal rows, as many were sent as the journal has. A row
+that was not sent yet is doubtful for one of three reasons:
 
-- *equal*: an animal with its values exists that no row of this file made, or another import sent a
-  row with them (the journal finds these).
+- *equal*: an animal with its values exists that no row of this file made, or another
+  import sent a row with them (the journal finds these).
 - *the same name*: it bears the name of a row that was sent and is in the file no more.
-- *the same place*: rows that were sent are missing since the last version, and fewer new rows in
-  their place bear their name: then the new rows there may be their edits. A file that leaves rows
-  out and brings no new one is a part of the version before: no row is gone by it, and the next file
-  is compared with both.
+- *the same place*: rows that were sent are missing since the last version, and fewer
+  new rows in
+  their place bear their name: then the new rows there may be their edits. A file that
+  leaves rows
+  out and brings no new one is a part of the version before: no row is gone by it, and
+  the next file is compared with both.
 
-A file is compared in the same way with each import that shares a row's name and category with it,
-but there two rows bear the same name only where their category is the same. By place it is compared
-until a row of it was sent, where it holds at least half of that import's rows, and so may be a
-copy.
+A file is compared in the same way with each import that shares a row's name and
+category with it, but there two rows bear the same name only where their category is the
+same. By place it is compared until a row of it was sent, where it holds at least half
+of that import's rows, and so may be a copy.
 """
 
 from __future__ import annotations
@@ -47,17 +50,19 @@ class Entry:
         number: Its place in the sheet when the file last had it.
         present: Whether the file of the last run had it.
         state: What became of it so far.
-        answered: 0, or where a person said whether it is sent, although it was doubtful: one more
-            than the rows of other imports that equalled it then.
+        answered: 0, or where a person said whether it is sent, although it was
+            doubtful: one more than the rows of other imports that equalled it then.
         compared: It was compared with a listing of the inventory.
         pet_id: Of its animal, where that is known.
         detail: Why it is rejected, unknown or skipped, or what its answer showed.
         changed_at: Unix seconds of its last change of state.
-        may_be: Where only a person can decide, the ids of animals that may be it: `17 or 18`.
-        sent_after: Number of the last complete listing that ended before it was sent, 0 for none.
+        may_be: Where only a person can decide, the ids of animals that may be it: `17
+            or 18`.
+        sent_after: Number of the last complete listing that ended before it was sent, 0
+            for none.
         absent: It is unknown, and a listing that was late enough did not show it.
-        position: Its place in the last version of the sheet that was no part of one before; None
-            where that did not have it.
+        position: Its place in the last version of the sheet that was no part of one
+            before; None where that did not have it.
     """
 
     key: int
@@ -92,7 +97,8 @@ class Doubt:
     Attributes:
         reason: Which of the three rules says so.
         because: The animal, or the row that was sent, in words.
-        is_open: Whether it is not known yet if that exists: another import awaits the answer.
+        is_open: Whether it is not known yet if that exists: another import awaits the
+            answer.
         rows: How many rows other imports sent with its values.
     """
 
@@ -114,11 +120,12 @@ def match(
     entries: Iterable[Entry], contents: Sequence[PetValues]
 ) -> tuple[list[Entry | None], list[Entry]]:
     """
-    Find the rows of a file in the journal by their values; of equal ones, those that were sent.
+    Find the rows of a file in the journal by their values; of equal ones, those that
+    were sent.
 
     Returns:
-        The entry of each row, None for a row that the journal does not have; and the entries that
-        the file does not have.
+        The entry of each row, None for a row that the journal does not have; and the
+        entries that the file does not have.
     """
     waiting: dict[PetValues, list[Entry]] = defaultdict(list)
     for entry in sorted(entries, key=_rank, reverse=True):
@@ -148,7 +155,8 @@ def find_doubtful(
         known: The entry of each row of the file, None for a new one (`match`).
         missing: Entries that the file does not have (`match`).
         equal: Why a row is doubtful by its values, by its place in `contents`.
-        others: Rows of each other import that sent a row whose name and category this file has.
+        others: Rows of each other import that sent a row whose name and category this
+            file has.
 
     Returns:
         The doubt of each doubtful row, by its place in `contents`, in their order.
@@ -165,11 +173,13 @@ def find_doubtful(
     begun = any(entry.state in SENT for entry in entries)
     for rows in (entries, *others):
         absent = missing if rows is entries else match(rows, contents)[1]
-        # of equal rows, nobody can tell which one is gone: the one that got furthest is named
+        # of equal rows, nobody can tell which one is gone: the one that got furthest is
+        # named
         ranked = sorted(rows, key=_rank, reverse=True)
         sent = {entry.content: entry for entry in ranked if entry.state in SENT}
         gone = [entry for entry in absent if entry.content in sent]
-        width = 1 if rows is entries else 2  # of another import, the category counts, too
+        # of another import, the category counts, too
+        width = 1 if rows is entries else 2
         names = {entry.content[:width]: sent[entry.content] for entry in gone}
         for at in open_:
             namesake = names.get(contents[at][:width])
@@ -197,7 +207,9 @@ def _is_open(entry: Entry | None, equal: Doubt | None) -> bool:
 def _describe(entry: Entry) -> str:
     """Name a row that was sent, and its animal."""
     animal = entry.state if entry.pet_id is None else f"id {entry.pet_id}"
-    return f"row {entry.number} of import {entry.import_id} was {entry.content} ({animal})"
+    return (
+        f"row {entry.number} of import {entry.import_id} was {entry.content} ({animal})"
+    )
 
 
 def _edits(
@@ -208,12 +220,12 @@ def _edits(
     width: int,
 ) -> Iterator[tuple[Entry, list[int]]]:
     """
-    Yield a missing row with the new rows in its place, where fewer of these bear its name than rows
-    of that name are missing there.
+    Yield a missing row with the new rows in its place, where fewer of these bear its
+    name than rows of that name are missing there.
 
-    A place lies between neighbours: the nearest rows that are still there, and that equal no row
-    which came or went, since of equal rows nobody can tell which one went. Where the order of the
-    neighbours changed, it is everywhere.
+    A place lies between neighbours: the nearest rows that are still there, and that
+    equal no row which came or went, since of equal rows nobody can tell which one went.
+    Where the order of the neighbours changed, it is everywhere.
 
     Args:
         version: Rows of an import that a version of it had, in their order there.
@@ -228,7 +240,9 @@ def _edits(
     had = Counter(before)
     has = Counter(contents)
     neighbours = {content for content in had if had[content] == has[content]}
-    if [c for c in before if c in neighbours] != [c for c in contents if c in neighbours]:
+    if [c for c in before if c in neighbours] != [
+        c for c in contents if c in neighbours
+    ]:
         neighbours.clear()
     missing: dict[PetValues, list[Entry]] = defaultdict(list)
     for entry in lost:

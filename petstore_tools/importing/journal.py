@@ -1,6 +1,6 @@
 """
-The journal: one SQLite database for all imports to a place, where what is intended is durable
-before it is done.
+The journal: one SQLite database for all imports to a place, where what is intended is
+durable before it is done.
 """
 
 from __future__ import annotations
@@ -29,22 +29,27 @@ _FORMAT: Final = 2
 _TABLES: Final = f"""
 PRAGMA user_version = {_FORMAT};
 CREATE TABLE import (
-    id TEXT PRIMARY KEY, environment TEXT NOT NULL, base_url TEXT NOT NULL, path TEXT NOT NULL,
-    sheet TEXT NOT NULL, bad_rows INTEGER NOT NULL, changed_at REAL NOT NULL
+    id TEXT PRIMARY KEY, environment TEXT NOT NULL, base_url TEXT NOT NULL,
+    path TEXT NOT NULL, sheet TEXT NOT NULL,
+    bad_rows INTEGER NOT NULL, changed_at REAL NOT NULL
 );
 CREATE TABLE row (
-    key INTEGER PRIMARY KEY, import TEXT NOT NULL REFERENCES import (id) ON DELETE CASCADE,
+    key INTEGER PRIMARY KEY,
+    import TEXT NOT NULL REFERENCES import (id) ON DELETE CASCADE,
     name TEXT NOT NULL, category_id INTEGER NOT NULL, status TEXT,
     number INTEGER NOT NULL, present INTEGER NOT NULL DEFAULT 1, position INTEGER,
-    state TEXT NOT NULL
-        CHECK (state IN ('unsent', 'sending', 'created', 'rejected', 'unknown', 'skipped')),
+    state TEXT NOT NULL CHECK (
+        state IN ('unsent', 'sending', 'created', 'rejected', 'unknown', 'skipped')
+    ),
     answered INTEGER NOT NULL, compared INTEGER NOT NULL,
     pet_id INTEGER UNIQUE CHECK (pet_id IS NULL OR state = 'created'),
     detail TEXT NOT NULL, may_be TEXT NOT NULL DEFAULT '',
     sent_after INTEGER NOT NULL DEFAULT 0, absent INTEGER NOT NULL DEFAULT 0,
     lost_at REAL NOT NULL DEFAULT 0, changed_at REAL NOT NULL,
     -- nobody sent it, or left it out for good
-    waits INTEGER AS (state IN ('unsent', 'rejected') OR state = 'skipped' AND NOT answered)
+    waits INTEGER AS (
+        state IN ('unsent', 'rejected') OR state = 'skipped' AND NOT answered
+    )
 );
 CREATE INDEX row_values ON row (name, category_id);
 CREATE INDEX row_import ON row (import);
@@ -55,28 +60,31 @@ CREATE TABLE written (
     import TEXT NOT NULL REFERENCES import (id) ON DELETE CASCADE, digest TEXT NOT NULL,
     PRIMARY KEY (import, digest)
 );
--- doubtful rows as a person was shown them, each with its answer, `ask` where it has none yet
+-- doubtful rows as a person was shown them, each with its answer, `ask` where there is
+-- none yet
 CREATE TABLE question (
-    import TEXT NOT NULL, name TEXT NOT NULL, category_id INTEGER NOT NULL, status TEXT,
-    doubt TEXT NOT NULL, answer TEXT NOT NULL
+    import TEXT NOT NULL, name TEXT NOT NULL, category_id INTEGER NOT NULL,
+    status TEXT, doubt TEXT NOT NULL, answer TEXT NOT NULL
 )
 """
 _TEMPORARY: Final = """
 CREATE TEMP TABLE file (
-    place INTEGER PRIMARY KEY, name TEXT NOT NULL, category_id INTEGER NOT NULL, status TEXT
+    place INTEGER PRIMARY KEY, name TEXT NOT NULL, category_id INTEGER NOT NULL,
+    status TEXT
 );
 CREATE TEMP TABLE animal (
-    id INTEGER PRIMARY KEY, name TEXT NOT NULL, category_id INTEGER NOT NULL, status TEXT
+    id INTEGER PRIMARY KEY, name TEXT NOT NULL, category_id INTEGER NOT NULL,
+    status TEXT
 );
 CREATE INDEX temp.animal_values ON animal (name, category_id)
 """
 _ONE_ROW: Final = "(SELECT 0 AS place, ? AS name, ? AS category_id, ? AS status)"
-# seconds since a row was lost; the steady clock begins anew when the machine starts, then at least
-# as long has passed as it shows
+# seconds since a row was lost; the steady clock begins anew when the machine starts,
+# then at least as long has passed as it shows
 _WAITED: Final = "iif(:steady >= lost_at, :steady - lost_at, :steady)"
 _ENTRY: Final = (
-    "key, import, name, category_id, status, number, present, state, answered, compared, pet_id,"
-    " detail, changed_at, may_be, sent_after, absent, position"
+    "key, import, name, category_id, status, number, present, state, answered,"
+    " compared, pet_id, detail, changed_at, may_be, sent_after, absent, position"
 )
 _ADD_IMPORT: Final = """
 INSERT INTO import VALUES (:id, :environment, :base_url, :path, :sheet, :bad_rows, :now)
@@ -84,13 +92,16 @@ ON CONFLICT DO UPDATE SET bad_rows = excluded.bad_rows, changed_at = excluded.ch
 """
 _ADD: Final = """
 INSERT INTO row (
-    key, import, name, category_id, status, number, state, answered, compared, detail, changed_at
+    key, import, name, category_id, status, number, state, answered, compared, detail,
+    changed_at
 ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (key) DO UPDATE SET present = 1, number = excluded.number,
-    state = iif(waits, excluded.state, state), detail = iif(waits, excluded.detail, detail),
+    state = iif(waits, excluded.state, state),
+    detail = iif(waits, excluded.detail, detail),
     answered = excluded.answered, compared = compared OR excluded.compared
 """
-# a file that leaves rows out and brings no new one is a part: the version before it still counts
+# a file that leaves rows out and brings no new one is a part: the version before it
+# still counts
 _TAKE_POSITIONS: Final = """
 UPDATE row SET position = iif(present, number, NULL) WHERE import = :id AND (
     :brings_rows OR NOT EXISTS (
@@ -128,8 +139,8 @@ _SKIP: Final = """
 UPDATE row SET state = 'skipped', answered = 0, detail = :detail, changed_at = :now
 WHERE key = :key AND state = 'unsent'
 """
-# unknown rows, and created ones whose animal is not known; one waits while a row of its name and
-# category is on its way, or was lost too late
+# unknown rows, and created ones whose animal is not known; one waits while a row of its
+# name and category is on its way, or was lost too late
 _LOST: Final = f"""
 (state = 'unknown' OR state = 'created' AND pet_id IS NULL)
 AND (name, category_id) NOT IN (
@@ -143,7 +154,8 @@ JOIN shown s ON s.pet_id = a.id
 WHERE NOT EXISTS (SELECT 1 FROM row WHERE pet_id = a.id)
 AND (EXISTS (SELECT 1 FROM changed WHERE field = 'categoryId')
     OR a.category_id IN (
-        SELECT category_id FROM row WHERE state IN ('unknown', 'created') AND pet_id IS NULL
+        SELECT category_id FROM row
+        WHERE state IN ('unknown', 'created') AND pet_id IS NULL
     ))
 """
 _DECIDE: Final = """
@@ -162,7 +174,8 @@ SELECT i.environment, i.base_url, i.path, i.sheet, i.bad_rows,
     json_group_object(o.became, o.rows) FILTER (WHERE o.became IS NOT NULL)
 FROM import i LEFT JOIN outcome o ON o.import = i.id GROUP BY i.id
 """
-# animals of the last listing that equal rows of the file, and belong to no row of an import
+# animals of the last listing that equal rows of the file, and belong to no row of an
+# import
 _EQUAL_ANIMALS: Final = """
 SELECT f.place, max(a.id) FROM temp.file f
 JOIN temp.animal a ON a.name = f.name AND a.category_id = f.category_id
@@ -179,8 +192,9 @@ WHERE r.import != ? AND NOT r.waits
 _CLOCK: Final = SystemClock()
 LOST: Final = "the run ended before the answer came"
 _MOVE_AWAY: Final = (
-    "so it is not known which animals exist already. Put a good copy in its place, or move "
-    "it away: then every file counts as new, and its rows are compared with the inventory"
+    "so it is not known which animals exist already. Put a good copy in its place, or"
+    " move it away: then every file counts as new, and its rows are compared with the"
+    " inventory"
 )
 _RUN_AGAIN: Final = "run the same call again: it checks the journal first"
 
@@ -193,7 +207,8 @@ class Target:
     Attributes:
         environment: `production`, `staging` or `sandbox`.
         base_url: Where it sends.
-        path: The file, absolute; the bare name that was given, which is the same in every folder.
+        path: The file, absolute; the bare name that was given, which is the same in
+            every folder.
         sheet: Of a workbook, else "".
     """
 
@@ -253,25 +268,34 @@ class Journal:
     def unsent(self) -> list[Entry]:
         """Return the rows of the file that are to be sent."""
         with self._reading() as db:
-            return _entries(db, "import = ? AND present AND state = 'unsent'", (self.id,))
+            return _entries(
+                db, "import = ? AND present AND state = 'unsent'", (self.id,)
+            )
 
     def counts(self) -> Counter[str]:
         """Count the rows of this import that the file has, by state."""
-        counted = "SELECT state, count(*) FROM row WHERE import = ? AND present GROUP BY state"
+        counted = (
+            "SELECT state, count(*) FROM row WHERE import = ? AND present GROUP BY"
+            " state"
+        )
         with self._reading() as db:
             return Counter(dict(db.execute(counted, (self.id,)).fetchall()))
 
     def lost_s(self, *, with_equal: bool = False) -> list[float]:
         """
-        Return the seconds since each row of this import was lost that a listing can settle, with
-        those of other imports that may equal rows of the file.
+        Return the seconds since each row of this import was lost that a listing can
+        settle, with those of other imports that may equal rows of the file.
         """
         lost = (
             f"SELECT {_WAITED} FROM row WHERE state = 'unknown' AND may_be = ''"
             " AND (import = :id OR :with_equal AND (name, category_id) IN"
             " (SELECT name, category_id FROM temp.file))"
         )
-        facts = {"id": self.id, "with_equal": with_equal, "steady": self._clock.steady()}
+        facts = {
+            "id": self.id,
+            "with_equal": with_equal,
+            "steady": self._clock.steady(),
+        }
         with self._reading() as db:
             return [seconds for (seconds,) in db.execute(lost, facts)]
 
@@ -279,15 +303,19 @@ class Journal:
         """Call rows of an import unknown whose answer nobody awaits any more."""
         with self._transaction() as db:
             db.execute(
-                "UPDATE row SET state = 'unknown', detail = ?, lost_at = ?, changed_at = ?"
-                " WHERE import = ? AND state = 'sending'",
+                "UPDATE row SET state = 'unknown', detail = ?, lost_at = ?, changed_at"
+                " = ? WHERE import = ? AND state = 'sending'",
                 (LOST, self._clock.steady(), self._clock.now(), import_id),
             )
 
     def mark_dead(self) -> None:
-        """Call rows unknown that are on their way in an import whose process is gone."""
+        """
+        Call rows unknown that are on their way in an import whose process is gone.
+        """
         with self._reading() as db:
-            found = db.execute("SELECT DISTINCT import FROM row WHERE state = 'sending'").fetchall()
+            found = db.execute(
+                "SELECT DISTINCT import FROM row WHERE state = 'sending'"
+            ).fetchall()
         for (name,) in found:
             with suppress(JournalError), import_lock(self._folder, name, wait_s=0):
                 self.mark_lost(name)
@@ -296,15 +324,17 @@ class Journal:
         self, entries: Sequence[Entry], contents: Sequence[PetValues]
     ) -> tuple[list[Entry | None], list[Entry], dict[int, Doubt]]:
         """
-        Find the rows of the file among those of this import, and say which are doubtful.
+        Find the rows of the file among those of this import, and say which are
+        doubtful.
 
         Args:
             entries: Rows of this import.
             contents: The values of each row of the file.
 
         Returns:
-            As `match`: the entry of each row, None for a new one, and the entries that the file
-            does not have; and the doubt of each doubtful row, by its place in the file.
+            As `match`: the entry of each row, None for a new one, and the entries that
+            the file does not have; and the doubt of each doubtful row, by its place in
+            the file.
         """
         rows = ((at, *content) for at, content in enumerate(contents))
         with self._transaction() as db:
@@ -312,22 +342,29 @@ class Journal:
             db.executemany("INSERT INTO temp.file VALUES (?, ?, ?, ?)", rows)
             equal: dict[int, Doubt] = {}
             for place, pet_id in db.execute(_EQUAL_ANIMALS, (self.id,)):
-                equal[place] = Doubt("equal", f"the animal with id {pet_id} has the same values")
+                equal[place] = Doubt(
+                    "equal", f"the animal with id {pet_id} has the same values"
+                )
             equal |= self._find_equal_rows(db, "temp.file")
             sharing = db.execute(_SHARING_IMPORTS, (self.id,)).fetchall()
             others = [_entries(db, "import = ?", (name,)) for (name,) in sharing]
         known, missing = match(entries, contents)
-        doubts = find_doubtful(contents, entries, known, missing, equal=equal, others=others)
+        doubts = find_doubtful(
+            contents, entries, known, missing, equal=equal, others=others
+        )
         return known, missing, doubts
 
     def answer(
-        self, contents: Sequence[PetValues], doubts: Mapping[int, Doubt], answer: Doubtful
+        self,
+        contents: Sequence[PetValues],
+        doubts: Mapping[int, Doubt],
+        answer: Doubtful,
     ) -> dict[int, Doubtful]:
         """
         Answer for doubtful rows, and keep which of them a person is shown.
 
-        An answer is for the rows that were shown before, for the reason that was shown; where none
-        were, for all. A row that has an answer keeps it.
+        An answer is for the rows that were shown before, for the reason that was shown;
+        where none were, for all. A row that has an answer keeps it.
 
         Args:
             contents: The values of each row of the file.
@@ -376,14 +413,16 @@ class Journal:
             contents: The values of each row.
             known: Its entry, None where it is new.
             doubts: The doubtful rows, by place in these.
-            answers: `send` or `skip` for each of these; a row is skipped for good where it equals
-                something that is known to exist.
+            answers: `send` or `skip` for each of these; a row is skipped for good where
+                it equals something that is known to exist.
             compared: The rows were compared with a listing.
             bad_rows: Rows of the file that have problems.
         """
         now = self._clock.now()
         rows = []
-        for at, (number, content, entry) in enumerate(zip(numbers, contents, known, strict=True)):
+        for at, (number, content, entry) in enumerate(
+            zip(numbers, contents, known, strict=True)
+        ):
             key = None if entry is None else entry.key
             doubt = doubts.get(at)
             state = "skipped" if answers.get(at) == "skip" else "unsent"
@@ -392,7 +431,9 @@ class Journal:
                 is_final = state == "unsent" or not doubt.is_open
                 answered = doubt.rows + 1 if is_final else 0
             why = "" if doubt is None else str(doubt)
-            rows.append((key, self.id, *content, number, state, answered, compared, why, now))
+            rows.append(
+                (key, self.id, *content, number, state, answered, compared, why, now)
+            )
         with self._transaction() as db:
             self._add_import(db, bad_rows)
             db.execute("UPDATE row SET present = 0 WHERE import = ?", (self.id,))
@@ -409,12 +450,14 @@ class Journal:
         self, outcomes: Iterable[tuple[Entry, Outcome]], *, intent: Entry | None = None
     ) -> bool:
         """
-        Record what became of rows on their way, and that another one is to leave, in one commit.
+        Record what became of rows on their way, and that another one is to leave, in
+        one commit.
 
         Args:
             outcomes: The rows, and what became of each.
-            intent: The row that is sent next. Where another import sent an equal one since the file
-                was compared, or since a person answered, it is left out until the next run.
+            intent: The row that is sent next. Where another import sent an equal one
+                since the file was compared, or since a person answered, it is left out
+                until the next run.
 
         Returns:
             Whether the next row may leave.
@@ -422,7 +465,10 @@ class Journal:
         Raises:
             JournalError: A row is not on its way, or the file cannot be written.
         """
-        times: dict[str, object] = {"now": self._clock.now(), "steady": self._clock.steady()}
+        times: dict[str, object] = {
+            "now": self._clock.now(),
+            "steady": self._clock.steady(),
+        }
         with self._transaction() as db:
             for entry, outcome in outcomes:
                 _change_row(db, _SETTLE, entry, times | asdict(outcome))
@@ -440,7 +486,10 @@ class Journal:
     def _find_equal_rows(
         self, db: sqlite3.Connection, file: str, values: Iterable[object] = ()
     ) -> dict[int, Doubt]:
-        """Return the rows that other imports sent with the values of a table, by place in it."""
+        """
+        Return the rows that other imports sent with the values of a table, by place in
+        it.
+        """
         rows = db.execute(
             "SELECT f.place, o.import, o.number, o.state, o.pet_id,"
             f" count(*) OVER (PARTITION BY f.place) FROM {file} f JOIN row o"
@@ -448,13 +497,16 @@ class Journal:
             " AND (o.status IS f.status OR o.status IS NULL OR f.status IS NULL)"
             " WHERE o.import != ? AND NOT o.waits"
             " AND (o.state != 'skipped' OR o.detail NOT LIKE 'equal:%')"
-            " ORDER BY o.state = 'skipped' DESC, o.state IN ('sending', 'unknown') DESC",
+            " ORDER BY o.state = 'skipped' DESC, o.state IN ('sending', 'unknown')"
+            " DESC",
             (*values, self.id),
         )
         found = {}
         for place, import_id, number, state, pet_id, count in rows:
             animal = state if pet_id is None else f"id {pet_id}"
-            because = f"row {number} of import {import_id} has the same values ({animal})"
+            because = (
+                f"row {number} of import {import_id} has the same values ({animal})"
+            )
             if count > 1:
                 because += f", and {count - 1:,} more"
             is_open = state in ("sending", "unknown")
@@ -466,26 +518,32 @@ class Journal:
         with self._transaction() as db:
             db.execute("DELETE FROM temp.animal")
         for page in pages:
-            rows = [(r["id"], r["name"], r["categoryId"], r.get("status")) for r in page]
+            rows = [
+                (r["id"], r["name"], r["categoryId"], r.get("status")) for r in page
+            ]
             with self._transaction() as db:
-                db.executemany("INSERT OR REPLACE INTO temp.animal VALUES (?, ?, ?, ?)", rows)
+                db.executemany(
+                    "INSERT OR REPLACE INTO temp.animal VALUES (?, ?, ?, ?)", rows
+                )
 
     def reconcile(self, *, began: float, after_s: float) -> dict[int, Outcome]:
         """
-        Keep what the listing showed, a complete one, and find out what became of the lost rows of
-        the place.
+        Keep what the listing showed, a complete one, and find out what became of the
+        lost rows of the place.
 
         Args:
             began: Seconds of the steady clock when it began.
             after_s: It must have begun so long after a row was lost.
 
         Returns:
-            The outcomes by key; `unknown` without candidates are the rows that are absent for the
-            first time.
+            The outcomes by key; `unknown` without candidates are the rows that are
+            absent for the first time.
         """
         with self._transaction() as db:
             number = db.execute("INSERT INTO listing DEFAULT VALUES").lastrowid
-            db.execute("INSERT OR IGNORE INTO shown SELECT id, ? FROM temp.animal", (number,))
+            db.execute(
+                "INSERT OR IGNORE INTO shown SELECT id, ? FROM temp.animal", (number,)
+            )
             lost = _entries(db, _LOST, {"steady": began, "after_s": after_s})
             changed = {field for (field,) in db.execute("SELECT field FROM changed")}
             animals = [
@@ -517,23 +575,32 @@ class Journal:
             rows = _entries(db, which, (self.id, number))
             rows = [row for row in rows if row.present] or rows
             if len(rows) != 1:
-                why = "stands for several unknown rows" if rows else "is not an unknown row"
-                raise JournalError(f"row {number} of import {self.id} {why}: nothing was changed")
+                why = (
+                    "stands for several unknown rows"
+                    if rows
+                    else "is not an unknown row"
+                )
+                raise JournalError(
+                    f"row {number} of import {self.id} {why}: nothing was changed"
+                )
             facts = {"key": rows[0].key, "may_be": "", "now": self._clock.now()}
             try:
                 db.execute(_DECIDE, outcome | facts)
             except sqlite3.IntegrityError as error:
                 owner = _entries(db, "pet_id = ?", (pet_id,))[0]
                 raise JournalError(
-                    f"id {pet_id} belongs to row {owner.number} of import {owner.import_id} already"
+                    f"id {pet_id} belongs to row {owner.number} of import"
+                    f" {owner.import_id} already"
                 ) from error
 
     def none_is_left(self) -> bool:
-        """Say whether the last listing shows none of the animals that this import created."""
+        """
+        Say whether the last listing shows none of the animals that this import created.
+        """
         with self._reading() as db:
             owned, left = db.execute(
-                "SELECT count(*), count(a.id) FROM row LEFT JOIN temp.animal a ON a.id = pet_id"
-                " WHERE import = ? AND pet_id IS NOT NULL",
+                "SELECT count(*), count(a.id) FROM row LEFT JOIN temp.animal a ON a.id"
+                " = pet_id WHERE import = ? AND pet_id IS NOT NULL",
                 (self.id,),
             ).fetchone()
         return bool(owned and not left)
@@ -542,12 +609,15 @@ class Journal:
         """Say whether a run of this import wrote a result file with this digest."""
         with self._reading() as db:
             values = (self.id, digest)
-            found = db.execute("SELECT 1 FROM written WHERE import = ? AND digest = ?", values)
+            found = db.execute(
+                "SELECT 1 FROM written WHERE import = ? AND digest = ?", values
+            )
             return found.fetchone() is not None
 
     def note_written(self, digest: str, bad_rows: int) -> None:
         """
-        Note a result file, before it is written: also of an import that no row was added to.
+        Note a result file, before it is written: also of an import that no row was
+        added to.
 
         Args:
             digest: Of its content.
@@ -570,7 +640,8 @@ class Journal:
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         with self._reading() as connection:
-            connection.execute("PRAGMA busy_timeout = 0")  # SQLite's own wait hears no interrupt
+            # SQLite's own wait hears no interrupt
+            connection.execute("PRAGMA busy_timeout = 0")
             with sqlite.transaction(connection, self.wait_s) as db:
                 yield db
 
@@ -588,14 +659,17 @@ def _change_row(
     """Change a row that is in the state that an update names."""
     if not db.execute(update, facts | {"key": entry.key}).rowcount:
         raise JournalError(
-            f"another program changed row {entry.number} of import {entry.import_id} meanwhile"
+            f"another program changed row {entry.number} of import {entry.import_id}"
+            " meanwhile"
         )
 
 
 def _entries(
     db: sqlite3.Connection, where: str, values: tuple[object, ...] | dict[str, object]
 ) -> list[Entry]:
-    found = db.execute(f"SELECT {_ENTRY} FROM row WHERE {where} ORDER BY number, key", values)
+    found = db.execute(
+        f"SELECT {_ENTRY} FROM row WHERE {where} ORDER BY number, key", values
+    )
     return [
         Entry(*row[:2], PetValues(*row[2:5]), *row[5:])  # type: ignore[call-arg]
         for row in found
@@ -607,7 +681,8 @@ def _open(path: Path, target: Target | None = None) -> sqlite3.Connection:
     Open the database of a place; where there is none, one in memory.
 
     Raises:
-        JournalError: It is damaged, empty, of another version or place, or none of ours.
+        JournalError: It is damaged, empty, of another version or place, or none of
+            ours.
     """
     with _journal_errors(path, _MOVE_AWAY):
         if path.exists():
@@ -618,7 +693,9 @@ def _open(path: Path, target: Target | None = None) -> sqlite3.Connection:
         try:
             sqlite.check_format(db, _FORMAT)
             _check_health(db)
-            places = db.execute("SELECT DISTINCT environment, base_url FROM import").fetchall()
+            places = db.execute(
+                "SELECT DISTINCT environment, base_url FROM import"
+            ).fetchall()
             if target and places not in ([], [(target.environment, target.base_url)]):
                 raise ValueError("it is of another place")
             db.execute("PRAGMA foreign_keys = ON")
@@ -633,7 +710,8 @@ def _check_health(db: sqlite3.Connection) -> None:
     """Raise ValueError where a database is damaged."""
     (health,) = db.execute("PRAGMA integrity_check(1)").fetchone()
     if health != "ok":
-        db.execute("REINDEX")  # of a commit that was cut short, the tables may be ahead of these
+        # of a commit that was cut short, the tables may be ahead of these
+        db.execute("REINDEX")
         (health,) = db.execute("PRAGMA integrity_check(1)").fetchone()
     if health != "ok":
         raise ValueError(f"it is damaged: {health}")
@@ -641,39 +719,54 @@ def _check_health(db: sqlite3.Connection) -> None:
 
 @contextmanager
 def _journal_errors(path: Path, help_: str = _RUN_AGAIN) -> Iterator[None]:
-    """Turn the errors of a file that cannot be used into the journal's, with what to do."""
+    """
+    Turn the errors of a file that cannot be used into the journal's, with what to do.
+    """
     try:
         yield
     except (sqlite3.Error, OSError, ValueError, TypeError) as error:
         text = str(error)
-        if "readonly" in text or "unable to open" in text or isinstance(error, PermissionError):
+        if (
+            "readonly" in text
+            or "unable to open" in text
+            or isinstance(error, PermissionError)
+        ):
             help_ = "its folder can only be read: allow this user to write there"
         elif "locked" in text:
             help_ = "another program holds it: try again when that has ended"
         elif any(sign in text for sign in ("is full", "No space", "disk I/O")):
             help_ = "make room on its disk, and run the same call again"
-        raise JournalError(f"the journal {path} cannot be used ({text}); {help_}") from error
+        raise JournalError(
+            f"the journal {path} cannot be used ({text}); {help_}"
+        ) from error
 
 
 @contextmanager
-def open_journal(folder: Path, target: Target, clock: Clock = _CLOCK) -> Iterator[Journal]:
+def open_journal(
+    folder: Path, target: Target, clock: Clock = _CLOCK
+) -> Iterator[Journal]:
     """
     Open the journal for a run of an import; one run at a time.
 
     Raises:
-        JournalError: The import is in use by another run, or the journal cannot be used. Nothing
-            was sent.
+        JournalError: The import is in use by another run, or the journal cannot be
+            used. Nothing was sent.
     """
     path = folder / f"{target.place}.db"
     with _journal_errors(path):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not path.exists():
             sqlite.create(path, _TABLES)
-    with import_lock(folder, target.id), closing(Journal(folder, target, clock)) as journal:
+    with (
+        import_lock(folder, target.id),
+        closing(Journal(folder, target, clock)) as journal,
+    ):
         yield journal
 
 
-def read_journal(folder: Path, target: Target, clock: Clock = _CLOCK) -> closing[Journal]:
+def read_journal(
+    folder: Path, target: Target, clock: Clock = _CLOCK
+) -> closing[Journal]:
     """Open the journal to look at it; a run may go on meanwhile. Nothing is made."""
     return closing(Journal(folder, target, clock))
 
@@ -688,7 +781,9 @@ def import_lock(folder: Path, name: str, *, wait_s: float = 0.5) -> Iterator[Non
     """
     path = folder / f"{name}.lock"
     with _journal_errors(path):
-        lock = sqlite3.connect(path, timeout=wait_s, isolation_level=None, check_same_thread=False)
+        lock = sqlite3.connect(
+            path, timeout=wait_s, isolation_level=None, check_same_thread=False
+        )
     with closing(lock), lock:  # an interrupt can keep one of them from releasing it
         with _journal_errors(path):
             try:
@@ -696,7 +791,10 @@ def import_lock(folder: Path, name: str, *, wait_s: float = 0.5) -> Iterator[Non
             except sqlite3.OperationalError as error:
                 if "locked" not in str(error):
                     raise
-                why = f"import {name} is running already: wait until it has ended, or stop it"
+                why = (
+                    f"import {name} is running already: wait until it has ended, or"
+                    " stop it"
+                )
                 raise JournalError(why) from error
         yield
 
@@ -710,8 +808,8 @@ class ImportInfo:
         id: Its name.
         target: What it is for.
         changed_at: Unix seconds of its last change.
-        states: Rows by state; `ambiguous` are unknown ones that only a person can decide. Rows with
-            problems count as rejected.
+        states: Rows by state; `ambiguous` are unknown ones that only a person can
+            decide. Rows with problems count as rejected.
         bad_rows: Rows with problems that its file had.
     """
 
@@ -733,7 +831,15 @@ def list_imports(folder: Path) -> tuple[list[ImportInfo], list[JournalError]]:
             continue
         try:
             with closing(_open(path)) as db, _journal_errors(path):
-                for environment, base_url, name, sheet, bad_rows, at, counts in db.execute(_INFOS):
+                for (
+                    environment,
+                    base_url,
+                    name,
+                    sheet,
+                    bad_rows,
+                    at,
+                    counts,
+                ) in db.execute(_INFOS):
                     target = Target(environment, base_url, Path(name), sheet)
                     states = Counter(json.loads(counts)) + Counter(rejected=bad_rows)
                     found.append(ImportInfo(target.id, target, at, states, bad_rows))
@@ -757,4 +863,6 @@ def find_import(folder: Path, import_id: str) -> ImportInfo:
     if errors and not infos:
         raise errors[0]
     begin = "several imports begin" if len(infos) > 1 else "no import begins"
-    raise SettingsError(f"{begin} with {import_id!r}: petstore-tools imports lists them")
+    raise SettingsError(
+        f"{begin} with {import_id!r}: petstore-tools imports lists them"
+    )

@@ -1,4 +1,6 @@
-"""What an import is asked to do: every option is spelled here, and passed on as one value."""
+"""
+What an import is asked to do: every option is spelled here, and passed on as one value.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +57,9 @@ def open_source(
         return open_sheets(Path(source), sheet, encoding)
     frame = to_pandas(source)
     if frame is None:
-        raise SheetError(f"give the path of a file or a DataFrame, not {type(source).__name__}")
+        raise SheetError(
+            f"give the path of a file or a DataFrame, not {type(source).__name__}"
+        )
     return [FrameSource(frame=frame)]
 
 
@@ -64,8 +68,9 @@ def read_categories(source: Categories | None) -> dict[int, str] | None:
     Read what categories are called.
 
     Args:
-        source: A dict or a Series whose keys or whose values are all ids; a DataFrame or a file
-            with the columns `id` and `name`; of a workbook, the first visible sheet that has both.
+        source: A dict or a Series whose keys or whose values are all ids; a DataFrame
+            or a file with the columns `id` and `name`; of a workbook, the first visible
+            sheet that has both.
 
     Returns:
         Name by id, without blanks around; None for None.
@@ -86,13 +91,14 @@ def read_categories(source: Categories | None) -> dict[int, str] | None:
         number = _id(typed)
         if number is None:
             raise ArgumentError(
-                f"categories: {place}: {typed!r} is not an id (a whole number within int64)"
+                f"categories: {place}: {typed!r} is not an id (a whole number within"
+                " int64)"
             )
         known = names.setdefault(number, name.strip())
         if known != name.strip():
             raise ArgumentError(
-                f"categories: {place}: {number} is called {known!r} and {name.strip()!r}; "
-                "give each id one name"
+                f"categories: {place}: {number} is called {known!r} and"
+                f" {name.strip()!r}; give each id one name"
             )
     if not names:
         raise ArgumentError("categories: there is no category in it")
@@ -116,7 +122,8 @@ def _from_table(source: Any) -> Iterator[tuple[str, str, str]]:
     ]
     if pairs and len(sides) != 1:
         raise ArgumentError(
-            "categories: either all keys or all values must be ids (whole numbers), and not both"
+            "categories: either all keys or all values must be ids (whole numbers), and"
+            " not both"
         )
     for id_, name in sides[0]:
         yield "the table", id_, name
@@ -136,8 +143,8 @@ def _from_sheets(sheets: Iterable[Sheet], file: str) -> Iterator[tuple[str, str,
                         yield f"{file} row {number}", id_, padded[titles.index("name")]
                 return
     raise ArgumentError(
-        f"categories: {file} has no columns id and name; give a dict, a Series, or a DataFrame or "
-        "a file with these columns"
+        f"categories: {file} has no columns id and name; give a dict, a Series, or a"
+        " DataFrame or a file with these columns"
     )
 
 
@@ -159,17 +166,19 @@ class ImportOptions:
     What is imported, and how.
 
     Attributes:
-        source: The path of a text such as .csv or of a workbook (`tabular.workbooks.FORMATS`), or a
-            DataFrame; delimiter, encoding and header row are found.
-        name: What a DataFrame is called, or another list under an old file name: the same name goes
-            on with the same import.
+        source: The path of a text such as .csv or of a workbook
+            (`tabular.workbooks.FORMATS`), or a DataFrame; delimiter, encoding and
+            header row are found.
+        name: What a DataFrame is called, or another list under an old file name: the
+            same name goes on with the same import.
         sheet: Which sheet of a workbook; None: the visible one that has the columns.
         encoding: Of a text file, such as `cp1250`; None: UTF-8, else cp1252.
         header: False: there is none, and all columns are named by letter.
-        columns: Field (`name`, `categoryId`, `status`) by title or letter, where the titles do not
-            tell.
-        categories: What the categories are called, so that a cell may hold a name instead of an id:
-            a dict, a Series, a DataFrame, or a file with the columns `id` and `name`.
+        columns: Field (`name`, `categoryId`, `status`) by title or letter, where the
+            titles do not tell.
+        categories: What the categories are called, so that a cell may hold a name
+            instead of an id: a dict, a Series, a DataFrame, or a file with the columns
+            `id` and `name`.
         statuses: Status by word of yours, such as `{"verkauft": "sold"}`; in any case;
             `{"n/a": ""}` is no status.
         defaults: Value by field for empty cells and missing columns, such as
@@ -177,11 +186,12 @@ class ImportOptions:
         first: Send so many rows and stop; the same call without it goes on.
         strict: Send nothing while a row has a problem.
         drop_duplicates: Of rows with the same three values, send one.
-        doubtful: What happens to rows that may exist already: `skip` leaves them out, `send`
-            creates them, `ask` sends nothing and raises DoubtfulRowsError. After that it answers
-            for the rows that were shown, and others are asked about.
+        doubtful: What happens to rows that may exist already: `skip` leaves them out,
+            `send` creates them, `ask` sends nothing and raises DoubtfulRowsError. After
+            that it answers for the rows that were shown, and others are asked about.
         wait: Wait for the next day's quota instead of stopping.
-        progress: False: nothing is printed; True: a bar; a function: called with Progress.
+        progress: False: nothing is printed; True: a bar; a function: called with
+            Progress.
     """
 
     source: str | Path | pd.DataFrame
@@ -206,20 +216,26 @@ class ImportOptions:
             if not isinstance(value := getattr(self, name), kind | None):
                 raise ArgumentError(f"{name} must be {word}, not {value!r}")
         if not self.header and not self.by_letter:
-            columns = option('columns={"A": "name", "B": "categoryId"}', '--columns "A=name" …')
+            columns = option(
+                'columns={"A": "name", "B": "categoryId"}', '--columns "A=name" …'
+            )
             raise ArgumentError(
-                f"{option('header=False', '--no-header')} needs all columns by letter: {columns}"
+                f"{option('header=False', '--no-header')} needs all columns by letter:"
+                f" {columns}"
             )
         if self.doubtful not in get_args(Doubtful):
-            raise ArgumentError(f"doubtful must be 'ask', 'skip' or 'send', not {self.doubtful!r}")
+            raise ArgumentError(
+                f"doubtful must be 'ask', 'skip' or 'send', not {self.doubtful!r}"
+            )
         if self.first is not None and self.first < 1:
             raise ArgumentError(f"first must be at least 1, not {self.first}")
         given = self.name or ""
         is_name = Path(given).name == given and given.strip(".")
         if not is_name and not (self.is_file and self.name is None):
             raise SheetError(
-                'give the path of a file, or a DataFrame with a name, such as name="spring", '
-                "that has no slash: the same name goes on with the same import"
+                "give the path of a file, or a DataFrame with a name, such as"
+                ' name="spring", that has no slash: the same name goes on with the same'
+                " import"
             )
         try:
             str(self.path).encode()
@@ -229,7 +245,9 @@ class ImportOptions:
             ) from error
 
     def with_categories(self, file: Path | None) -> Self:
-        """Return it with the category file of the settings, where it names no categories."""
+        """
+        Return it with the category file of the settings, where it names no categories.
+        """
         return replace(self, categories=file) if self.categories is None else self
 
     @property
@@ -240,14 +258,18 @@ class ImportOptions:
     @property
     def path(self) -> Path:
         """The file; of a DataFrame, its name alone."""
-        return Path(self.source if isinstance(self.source, str | Path) else self.name or "")
+        return Path(
+            self.source if isinstance(self.source, str | Path) else self.name or ""
+        )
 
     @property
     def by_letter(self) -> bool:
         """Whether all required columns are named by letter."""
         given = self.columns or {}
         needed = {name for name in spec.REQUIRED if name not in (self.defaults or {})}
-        return needed <= {*given.values()} and all(map(_LETTERS.fullmatch, map(str, given)))
+        return needed <= {*given.values()} and all(
+            map(_LETTERS.fullmatch, map(str, given))
+        )
 
     @cached_property
     def category_names(self) -> dict[int, str] | None:
@@ -265,13 +287,16 @@ def takes_options(
     make: Callable[P, ImportOptions],
 ) -> Callable[[Callable[[S, ImportOptions], R]], Callable[Concatenate[S, P], R]]:
     """
-    Let a method that takes options be called with their arguments, which its help shows.
+    Let a method that takes options be called with their arguments, which its help
+    shows.
 
     Args:
         make: The class of the options.
     """
 
-    def decorate(method: Callable[[S, ImportOptions], R]) -> Callable[Concatenate[S, P], R]:
+    def decorate(
+        method: Callable[[S, ImportOptions], R],
+    ) -> Callable[Concatenate[S, P], R]:
         @wraps(method)
         def call(self: S, /, *args: P.args, **kwargs: P.kwargs) -> R:
             return method(self, make(*args, **kwargs))
@@ -280,14 +305,20 @@ def takes_options(
         itself, _ = own.parameters.values()
         shown = [itself, *signature(make).parameters.values()]
         call.__signature__ = own.replace(parameters=shown)  # type: ignore[attr-defined]
-        call.__doc__ = f"{cleandoc(method.__doc__ or '')}\n\n{cleandoc(make.__doc__ or '')}"
+        call.__doc__ = (
+            f"{cleandoc(method.__doc__ or '')}\n\n{cleandoc(make.__doc__ or '')}"
+        )
         return call
 
     return decorate
 
 
 _PLAIN: Final = re.compile(r"[\w.,/=+:@-]+")
-_FLAGS: Final = {"header": "--no-header", "statuses": "--status-word", "defaults": "--default"}
+_FLAGS: Final = {
+    "header": "--no-header",
+    "statuses": "--status-word",
+    "defaults": "--default",
+}
 
 
 def spell(options: ImportOptions, missing: Sequence[str]) -> str:
@@ -307,8 +338,14 @@ def spell(options: ImportOptions, missing: Sequence[str]) -> str:
         if isinstance(value, Mapping):
             blanks = missing if name == "columns" else ()
             pairs = [*value.items(), *(("…", field) for field in blanks)]
-            listed = ", ".join(f"{_quoted(key)}: {_quoted(word)}" for key, word in pairs)
-            words = ["FILE"] if name == "categories" else [f"{key}={word}" for key, word in pairs]
+            listed = ", ".join(
+                f"{_quoted(key)}: {_quoted(word)}" for key, word in pairs
+            )
+            words = (
+                ["FILE"]
+                if name == "categories"
+                else [f"{key}={word}" for key, word in pairs]
+            )
             call += [f"{name}={{{listed}}}"] if pairs else []
             command += [part for word in words for part in (flag, word)]
         elif value != given.default:
@@ -318,7 +355,9 @@ def spell(options: ImportOptions, missing: Sequence[str]) -> str:
     if options.is_file:
         said += f" ({' '.join(map(_argument, command))})"
     if "…" in said:
-        said += "; replace each … by the title or letter, the id or the word that is meant"
+        said += (
+            "; replace each … by the title or letter, the id or the word that is meant"
+        )
     if "FILE" in command:
         said += ", and FILE by a file with the columns id and name"
     if "status" in missing:
@@ -336,4 +375,8 @@ def _quoted(value: object) -> str:
     """Write a value as Python does, text in double quotes."""
     if value is ...:
         return "…"
-    return str(value) if isinstance(value, int) else json.dumps(str(value), ensure_ascii=False)
+    return (
+        str(value)
+        if isinstance(value, int)
+        else json.dumps(str(value), ensure_ascii=False)
+    )

@@ -1,4 +1,6 @@
-"""What an import would do, in facts and in words: every problem of the file, and the cost."""
+"""
+What an import would do, in facts and in words: every problem of the file, and the cost.
+"""
 
 from __future__ import annotations
 
@@ -88,21 +90,32 @@ class Fix(NamedTuple):
     def __str__(self) -> str:
         rows = f"{pluralize(self.rows, 'row')} ({self.numbers})"
         cells = f"column {self.column}" + (f" ({self.values})" if self.values else "")
-        return f"{rows}: {cells if self.column else 'the row'} {self.rule} → {self.help}"
+        return (
+            f"{rows}: {cells if self.column else 'the row'} {self.rule} → {self.help}"
+        )
 
 
 def group(problems: Iterable[RowProblem]) -> list[Fix]:
-    """Group the first problem of each row by column, rule and help; the largest group first."""
+    """
+    Group the first problem of each row by column, rule and help; the largest group
+    first.
+    """
     groups: dict[tuple[str, ...], list[RowProblem]] = defaultdict(list)
     for problem in problems:
-        groups[problem.column, problem.field, problem.rule, problem.help].append(problem)
+        groups[problem.column, problem.field, problem.rule, problem.help].append(
+            problem
+        )
     fixes = []
     for (column, field, rule, help_), found in groups.items():
         rows = [problem.row for problem in found]
-        typed = Counter(quoted(problem.value) for problem in found if problem.value.strip())
+        typed = Counter(
+            quoted(problem.value) for problem in found if problem.value.strip()
+        )
         values = first_of([value for value, _ in typed.most_common()], _FEW)
         numbers = first_of(rows, _FEW)
-        fixes.append(Fix(len(rows), rows[0], numbers, column, field, values, rule, help_))
+        fixes.append(
+            Fix(len(rows), rows[0], numbers, column, field, values, rule, help_)
+        )
     return sorted(fixes, key=lambda fix: -fix.rows)
 
 
@@ -130,8 +143,8 @@ class ImportPreview(Source):
         to_send: Animals that would be created.
         unsent: Rows that are left to send, later ones included.
         created: Rows that earlier runs of this import created.
-        unknown: Rows of which an earlier run could not tell whether they were created; they are not
-            sent.
+        unknown: Rows of which an earlier run could not tell whether they were created;
+            they are not sent.
         skipped: Rows that were left out as doubtful.
         sent: Rows that count as sent already by this import.
         removed: Of those, rows that the file does not hold any more.
@@ -142,13 +155,14 @@ class ImportPreview(Source):
         doubts: Why rows are doubtful, by their place in `good`, in its order.
         doubtful: The same as a frame.
         lists: Whether the inventory is listed before anything is sent.
-        matches: Each distinct cell that is read differently from what was typed, with its count.
+        matches: Each distinct cell that is read differently from what was typed, with
+            its count.
         fixes: The problems by what fixes them.
         blank: Empty rows, skipped.
         notes: What was found and should be known.
         forecast: Requests, days, finishing time.
-        is_affordable: False where the listing makes the import end a day later, and `wait` is not
-            set.
+        is_affordable: False where the listing makes the import end a day later, and
+            `wait` is not set.
         refusal: Why nothing is sent as asked, and what to choose; "" where it can go.
         journal: Name of the import in the journal.
     """
@@ -196,7 +210,8 @@ class ImportPreview(Source):
         The doubtful rows.
 
         Returns:
-            Columns `row` (int64, or the label), `name`, `reason`, `because` (text), by row.
+            Columns `row` (int64, or the label), `name`, `reason`, `because` (text), by
+            row.
         """
         return _frame(DoubtfulRow, self._doubtful())
 
@@ -214,11 +229,13 @@ class ImportPreview(Source):
         another = ""
         if self.removed and 2 * self.removed >= self.sent:
             name = option('name="…"', "--name …")
-            another = f"; if this is another list under an old file name, name it: {name}"
+            another = (
+                f"; if this is another list under an old file name, name it: {name}"
+            )
         return (
-            f"{rows} of {self.file} may be animals that exist already ({self.sent:,} rows of it "
-            f"were sent or skipped before). {_SKIP} leaves these rows out, "
-            f"{_SEND} creates them{another}"
+            f"{rows} of {self.file} may be animals that exist already ({self.sent:,}"
+            f" rows of it were sent or skipped before). {_SKIP} leaves these rows out,"
+            f" {_SEND} creates them{another}"
         )
 
     @cached_property
@@ -228,45 +245,50 @@ class ImportPreview(Source):
         if source.is_unseen and not self.options.sheet:
             name = option(f'sheet="{source.name}"')
             return (
-                "whether rows are hidden cannot be seen in this kind of workbook. Nothing was "
-                f"created. {name} sends every row of that sheet; saved as .xlsx, hidden rows are "
-                "left out"
+                "whether rows are hidden cannot be seen in this kind of workbook."
+                f" Nothing was created. {name} sends every row of that sheet; saved as"
+                " .xlsx, hidden rows are left out"
             )
         if self.options.strict and self.bad:
             return (
-                f"{self.bad_rows:,} of {self.rows:,} rows in {self.file} cannot be sent, and "
-                f"strict is set. Nothing was created. First: {self.problems[0]}"
+                f"{self.bad_rows:,} of {self.rows:,} rows in {self.file} cannot be"
+                " sent, and strict is set. Nothing was created. First:"
+                f" {self.problems[0]}"
             )
         if not (self.is_affordable or self.options.doubtful == "send"):
             return (
-                "comparing the rows with the animals that exist takes "
-                f"{pluralize(self.forecast.baseline, 'request')}, so the import would end a day "
-                f"later. Nothing was created. {option('wait=True')} waits for it, "
-                f"{_SEND} sends the rows without it"
+                "comparing the rows with the animals that exist takes"
+                f" {pluralize(self.forecast.baseline, 'request')}, so the import would"
+                f" end a day later. Nothing was created. {option('wait=True')} waits"
+                f" for it, {_SEND} sends the rows without it"
             )
         return ""
 
     @cached_property
     def groups(self) -> list[Fix]:
-        """The problems, grouped by what fixes them; each row counts under its first problem."""
+        """
+        The problems, grouped by what fixes them; each row counts under its first
+        problem.
+        """
         return group(row.problems[0] for row in self.bad)
 
     @property
     def fixes(self) -> pd.DataFrame:
         """
-        What fixes the problems: each row of the file counts once, under its first problem.
+        What fixes the problems: each row of the file counts once, under its first
+        problem.
 
         Returns:
-            Columns `rows` (int64: how many), `row` (int64, or a label: the first), `numbers` (of
-            more rows), `column`, `field`, `values` (the most frequent cells), `rule`, `help`
-            (text); the one with the most rows first.
+            Columns `rows` (int64: how many), `row` (int64, or a label: the first),
+            `numbers` (of more rows), `column`, `field`, `values` (the most frequent
+            cells), `rule`, `help` (text); the one with the most rows first.
         """
         return _frame(Fix, self.groups).astype({"rows": "int64"})
 
     def to_dict(self) -> dict[str, Any]:
         """
-        Return the preview as JSON values: the counts, each problem, what fixes them, and the
-        forecast.
+        Return the preview as JSON values: the counts, each problem, what fixes them,
+        and the forecast.
         """
         named: dict[str, Sequence[Any]] = {
             "doubtful": self._doubtful(),
@@ -277,7 +299,10 @@ class ImportPreview(Source):
             **{name: getattr(self, name) for name in _COUNTS},
             "duplicates": len(self.duplicates),
             **{
-                name: [thing._asdict() | {"row": str(label_of(thing.row))} for thing in things]
+                name: [
+                    thing._asdict() | {"row": str(label_of(thing.row))}
+                    for thing in things
+                ]
                 for name, things in named.items()
             },
             "matches": [asdict(match) for match in self.matches],
@@ -309,7 +334,10 @@ class ImportPreview(Source):
         for row in self.left_out:
             left_out[row.why].append(row.number)
         counts = (
-            (self.unsent - self.to_send, "left for the same call without " + option("first")),
+            (
+                self.unsent - self.to_send,
+                "left for the same call without " + option("first"),
+            ),
             (len(self.doubts), "doubtful: they may exist already"),
             (self.created, "created already by this import"),
             (self.unknown, "unknown: the run finds out whether they were created"),
@@ -322,7 +350,9 @@ class ImportPreview(Source):
             ),
             (self.blank, "blank, skipped"),
         )
-        first = f"{self.rows:,}: {self.to_send:,} to send, {self.bad_rows:,} with problems"
+        first = (
+            f"{self.rows:,}: {self.to_send:,} to send, {self.bad_rows:,} with problems"
+        )
         return [first, *(f"{count:,} {meaning}" for count, meaning in counts if count)]
 
     def _lines(self) -> Iterator[tuple[str, str]]:
@@ -335,7 +365,9 @@ class ImportPreview(Source):
             "column": [
                 f"{column} {title!r} → {becomes}; {filled:,} of {rows:,} filled: "
                 + first_of([*map(quoted, values)])
-                for column, title, filled, values, becomes in map(dict.values, self.filled)
+                for column, title, filled, values, becomes in map(
+                    dict.values, self.filled
+                )
             ],
             "rows": self._counts(),
             "note": self.notes,
@@ -347,7 +379,9 @@ class ImportPreview(Source):
             "forecast": [self.forecast],
             "refused": [self.refusal],
         }
-        return ((name, str(line)) for name, lines in parts.items() for line in lines if line)
+        return (
+            (name, str(line)) for name, lines in parts.items() for line in lines if line
+        )
 
 
 def _frame(kind: type[NamedTuple], rows: Sequence[Any]) -> pd.DataFrame:
@@ -359,15 +393,26 @@ def _frame(kind: type[NamedTuple], rows: Sequence[Any]) -> pd.DataFrame:
 
 
 def hidden_in_names(rows: Iterable[Row]) -> list[str]:
-    """Name the rows whose names hold what nobody sees, in one sentence; no sentence for none."""
+    """
+    Name the rows whose names hold what nobody sees, in one sentence; no sentence for
+    none.
+    """
     names = [(row.number, row.content.name) for row in rows]
-    found = [f"row {number} {quoted(name)}" for number, name in names if not name.isprintable()]
+    found = [
+        f"row {number} {quoted(name)}"
+        for number, name in names
+        if not name.isprintable()
+    ]
     hold = "a line break, a tab or an invisible character, and are sent as typed"
     return [f"names that hold {hold}: {first_of(found, _FEW)}"] if found else []
 
 
-def preview(inventory: Inventory, folder: Path, options: ImportOptions) -> ImportPreview:
-    """Check a file and estimate the cost of its import; sends nothing, writes nothing."""
+def preview(
+    inventory: Inventory, folder: Path, options: ImportOptions
+) -> ImportPreview:
+    """
+    Check a file and estimate the cost of its import; sends nothing, writes nothing.
+    """
     source = read_source(inventory.client, options)
     with read_journal(folder, source.target) as journal:
         return check(inventory, source, journal)
@@ -375,7 +420,8 @@ def preview(inventory: Inventory, folder: Path, options: ImportOptions) -> Impor
 
 def check(inventory: Inventory, source: Source, journal: Journal) -> ImportPreview:
     """
-    Compare a file with the journal, and with the listing that it holds, if there is one.
+    Compare a file with the journal, and with the listing that it holds, if there is
+    one.
 
     Args:
         inventory: Knows what the key has left, and how many animals there were.
@@ -386,7 +432,9 @@ def check(inventory: Inventory, source: Source, journal: Journal) -> ImportPrevi
     entries = journal.entries()
     good = source.good
     first: dict[PetValues, int] = {}
-    duplicates = [at for at, row in enumerate(good) if first.setdefault(row.content, at) != at]
+    duplicates = [
+        at for at, row in enumerate(good) if first.setdefault(row.content, at) != at
+    ]
     if options.drop_duplicates:
         known, _ = match(entries, [row.content for row in good])
         dropped = {at for at in duplicates if _is_unsent(known[at])}
@@ -396,7 +444,9 @@ def check(inventory: Inventory, source: Source, journal: Journal) -> ImportPrevi
     waiting = {at: entry for at, entry in enumerate(known) if _is_unsent(entry)}
     unsent = sum(options.doubtful == "send" or at not in doubts for at in waiting)
     to_send = min(unsent, options.first or unsent)
-    states = Counter(entry.state for entry in known if entry is not None and not entry.waits)
+    states = Counter(
+        entry.state for entry in known if entry is not None and not entry.waits
+    )
     lists = any(entry.state == "unknown" for entry in entries) or any(
         entry is None or not entry.compared for entry in waiting.values()
     )
@@ -404,7 +454,8 @@ def check(inventory: Inventory, source: Source, journal: Journal) -> ImportPrevi
     whole = _estimate(inventory.client, to_send, baseline=requests if lists else 0)
     alone = _estimate(inventory.client, to_send, baseline=0)
     return ImportPreview(
-        **{field.name: getattr(source, field.name) for field in fields(Source)} | {"good": good},
+        **{field.name: getattr(source, field.name) for field in fields(Source)}
+        | {"good": good},
         host=inventory.client.host,
         to_send=to_send,
         unsent=unsent,
@@ -425,7 +476,9 @@ def check(inventory: Inventory, source: Source, journal: Journal) -> ImportPrevi
 
 
 def _is_unsent(entry: Entry | None) -> bool:
-    """Say whether a row is new to the journal, or was neither sent nor left out for good."""
+    """
+    Say whether a row is new to the journal, or was neither sent nor left out for good.
+    """
     return entry is None or entry.waits
 
 
@@ -434,7 +487,9 @@ def _estimate(client: Client, creates: int, *, baseline: int) -> Forecast:
     gate = client.gate
     throttle = gate.read()
     states = [throttle.state(window, gate.now()) for window in PERIODS]
-    minute, day = [replace(state, frees_at=gate.local_time(state.frees_at)) for state in states]
+    minute, day = [
+        replace(state, frees_at=gate.local_time(state.frees_at)) for state in states
+    ]
     return forecast(
         creates,
         throttle.plan,

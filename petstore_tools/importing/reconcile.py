@@ -1,19 +1,21 @@
 """
-Pure: what became of a row that was sent: by its answer, or by a listing of the inventory.
+Pure: what became of a row that was sent: by its answer, or by a listing of the
+inventory.
 
-A create cannot be undone, repeated safely, or asked about. A 201 is final: the row is created,
-whatever its body says. Where no usable answer came, the animal can be seen in a complete listing,
-begun at least `reconcile_after_s` after the row was lost. A set is the lost rows of all imports
-that share their three values:
+A create cannot be undone, repeated safely, or asked about. A 201 is final: the row is
+created, whatever its body says. Where no usable answer came, the animal can be seen in
+a complete listing, begun at least `reconcile_after_s` after the row was lost. A set is
+the lost rows of all imports that share their three values:
 
-- The animals with these values that no row owns, and that are new for the set, belong to its rows:
-  as many as there are, and first to created rows whose animal is not known. *New* are those that
-  no complete listing showed which ended before the first row of the set was sent.
+- The animals with these values that no row owns, and that are new for the set, belong
+  to its rows: as many as there are, and first to created rows whose animal is not
+  known. *New* are those that no complete listing showed which ended before the first
+  row of the set was sent.
 - The rest are *absent*. They are sent again when a second listing agrees.
-- A set waits while a row of its name and category is on its way, or was lost too late for this
-  listing.
-- *Ambiguous*, for a person to decide: more animals than rows; no earlier listing that tells what is
-  new; no animal with these values, but one that is near them (`_near`).
+- A set waits while a row of its name and category is on its way, or was lost too late
+  for this listing.
+- *Ambiguous*, for a person to decide: more animals than rows; no earlier listing that
+  tells what is new; no animal with these values, but one that is near them (`_near`).
 """
 
 from __future__ import annotations
@@ -45,7 +47,8 @@ class Outcome:
         pet_id: Id of its animal, where that is known.
         detail: Why it is rejected or unknown, or what its answer showed, or "".
         candidates: Ids of animals that may be the row, where only a person can decide.
-        changed: Fields that the answer shows with another value than the one that was sent.
+        changed: Fields that the answer shows with another value than the one that was
+            sent.
     """
 
     state: State
@@ -57,12 +60,14 @@ class Outcome:
 
 def judge(status: int, body: bytes, row: Entry) -> Outcome:
     """
-    Say what an answer to createPet means for its row; 429 is the throttle's and never comes here.
+    Say what an answer to createPet means for its row; 429 is the throttle's and never
+    comes here.
 
     Returns:
         Created, rejected or unknown; unsent where our request is wrong and not the row.
 
-    Spec: §4.2, §7. 413 and 422 are read as 400; any other 4xx means that the request is wrong.
+    Spec: §4.2, §7. 413 and 422 are read as 400; any other 4xx means that the request is
+    wrong.
     """
     if status == HTTPStatus.CREATED:
         return _created(body, row)
@@ -86,7 +91,9 @@ def _created(body: bytes, row: Entry) -> Outcome:
     shown = pet.model_dump(by_alias=True)
     sent = dict(zip(spec.NEW_PET_FIELDS, row.content, strict=True))
     # a status of None was not sent, so the service may have given one
-    changed = [field for field, value in sent.items() if value not in (None, shown[field])]
+    changed = [
+        field for field, value in sent.items() if value not in (None, shown[field])
+    ]
     detail = ", ".join(f"{field} {shown[field]!r}" for field in changed)
     detail = f"the answer shows {detail}" if changed else ""
     return Outcome("created", pet.id, detail, changed=frozenset(changed))
@@ -115,14 +122,14 @@ def decide(
     Decide on rows by a complete listing that began late enough after they were lost.
 
     Args:
-        lost: Unknown rows, and created ones whose animal is not known, of all imports to the place.
-            No row of their names and categories is on its way.
+        lost: Unknown rows, and created ones whose animal is not known, of all imports
+            to the place. No row of their names and categories is on its way.
         animals: Those of the listing that no row owns.
         changed: Fields in which the service was seen to change what it is sent.
 
     Returns:
-        The outcome of each row, by its key; `unknown` without candidates where it is absent for
-        the first time. A created row without an animal is left out.
+        The outcome of each row, by its key; `unknown` without candidates where it is
+        absent for the first time. A created row without an animal is left out.
     """
     groups: dict[tuple[str, int], list[Entry]] = defaultdict(list)
     for row in lost:
@@ -132,30 +139,45 @@ def decide(
         alike[_near(animal.content, changed)].append(animal)
     outcomes: dict[int, Outcome] = {}
     for near, rows in groups.items():
-        outcomes |= _decide_near(rows, sorted(alike[near], key=lambda animal: animal.id))
+        outcomes |= _decide_near(
+            rows, sorted(alike[near], key=lambda animal: animal.id)
+        )
     return outcomes
 
 
-def _decide_near(lost: Sequence[Entry], animals: Sequence[Animal]) -> dict[int, Outcome]:
+def _decide_near(
+    lost: Sequence[Entry], animals: Sequence[Animal]
+) -> dict[int, Outcome]:
     """Decide on rows whose values are near each other, by the animals near them."""
     sets: dict[PetValues, list[Entry]] = defaultdict(list)
     for row in lost:
         sets[row.content].append(row)
-    # an animal may be that of a created row with other values, where there are too few for all
+    # an animal may be that of a created row with other values, where there are too few
+    # for all
     created = {row.content for row in lost if row.state == "created"}
     few = len(_new(animals, lost)) < len(lost)
     outcomes: dict[int, Outcome] = {}
     taken: set[int] = set()
     rest: list[tuple[Entry, list[Animal]]] = []
     for content in sorted(sets, key=lambda content: content.status is None):
-        # the rows sent last take their animals first: for the others more animals count as new
-        rows = sorted(sets[content], key=lambda row: (row.state != "created", -row.sent_after))
+        # the rows sent last take their animals first: for the others more animals count
+        # as new
+        rows = sorted(
+            sets[content], key=lambda row: (row.state != "created", -row.sent_after)
+        )
         new = _new(animals, rows)
-        compared = 2 if content.status is None else 3  # without a status, it has that of any
-        equal = [animal.id for animal in new if animal.content[:compared] == content[:compared]]
+        # without a status, it has that of any
+        compared = 2 if content.status is None else 3
+        equal = [
+            animal.id
+            for animal in new
+            if animal.content[:compared] == content[:compared]
+        ]
         equal = [pet_id for pet_id in equal if pet_id not in taken]
         taken.update(equal)
-        why = _why_ambiguous(rows, equal, may_be_others=few and bool(created - {content}))
+        why = _why_ambiguous(
+            rows, equal, may_be_others=few and bool(created - {content})
+        )
         if why:
             ambiguous = Outcome("unknown", None, why, tuple(equal))
             outcomes |= {row.key: ambiguous for row in rows if row.state != "created"}
@@ -176,8 +198,13 @@ def _decide_near(lost: Sequence[Entry], animals: Sequence[Animal]) -> dict[int, 
     return outcomes
 
 
-def _why_ambiguous(rows: Sequence[Entry], equal: Sequence[int], *, may_be_others: bool) -> str:
-    """Say why a person must decide on a set of equal rows, "" where the animals are theirs."""
+def _why_ambiguous(
+    rows: Sequence[Entry], equal: Sequence[int], *, may_be_others: bool
+) -> str:
+    """
+    Say why a person must decide on a set of equal rows, "" where the animals are
+    theirs.
+    """
     if not equal:
         return ""
     if not min(row.sent_after for row in rows):
@@ -192,15 +219,22 @@ def _why_ambiguous(rows: Sequence[Entry], equal: Sequence[int], *, may_be_others
 
 
 def _new(animals: Iterable[Animal], rows: Iterable[Entry]) -> list[Animal]:
-    """Return the animals that no listing showed which ended before the first row was sent."""
+    """
+    Return the animals that no listing showed which ended before the first row was sent.
+    """
     before = min(row.sent_after for row in rows)
     return [animal for animal in animals if animal.since > before]
 
 
 def _near(content: PetValues, changed: Collection[str]) -> tuple[str, int]:
     """
-    Return what near values share: they differ in status, case, blanks or normal form, or in fields
-    that the service changes.
+    Return what near values share: they differ in status, case, blanks or normal form,
+    or in fields that the service changes.
     """
-    name = "".join(normalize("NFKC", normalize("NFKC", content.name).casefold()).split())
-    return ("" if "name" in changed else name, 0 if "categoryId" in changed else content[1])
+    name = "".join(
+        normalize("NFKC", normalize("NFKC", content.name).casefold()).split()
+    )
+    return (
+        "" if "name" in changed else name,
+        0 if "categoryId" in changed else content[1],
+    )

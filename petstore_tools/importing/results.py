@@ -1,4 +1,7 @@
-"""What became of an import: the result, and the files beside the input, whole or not at all."""
+"""
+What became of an import: the result, and the files beside the input, whole or not at
+all.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,8 @@ if TYPE_CHECKING:
 
 
 OUTCOMES: Final = ("created", "rejected", "unknown", "unsent", "skipped")
-_NO_FILE_NAME: Final = re.compile(r'[\\/:*?"<>|\x00-\x1f]')  # what Windows has in no file name
+# what Windows has in no file name
+_NO_FILE_NAME: Final = re.compile(r'[\\/:*?"<>|\x00-\x1f]')
 
 
 @dataclass(frozen=True)
@@ -52,7 +56,8 @@ class ImportResult:
         journal: Name of the journal.
         files: Result files that were written.
         notes: What else should be known.
-        not_written: Those that could not be written, and why; the same call writes them.
+        not_written: Those that could not be written, and why; the same call writes
+            them.
     """
 
     file: str
@@ -77,7 +82,10 @@ class ImportResult:
 
     @property
     def resumes_at(self) -> float | None:
-        """Unix seconds from which the same call goes on, None where nothing waits for a time."""
+        """
+        Unix seconds from which the same call goes on, None where nothing waits for a
+        time.
+        """
         return None if self.stopped is None else self.stopped.resumes_at
 
     @property
@@ -91,11 +99,12 @@ class ImportResult:
         Every row and its outcome.
 
         Returns:
-            Columns `row` (int64, or the label), `name` (text), `categoryId` (Int64), `status`
-            (ordered category), `outcome` (text: created, rejected, unknown, unsent, skipped),
-            `id` (Int64), `at` (datetime64, UTC: when the outcome was known), `detail` (text),
-            `candidates` (text: ids of animals that may be an unknown row), by row. A row with
-            problems has its name as typed, and no other value and no time.
+            Columns `row` (int64, or the label), `name` (text), `categoryId` (Int64),
+            `status` (ordered category), `outcome` (text: created, rejected, unknown,
+            unsent, skipped), `id` (Int64), `at` (datetime64, UTC: when the outcome was
+            known), `detail` (text), `candidates` (text: ids of animals that may be an
+            unknown row), by row. A row with problems has its name as typed, and no
+            other value and no time.
         """
         import pandas as pd
 
@@ -111,15 +120,31 @@ class ImportResult:
             "candidates": text,
         }
         found: list[tuple[Any, ...]] = [
-            (e.number, *e.content, e.state, e.pet_id, e.changed_at or None, e.detail, e.may_be)
+            (
+                e.number,
+                *e.content,
+                e.state,
+                e.pet_id,
+                e.changed_at or None,
+                e.detail,
+                e.may_be,
+            )
             for e in self.entries
         ]
         for bad in self.bad:
             name = bad.cells[self.name_at] if self.name_at < len(bad.cells) else None
-            found.append((bad.number, name, None, None, "rejected", None, None, bad.why, None))
+            found.append(
+                (bad.number, name, None, None, "rejected", None, None, bad.why, None)
+            )
         found.sort(key=itemgetter(0))
-        frame = pd.DataFrame(found, columns=["row", *kinds], dtype="object").astype(kinds)
-        times = pd.to_datetime(frame["at"], unit="s", utc=True).dt.floor("s").dt.as_unit("s")
+        frame = pd.DataFrame(found, columns=["row", *kinds], dtype="object").astype(
+            kinds
+        )
+        times = (
+            pd.to_datetime(frame["at"], unit="s", utc=True)
+            .dt.floor("s")
+            .dt.as_unit("s")
+        )
         return frame.assign(row=labels([row[0] for row in found]), at=times)
 
     def to_dict(self) -> dict[str, Any]:
@@ -157,7 +182,9 @@ class ImportResult:
     __repr__ = __str__
 
     def _counts(self) -> list[tuple[str, int]]:
-        """Return the outcomes of its rows, and how many have each; created ones always."""
+        """
+        Return the outcomes of its rows, and how many have each; created ones always.
+        """
         counts = [(name, getattr(self, name)) for name in OUTCOMES]
         return [(name, count) for name, count in counts if count or name == "created"]
 
@@ -185,13 +212,16 @@ def check_folder(path: Path) -> Path:
         except OSError as error:
             why = error
     raise SheetError(
-        f"the result files of {path.name} can be written neither beside it nor in the current "
-        f"folder ({why}); run the import in another folder"
+        f"the result files of {path.name} can be written neither beside it nor in the"
+        f" current folder ({why}); run the import in another folder"
     )
 
 
 def _stem(preview: ImportPreview) -> str:
-    """Return how the names of the result files begin; those of a sandbox or of staging say so."""
+    """
+    Return how the names of the result files begin; those of a sandbox or of staging say
+    so.
+    """
     options = preview.options
     source = preview.table.source
     stem = options.path.stem if options.name is None else options.name
@@ -207,7 +237,8 @@ def write_files(
     """
     Write what was created and rejected beside the input; of a DataFrame, nothing.
 
-    A file of an earlier run is replaced, or removed where it holds nothing any more. One that a
+    A file of an earlier run is replaced, or removed where it holds nothing any more.
+    One that a
     person changed is left alone, as is the input: the new one gets a number.
 
     Args:
@@ -223,8 +254,14 @@ def write_files(
     path = preview.options.path
     source = preview.table.source
     titles = preview.table.columns.header
-    made = [(row.cells, entry) for row, entry in zip(preview.good, entries, strict=True)]
-    made += [(_cells(preview, entry), entry) for entry in journal.entries() if not entry.present]
+    made = [
+        (row.cells, entry) for row, entry in zip(preview.good, entries, strict=True)
+    ]
+    made += [
+        (_cells(preview, entry), entry)
+        for entry in journal.entries()
+        if not entry.present
+    ]
     created = [
         [*cells, "" if entry.pet_id is None else str(entry.pet_id)]
         for cells, entry in made
@@ -247,7 +284,11 @@ def write_files(
             place = _write(check_folder(path) / name, path.resolve(), content, journal)
         except (OSError, SheetError, JournalError) as error:
             why = getattr(error, "strerror", None) or str(error)
-            close = "; close it where it is open" if isinstance(error, PermissionError) else ""
+            close = (
+                "; close it where it is open"
+                if isinstance(error, PermissionError)
+                else ""
+            )
             failed.append(f"{name} ({why}{close})")
         else:
             written += [place] if content else []
@@ -255,7 +296,10 @@ def write_files(
 
 
 def _cells(preview: ImportPreview, entry: Entry) -> tuple[str, ...]:
-    """Return the cells of a row that the file does not have any more, as far as they are known."""
+    """
+    Return the cells of a row that the file does not have any more, as far as they are
+    known.
+    """
     titles = preview.table.columns
     values = zip(titles.places, entry.content, strict=True)
     known = {at: str(value) for at, value in values if value is not None}
@@ -264,7 +308,8 @@ def _cells(preview: ImportPreview, entry: Entry) -> tuple[str, ...]:
 
 def _write(place: Path, source: Path, content: bytes, journal: Journal) -> Path:
     """
-    Write a file where one of ours is or none, and remove ours where there is nothing to write.
+    Write a file where one of ours is or none, and remove ours where there is nothing to
+    write.
     """
     stem = place.stem
     number = 1
@@ -288,7 +333,8 @@ def _rejects(
     preview: ImportPreview, entries: Sequence[Entry]
 ) -> tuple[list[list[str]], dict[str, Any]]:
     """
-    Return the rows of the rejects file, whose cells no spreadsheet runs as formulas, and what a
+    Return the rows of the rejects file, whose cells no spreadsheet runs as formulas,
+    and what a
     workbook of it marks: bad cells, and what its drop-downs offer.
     """
     table = preview.table
@@ -301,15 +347,20 @@ def _rejects(
         if entry.state == "rejected"
     ]
     for bad in preview.bad:
-        places = [column_position(p.column) if p.column else at_name for p in bad.problems]
+        places = [
+            column_position(p.column) if p.column else at_name for p in bad.problems
+        ]
         refused.append((bad.number, bad.cells, bad.why, places))
     rows = []
     marks: set[tuple[int, int]] = set()
     for at, (number, cells, why, places) in enumerate(sorted(refused)):
         marks.update((at, place) for place in places)
         padded = [*cells, *[""] * (width - len(cells))]
-        if len(padded) > width:  # they join the last one: nothing is lost, and it stays a problem
+        # they join the last one: nothing is lost, and it stays a problem
+        if len(padded) > width:
             padded[width - 1 :] = [table.source.delimiter.join(padded[width - 1 :])]
-        rows.append([table.source.escape(cell) for cell in (*padded, str(int(number)), why)])
+        rows.append(
+            [table.source.escape(cell) for cell in (*padded, str(int(number)), why)]
+        )
     categories = preview.options.category_names
     return rows, {"bad": marks, "fields": titles.columns, "categories": categories}

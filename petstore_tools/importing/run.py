@@ -1,6 +1,6 @@
 """
-One run of an import: check, list the inventory, ask, add the rows, send, reconcile, write the
-results.
+One run of an import: check, list the inventory, ask, add the rows, send, reconcile,
+write the results.
 """
 
 from __future__ import annotations
@@ -25,7 +25,12 @@ from petstore_tools.importing.journal import Journal, open_journal
 from petstore_tools.importing.options import Doubtful, ImportOptions
 from petstore_tools.importing.preview import ImportPreview, check
 from petstore_tools.importing.reconcile import Outcome
-from petstore_tools.importing.results import OUTCOMES, ImportResult, check_folder, write_files
+from petstore_tools.importing.results import (
+    OUTCOMES,
+    ImportResult,
+    check_folder,
+    write_files,
+)
 from petstore_tools.importing.send import (
     LAST_ANSWERS_S,
     Progress,
@@ -42,7 +47,8 @@ from petstore_tools.throttle.gate import CallOptions
 from petstore_tools.throttle.throttle import Wait
 
 _log = logging.getLogger(__name__)
-MOST_LISTINGS: Final = 3  # to find lost rows, without one usable answer since, until a run ends
+# to find lost rows, without one usable answer since, until a run ends
+MOST_LISTINGS: Final = 3
 Announce = Callable[[ImportPreview], bool | None]
 Ask = Callable[[ImportPreview], Doubtful]
 
@@ -74,10 +80,11 @@ def run(
         SheetError: The file cannot be used, or has a problem and `strict` is set.
         DoubtfulRowsError: Rows may exist already, and nobody said what happens to them.
         JournalError: Another run is under way, or its record cannot be trusted.
-        UnauthorizedError, ApiError, ProtocolError: The key or our request is wrong; the result
-            files are written, and no further row was sent.
+        UnauthorizedError, ApiError, ProtocolError: The key or our request is wrong; the
+            result files are written, and no further row was sent.
         LedgerError: The budget cannot be used; likewise.
-        Interrupted: Ctrl-C, or a notebook's kernel was interrupted; the result files are written.
+        Interrupted: Ctrl-C, or a notebook's kernel was interrupted; the result files
+            are written.
     """
     source = read_source(inventory.client, options)
     try:
@@ -87,7 +94,8 @@ def run(
                 return None
             result = this_run.finish(ask)
     except KeyboardInterrupt as interrupt:
-        # a notebook keeps the traceback, which keeps what is suspended, and so locks and requests
+        # a notebook keeps the traceback, which keeps what is suspended, and so locks
+        # and requests
         clear_frames(interrupt.__traceback__)
         raise
     error = None if result.stopped is None else result.stopped.error
@@ -100,7 +108,9 @@ def run(
     return result
 
 
-def take_inventory(inventory: Inventory, journal: Journal, call_options: CallOptions) -> Listing:
+def take_inventory(
+    inventory: Inventory, journal: Journal, call_options: CallOptions
+) -> Listing:
     """List the inventory into the journal, which it settles nothing in."""
     pages = Pages(inventory, ListQuery(), call_options)
     journal.take_listing(page.rows for page in pages)
@@ -111,11 +121,12 @@ def settle(
     inventory: Inventory, journal: Journal, call_options: CallOptions
 ) -> tuple[dict[int, Outcome], list[Listing]]:
     """
-    List the inventory into the journal and find out what became of lost rows; where rows are
-    absent, a second time.
+    List the inventory into the journal and find out what became of lost rows; where
+    rows are absent, a second time.
 
     Returns:
-        What became of rows, by key, and the listings. One that is not complete decides nothing.
+        What became of rows, by key, and the listings. One that is not complete decides
+        nothing.
     """
     outcomes: dict[int, Outcome] = {}
     listings: list[Listing] = []
@@ -125,12 +136,18 @@ def settle(
         listings.append(take_inventory(inventory, journal, call_options))
         if not listings[-1].complete:
             break
-        found = journal.reconcile(began=began, after_s=inventory.client.reconcile_after_s)
+        found = journal.reconcile(
+            began=began, after_s=inventory.client.reconcile_after_s
+        )
         outcomes |= found
-        is_once_absent = any(o.state == "unknown" and not o.candidates for o in found.values())
+        is_once_absent = any(
+            o.state == "unknown" and not o.candidates for o in found.values()
+        )
     if outcomes:
         became = Counter(outcome.state for outcome in outcomes.values())
-        counts = ", ".join(f"{count:,} {state}" for state, count in sorted(became.items()))
+        counts = ", ".join(
+            f"{count:,} {state}" for state, count in sorted(became.items())
+        )
         _log.info("Reconciled %s: %s.", pluralize(len(outcomes), "row"), counts)
     return outcomes, listings
 
@@ -213,13 +230,15 @@ class _Run:
         _, listings = settle(self._inventory, self._journal, self._calls)
         if not listings[-1].complete:
             self._notes.append(
-                "the listing of the inventory is not complete, so the rows were compared only with "
-                f"what it showed ({listings[-1].reason.rstrip('.')})"
+                "the listing of the inventory is not complete, so the rows were"
+                " compared only with what it showed"
+                f" ({listings[-1].reason.rstrip('.')})"
             )
         elif self._journal.none_is_left():
             self._notes.append(
-                "none of the animals that this import created exists any more; if the service was "
-                f"emptied, petstore-tools imports forget {self._journal.id} lets it begin anew"
+                "none of the animals that this import created exists any more; if the"
+                " service was emptied, petstore-tools imports forget"
+                f" {self._journal.id} lets it begin anew"
             )
         self._compared = True
         self._preview = check(self._inventory, self._source, self._journal)
@@ -229,12 +248,15 @@ class _Run:
         Add the rows to the journal, with the answer to those that are doubtful.
 
         Raises:
-            DoubtfulRowsError: There are such rows, and nobody said what happens to them.
+            DoubtfulRowsError: There are such rows, and nobody said what happens to
+                them.
         """
         preview = self._preview
         contents = [row.content for row in preview.good]
         answers = self._journal.answer(contents, preview.doubts, self._options.doubtful)
-        doubts = {at: doubt for at, doubt in preview.doubts.items() if answers[at] == "ask"}
+        doubts = {
+            at: doubt for at, doubt in preview.doubts.items() if answers[at] == "ask"
+        }
         if doubts:
             shown = replace(preview, doubts=doubts)
             answer = ask(shown)
@@ -254,10 +276,13 @@ class _Run:
 
     def _send(self) -> Stopped | None:
         """
-        Send what is unsent, reconcile what is unknown, and go on with what is proven not to exist.
+        Send what is unsent, reconcile what is unknown, and go on with what is proven
+        not to exist.
         """
         first = self._options.first
-        chosen = None if first is None else {e.key for e in self._journal.unsent()[:first]}
+        chosen = (
+            None if first is None else {e.key for e in self._journal.unsent()[:first]}
+        )
         listed = 0
         while (unsent := self._unsent(chosen)) or self._journal.lost_s():
             self._sender.run(unsent, self._calls)
@@ -276,16 +301,24 @@ class _Run:
             _, listings = settle(self._inventory, self._journal, self._calls)
             listed += len(listings)
             if not listings[-1].complete:
-                why = "what became of the unknown rows is shown only by a complete listing"
+                why = (
+                    "what became of the unknown rows is shown only by a complete"
+                    " listing"
+                )
                 return Stopped("unknown rows", f"{why}: {listings[-1].reason}")
         if not self._journal.unsent():
             return None
         without = option(f"first={first}")
-        why = f"the first rows were sent; run it again without {without} to send the rest"
+        why = (
+            f"the first rows were sent; run it again without {without} to send the rest"
+        )
         return Stopped("first rows", why)
 
     def _unsent(self, chosen: Collection[int] | None) -> list[Entry]:
-        """Return the rows to send; where only the first are wanted, they are the chosen keys."""
+        """
+        Return the rows to send; where only the first are wanted, they are the chosen
+        keys.
+        """
         return [e for e in self._journal.unsent() if chosen is None or e.key in chosen]
 
     def _await_answers(self, lost_s: Sequence[float]) -> Stopped | None:
@@ -296,7 +329,8 @@ class _Run:
             lost_s: Seconds since each was lost.
 
         Returns:
-            None, or where that is too long to wait, a stop that says when a listing can.
+            None, or where that is too long to wait, a stop that says when a listing
+            can.
         """
         clock = self._client.clock
         after_s = self._client.reconcile_after_s
@@ -304,8 +338,8 @@ class _Run:
         if left_s > self._client.max_wait_s and not self._options.wait:
             at = clock.now() + left_s
             why = (
-                f"what became of the unknown rows can be found out from {utc_text(at)} on; run "
-                f"the same call again then, or pass {option('wait=True')}"
+                f"what became of the unknown rows can be found out from {utc_text(at)}"
+                f" on; run the same call again then, or pass {option('wait=True')}"
             )
             return Stopped("unknown rows", why, at)
         rows = pluralize(len(lost_s), "row")
@@ -320,12 +354,18 @@ class _Run:
         preview = self._preview
         known = preview.known
         if self._added:
-            added = {entry.number: entry for entry in self._journal.entries() if entry.present}
+            added = {
+                entry.number: entry
+                for entry in self._journal.entries()
+                if entry.present
+            }
             known = tuple(added[int(row.number)] for row in preview.good)
         entries = [
-            Entry(0, self._journal.id, row.content, row.number, True, "unsent")
-            if entry is None
-            else replace(entry, number=row.number)
+            (
+                Entry(0, self._journal.id, row.content, row.number, True, "unsent")
+                if entry is None
+                else replace(entry, number=row.number)
+            )
             for row, entry in zip(preview.good, known, strict=True)
         ]
         files, not_written = write_files(preview, self._journal, entries)

@@ -37,7 +37,13 @@ LAST_ANSWERS_S: Final = 0.8  # how long answers under way are awaited after Ctrl
 TICK_S: Final = 0.1
 
 StopKind = Literal[
-    "quota", "banned", "key refused", "service", "interrupted", "unknown rows", "first rows"
+    "quota",
+    "banned",
+    "key refused",
+    "service",
+    "interrupted",
+    "unknown rows",
+    "first rows",
 ]
 
 
@@ -49,9 +55,10 @@ class Stopped:
     Attributes:
         kind: For programs.
         why: For people.
-        resumes_at: Unix seconds from which it can go on, None where time alone does not help.
-        error: What to raise where going on is pointless: the key or our request is wrong, the state
-            on disk failed, or the program was told to end.
+        resumes_at: Unix seconds from which it can go on, None where time alone does not
+            help.
+        error: What to raise where going on is pointless: the key or our request is
+            wrong, the state on disk failed, or the program was told to end.
     """
 
     kind: StopKind
@@ -86,7 +93,8 @@ class Progress:
     Attributes:
         done, total: Rows of the import, those of earlier runs included.
         created, rejected, unknown: Of those done.
-        wait: Until when it waits (Unix seconds, `until`) and what for (`why`), None while it sends.
+        wait: Until when it waits (Unix seconds, `until`) and what for (`why`), None
+            while it sends.
     """
 
     done: int
@@ -136,10 +144,12 @@ class Sender:
 
     def run(self, entries: Sequence[Entry], call_options: CallOptions) -> None:
         """
-        Send rows; after three in a row without a usable answer the others are kept back.
+        Send rows; after three in a row without a usable answer the others are kept
+        back.
 
         Raises:
-            BaseException: What ended it: an interrupt before anything else, then what came first.
+            BaseException: What ended it: an interrupt before anything else, then what
+                came first.
         """
         self._queue = deque(entries)
         self._counts = self.journal.counts()
@@ -157,9 +167,11 @@ class Sender:
                 self.show()
             self.show()
         except BaseException as error:
-            clear_frames(error.__traceback__)  # else a lock that one holds stops the connections
+            # else a lock that one holds stops the connections
+            clear_frames(error.__traceback__)
             self.stop(error)
-            with suppress(KeyboardInterrupt), self._changed:  # a second Ctrl-C ends this too
+            # a second Ctrl-C ends this too
+            with suppress(KeyboardInterrupt), self._changed:
                 self._changed.wait_for(lambda: not self._running, LAST_ANSWERS_S)
         self.client.gate.flush()
         if self._error is not None:
@@ -222,7 +234,9 @@ class Sender:
         with self._changed:
             counts = Counter(self._counts)
             wait = self.wait
-        created, rejected, unknown = (counts[s] for s in ("created", "rejected", "unknown"))
+        created, rejected, unknown = (
+            counts[s] for s in ("created", "rejected", "unknown")
+        )
         done = created + rejected + unknown
         total = done + counts["unsent"]
         self._progress(Progress(done, total, created, rejected, unknown, wait))
@@ -312,7 +326,9 @@ class _Connection:
         if outcome.state == "unsent":  # our request is wrong, not the row
             expect(reply, HTTPStatus.CREATED)
 
-    def _note(self, entry: Entry, outcome: Outcome, latency_s: float | None = None) -> None:
+    def _note(
+        self, entry: Entry, outcome: Outcome, latency_s: float | None = None
+    ) -> None:
         self._outcomes.append((entry, outcome))
         self._sender.count(outcome, latency_s)
 

@@ -1,5 +1,6 @@
 """
-A source read to its end: the header found, the columns matched, each row sent, bad or left out.
+A source read to its end: the header found, the columns matched, each row sent, bad or
+left out.
 """
 
 from __future__ import annotations
@@ -27,7 +28,13 @@ from petstore_tools.importing.values import (
     fold,
     read_rows,
 )
-from petstore_tools.importing.words import FIELDS, STATUS_WORDS, Titles, is_known, read_titles
+from petstore_tools.importing.words import (
+    FIELDS,
+    STATUS_WORDS,
+    Titles,
+    is_known,
+    read_titles,
+)
 from petstore_tools.tabular.cells import (
     MalformedLine,
     Record,
@@ -42,8 +49,10 @@ from petstore_tools.text import option, printable
 HEADER_WITHIN: Final = 1_000  # rows in which the header is searched
 COLUMNS: Final = 30  # of the file that are shown
 SAMPLES: Final = 3  # values shown of a column
-MOST_WORDS: Final = 50  # categories or status words that are asked for: more are no words
-ASKED: Final = frozenset(("is a name, not an id", "is not a status"))  # until a meaning is given
+# categories or status words that are asked for: more are no words
+MOST_WORDS: Final = 50
+# until a meaning is given
+ASKED: Final = frozenset(("is a name, not an id", "is not a status"))
 ADDED: Final = ["petstore_row", "petstore_problem"]  # columns of a rejects file
 
 
@@ -54,11 +63,13 @@ class Table:
 
     Attributes:
         source: Its cells.
-        header_row: As the spreadsheet counts; where there is no header, the row before the first.
+        header_row: As the spreadsheet counts; where there is no header, the row before
+            the first.
         columns: Which column holds which field.
         options: How it is read.
         above: Rows above the header that are not empty.
-        added: Columns of a rejects file that the toolkit added, behind those of the header.
+        added: Columns of a rejects file that the toolkit added, behind those of the
+            header.
         wrong: Why the row is no header, where `columns=` does not fit it.
     """
 
@@ -84,11 +95,16 @@ class Table:
         return f"none: row {self.header_row + 1} is the first animal"
 
     def rows(self) -> Iterator[AnyRow]:
-        """Yield each row below the header: to send, bad, left out, or None where it is empty."""
+        """
+        Yield each row below the header: to send, bad, left out, or None where it is
+        empty.
+        """
         return read_rows(self._below(), self.columns, self.matcher, self.source)
 
     def _below(self) -> Iterator[Record]:
-        """Yield the rows below the header; of a rejects file with the cells as they were."""
+        """
+        Yield the rows below the header; of a rejects file with the cells as they were.
+        """
         width = len(self.columns.header)
         for number, cells in self.source.records():
             if number > self.header_row:
@@ -102,13 +118,22 @@ class Table:
         """What was found and should be known."""
         columns = self.columns
         others = [repr(name) for name in self.source.names if name != self.source.name]
-        notes = [f"sheet {self.source.name!r}; not read: {', '.join(others)}"] if others else []
+        notes = (
+            [f"sheet {self.source.name!r}; not read: {', '.join(others)}"]
+            if others
+            else []
+        )
         notes += self.source.notes
-        hidden = [at for at in columns.columns.values() if at in self.source.hidden_columns]
+        hidden = [
+            at for at in columns.columns.values() if at in self.source.hidden_columns
+        ]
         notes += [f"column {columns.place(at)} is hidden, and is read" for at in hidden]
-        if "status" not in columns.columns and "status" not in (self.options.defaults or {}):
+        if "status" not in columns.columns and "status" not in (
+            self.options.defaults or {}
+        ):
             notes.append(
-                "no column for status: the animals will have none, and it cannot be added later; "
+                "no column for status: the animals will have none, and it cannot be"
+                " added later; "
                 + option('columns={"TITLE": "status"}', "--columns TITLE=status")
                 + " names one"
             )
@@ -116,7 +141,10 @@ class Table:
 
     @property
     def likeness(self) -> tuple[int, int]:
-        """How many fields a row may name, and how many cells it has; the header has the most."""
+        """
+        How many fields a row may name, and how many cells it has; the header has the
+        most.
+        """
         columns = self.columns
         fields = len(columns.columns) + len(columns.proposals) + len(columns.doubts)
         filled = [cell for cell in self.columns.header if not is_blank(cell)]
@@ -132,36 +160,54 @@ class Table:
 
     def questions(self) -> str:
         """
-        Return the one call, and the one command, that asks for each title, category and status word
-        which needs an answer; what is proposed stands there, the rest is left open.
+        Return the one call, and the one command, that asks for each title, category and
+        status word which needs an answer; what is proposed stands there, the rest is
+        left open.
         """
         options = self.options
         given = {**(options.columns or {}), **self.columns.proposals}
-        titles = read_titles(self.columns.header, given, defaults=options.defaults or ())
-        read = replace(self, columns=replace(titles, has_header=self.columns.has_header))
+        titles = read_titles(
+            self.columns.header, given, defaults=options.defaults or ()
+        )
+        read = replace(
+            self, columns=replace(titles, has_header=self.columns.has_header)
+        )
         asked = read._unread()
         words = {word: STATUS_WORDS.get(fold(word), "…") for word in asked["status"]}
         statuses = {**(options.statuses or {}), **words}
         categories: Any = options.categories
-        if names := asked["categoryId"]:  # beside names, an id is known that is listed, too
+        # beside names, an id is known that is listed, too
+        if names := asked["categoryId"]:
             decided = read.matcher.decided["categoryId"].values()
             ids = sorted({found for found in decided if isinstance(found, int)})
             categories = dict.fromkeys(names, ...) | {str(id_): id_ for id_ in ids}
         elif not isinstance(categories, str | Path | None):
             categories = {"…": ...}
-        answered = replace(options, columns=given, categories=categories, statuses=statuses)
-        missing = [*titles.missing, "status"] if read._may_hold_status() else titles.missing
+        answered = replace(
+            options, columns=given, categories=categories, statuses=statuses
+        )
+        missing = (
+            [*titles.missing, "status"] if read._may_hold_status() else titles.missing
+        )
         return spell(answered, missing)
 
     def _may_hold_status(self) -> bool:
-        """Say whether the status has no column, and one of an unknown title holds words."""
+        """
+        Say whether the status has no column, and one of an unknown title holds words.
+        """
         columns = self.columns
-        if "status" in {*columns.columns, *columns.missing, *(self.options.defaults or {})}:
+        if "status" in {
+            *columns.columns,
+            *columns.missing,
+            *(self.options.defaults or {}),
+        }:
             return False
         places = {at for at, title in enumerate(columns.header) if not is_known(title)}
         free = places - {*columns.columns.values()}
         rows = (cells for _, cells in self._below())
-        return any(cells[at][:1].isalpha() for cells in rows for at in free if at < len(cells))
+        return any(
+            cells[at][:1].isalpha() for cells in rows for at in free if at < len(cells)
+        )
 
     def _unread(self) -> dict[str, list[str]]:
         """Return the distinct cells of each field that wait for their meaning."""
@@ -169,7 +215,9 @@ class Table:
         for row in self.rows():
             for problem in row.problems if isinstance(row, BadRow) else ():
                 if problem.rule in ASKED:
-                    found[problem.field].setdefault(fold(problem.value), problem.value.strip())
+                    found[problem.field].setdefault(
+                        fold(problem.value), problem.value.strip()
+                    )
         return {field: [*words.values()][:MOST_WORDS] for field, words in found.items()}
 
 
@@ -178,8 +226,9 @@ def read_table(options: ImportOptions) -> Table:
     Open a spreadsheet and find its header; of a CSV file encoding and delimiter, too.
 
     Raises:
-        SheetError: Not there, of another format, empty, not text, or without the required columns:
-            then it shows the call with everything that needs an answer.
+        SheetError: Not there, of another format, empty, not text, or without the
+            required columns: then it shows the call with everything that needs an
+            answer.
     """
     sheets = open_source(options.source, options.sheet, options.encoding)
     found = [_understand(sheet, options) for sheet in sheets]
@@ -194,14 +243,17 @@ def read_table(options: ImportOptions) -> Table:
     if len(tables) > 1:
         listed = ", ".join(repr(table.source.name) for table in tables)
         asked = replace(tables[0], options=replace(options, sheet="…")).questions()
-        raise SheetError(f"{name}: sheets {listed} may be meant: name one. To read it: {asked}")
+        raise SheetError(
+            f"{name}: sheets {listed} may be meant: name one. To read it: {asked}"
+        )
     return tables[0]
 
 
 def _understand(source: Sheet, options: ImportOptions) -> Table:
     """
-    Find the header: the first row that names all required fields; where they are named by letter,
-    the first row that has these columns, or none where that row is data. Else the likeliest row.
+    Find the header: the first row that names all required fields; where they are named
+    by letter, the first row that has these columns, or none where that row is data.
+    Else the likeliest row.
     """
     nothing = Titles((), {}, {}, FIELDS)
     tables = [Table(source, 0, nothing, options, wrong="there is no header row")]
@@ -220,16 +272,19 @@ def _understand(source: Sheet, options: ImportOptions) -> Table:
     return max(tables, key=lambda table: table.likeness)
 
 
-def _header(source: Sheet, number: int, cells: list[str], options: ImportOptions) -> Table:
+def _header(
+    source: Sheet, number: int, cells: list[str], options: ImportOptions
+) -> Table:
     """
-    Take a row for the header; where columns are named by letter, for data where a category or a
-    status stands in its place.
+    Take a row for the header; where columns are named by letter, for data where a
+    category or a status stands in its place.
     """
     added = cells[cells.index(ADDED[0]) :] if {*ADDED} <= {*cells} else []
     header = cells[: len(cells) - len(added)]
     titles = read_titles(header, options.columns, defaults=options.defaults or ())
     table = Table(source, number, titles, options, added=len(added))
-    is_counted = isinstance(source, FrameSource) and all(map(str.isdecimal, header))  # by pandas
+    # by pandas
+    is_counted = isinstance(source, FrameSource) and all(map(str.isdecimal, header))
     if not options.by_letter or is_counted:
         return table
     is_data = any(
@@ -270,7 +325,9 @@ class Source:
 
     @property
     def file(self) -> str:
-        """Name of the file as it can be printed, and of the sheet where there are several."""
+        """
+        Name of the file as it can be printed, and of the sheet where there are several.
+        """
         name = printable(self.target.path.name)
         sheet = self.table.source
         return f"{name} ({sheet.name})" if len(sheet.names) > 1 else name
@@ -278,24 +335,36 @@ class Source:
     @property
     def filled(self) -> list[dict[str, Any]]:
         """
-        For each column of the file: how often it is filled, what becomes of it, and three values,
-        those first that a wrong encoding would garble.
+        For each column of the file: how often it is filled, what becomes of it, and
+        three values, those first that a wrong encoding would garble.
         """
         used = {at: field for field, at in self.table.columns.columns.items()}
         rows = [row.cells for row in self.good] + [row.cells for row in self.bad]
         found = []
         for at, title in enumerate(self.table.columns.header[:COLUMNS]):
-            cells = [cells[at] for cells in rows if len(cells) > at and cells[at].strip()]
-            distinct = sorted(dict.fromkeys(cells), key=str.isascii)  # odd letters first
+            cells = [
+                cells[at] for cells in rows if len(cells) > at and cells[at].strip()
+            ]
+            # odd letters first
+            distinct = sorted(dict.fromkeys(cells), key=str.isascii)
             samples = [str(cell) for cell in distinct[:SAMPLES]]
-            facts = {"column": column_letter(at), "title": str(title), "filled": len(cells)}
+            facts = {
+                "column": column_letter(at),
+                "title": str(title),
+                "filled": len(cells),
+            }
             if title.strip() or cells:
-                found.append({**facts, "values": samples, "becomes": used.get(at, "not sent")})
+                found.append(
+                    {**facts, "values": samples, "becomes": used.get(at, "not sent")}
+                )
         return found
 
     @cached_property
     def questions(self) -> str:
-        """The call and the command with everything that needs an answer, "" where nothing does."""
+        """
+        The call and the command with everything that needs an answer, "" where nothing
+        does.
+        """
         asked = ASKED & {problem.rule for problem in self.problems}
         return self.table.questions() if asked or self.table.columns.proposals else ""
 

@@ -1,8 +1,9 @@
 """
-Pure: what a cell and a row mean, decided by rules, each distinct cell once (§2.1, §2.3).
+Pure: what a cell and a row mean, decided by rules, each distinct cell once (§2.1,
+§2.3).
 
-Nothing is guessed: a cell is read as typed, or by a rule that the caller gave, or it is a problem
-that names what would help.
+Nothing is guessed: a cell is read as typed, or by a rule that the caller gave, or it is
+a problem that names what would help.
 """
 
 from __future__ import annotations
@@ -17,7 +18,14 @@ from unicodedata import normalize
 
 from petstore_tools import spec
 from petstore_tools.errors import ArgumentError
-from petstore_tools.importing.words import A_NOTE, ERRORS, FIELDS, Titles, has_total, is_total
+from petstore_tools.importing.words import (
+    A_NOTE,
+    ERRORS,
+    FIELDS,
+    Titles,
+    has_total,
+    is_total,
+)
 from petstore_tools.tabular.cells import (
     FORMATTED,
     MERGED,
@@ -62,11 +70,13 @@ def whole_number(text: str) -> int | Problem | None:
         text: Without blanks around.
 
     Returns:
-        The number (int64), why it cannot be read for sure, or None where the text is not a whole
-        number.
+        The number (int64), why it cannot be read for sure, or None where the text is
+        not a whole number.
     """
     if _GROUPED.fullmatch(text):
-        return Problem("has its digits in groups", "type the number without the signs between them")
+        return Problem(
+            "has its digits in groups", "type the number without the signs between them"
+        )
     found = _WHOLE.fullmatch(text)
     if found is None:
         return None
@@ -78,7 +88,9 @@ def whole_number(text: str) -> int | Problem | None:
 
 _AS_TEXT: Final = "format the column as text and give the value again"
 _HELPS: Final = {  # by a word for what a cell is in place of text
-    "formula": "open the workbook in a spreadsheet program, save it, and import it again",
+    "formula": (
+        "open the workbook in a spreadsheet program, save it, and import it again"
+    ),
     "error": "type the value",
     "merged": "undo the merging and type the value into each cell, or delete the row",
 }
@@ -88,7 +100,10 @@ _SHORTENED: Final = re.compile(r"-?\d[.,]\d+E\+\d+", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A distinct cell that is not sent as typed: what it is read as, and in how many cells."""
+    """
+    A distinct cell that is not sent as typed: what it is read as, and in how many
+    cells.
+    """
 
     field: str
     typed: str
@@ -100,7 +115,10 @@ class Match:
         if self.typed == self.value:
             typed = f"the number {self.typed}"
         value = "no status" if self.value is None else repr(self.value)
-        return f"{self.field}: {typed} is read as {value} in {pluralize(self.count, 'row')}"
+        return (
+            f"{self.field}: {typed} is read as {value} in"
+            f" {pluralize(self.count, 'row')}"
+        )
 
 
 class Matcher:
@@ -108,9 +126,10 @@ class Matcher:
     Decides cells by rules, each distinct cell once.
 
     Args:
-        categories: Name by id; None where only ids are accepted. A cell is an id first, then a
-            name.
-        statuses: Status by word, in any case, beside the document's own words; "" is no status.
+        categories: Name by id; None where only ids are accepted. A cell is an id first,
+            then a name.
+        statuses: Status by word, in any case, beside the document's own words; "" is no
+            status.
         defaults: By field, for empty cells and missing columns; never for `name`.
 
     Attributes:
@@ -126,7 +145,9 @@ class Matcher:
         statuses: Mapping[str, str] | None = None,
         defaults: Mapping[str, str | int] | None = None,
     ) -> None:
-        self.decided: dict[str, dict[str, Value | Problem]] = {field: {} for field in FIELDS}
+        self.decided: dict[str, dict[str, Value | Problem]] = {
+            field: {} for field in FIELDS
+        }
         self._categories = categories
         self._words = _words(statuses or {})
         self._ids: defaultdict[str, set[int]] = defaultdict(set)  # by name
@@ -135,7 +156,11 @@ class Matcher:
         self._defaults: dict[str, Value] = {}
         for field, value in (defaults or {}).items():
             if field not in ("categoryId", "status"):
-                why = "name takes none" if field == "name" else f"there is no field {field!r}"
+                why = (
+                    "name takes none"
+                    if field == "name"
+                    else f"there is no field {field!r}"
+                )
                 raise ArgumentError(f"defaults are for categoryId and status: {why}")
             found = self.decide(field, str(value))
             if found is None or isinstance(found, Problem):
@@ -154,7 +179,9 @@ class Matcher:
         if field == "name":  # nearly all are distinct
             return _name(cell)
         if cell not in decided:  # a number is read as the text that it shows
-            decided[cell] = self._category(cell) if field == "categoryId" else self._status(cell)
+            decided[cell] = (
+                self._category(cell) if field == "categoryId" else self._status(cell)
+            )
         return decided[cell]
 
     def _category(self, cell: str) -> Value | Problem:
@@ -165,12 +192,17 @@ class Matcher:
             return self._defaults.get("categoryId", empty)
         number = whole_number(text)
         ids = set(self._ids.get(fold(text), ()))
-        if isinstance(number, int) and (self._categories is None or number in self._categories):
+        if isinstance(number, int) and (
+            self._categories is None or number in self._categories
+        ):
             ids.add(number)
         if len(ids) == 1:
             return min(ids)
         if ids:
-            help_ = f"rename one of them, or give the id: {' or '.join(map(str, sorted(ids)))}"
+            help_ = (
+                "rename one of them, or give the id:"
+                f" {' or '.join(map(str, sorted(ids)))}"
+            )
             return Problem("stands for several categories", help_)
         if isinstance(number, Problem):
             return number
@@ -182,7 +214,9 @@ class Matcher:
         if any(map(str.isalpha, text)):
             file = option('categories="FILE"', "--categories FILE")
             return Problem("is a name, not an id", f"name the category file: {file}")
-        return Problem("is not a whole number", "correct the cell, or choose another column")
+        return Problem(
+            "is not a whole number", "correct the cell, or choose another column"
+        )
 
     def _status(self, cell: str) -> Value | Problem:
         text = fold(cell)
@@ -191,7 +225,9 @@ class Matcher:
         if not text:
             return self._defaults.get("status")
         flag = option('statuses={"WORD": "sold"}', '--status-word "WORD=sold"')
-        help_ = f"use {', '.join(spec.STATUSES)}, or give the meaning of the word: {flag}"
+        help_ = (
+            f"use {', '.join(spec.STATUSES)}, or give the meaning of the word: {flag}"
+        )
         return Problem("is not a status", help_)
 
 
@@ -208,14 +244,16 @@ def _words(statuses: Mapping[str, str]) -> dict[str, str]:
             raise ArgumentError(f"statuses: an empty cell is not a word; use {default}")
         if words.setdefault(fold(word), fold(status)) != fold(status):
             raise ArgumentError(
-                f"statuses: {word!r} means {words[fold(word)]!r} already, not {status!r}"
+                f"statuses: {word!r} means {words[fold(word)]!r} already, not"
+                f" {status!r}"
             )
     return words
 
 
 def fold(text: str) -> str:
     """
-    Return what is compared: without blanks around, in one case, each character written in one way.
+    Return what is compared: without blanks around, in one case, each character written
+    in one way.
     """
     return normalize("NFC", normalize("NFC", text.strip()).casefold())
 
@@ -231,11 +269,16 @@ def _name(cell: str) -> str | Problem:
 
 def _kind(cell: str) -> str:
     """
-    Return what a cell is in place of text, "" where it is text; a text file holds errors as text.
+    Return what a cell is in place of text, "" where it is text; a text file holds
+    errors as text.
     """
     if isinstance(cell, NonTextCell):
         return cell.kind
-    return f"the error {cell.strip()}" if "#" in cell and cell.strip().lower() in ERRORS else ""
+    return (
+        f"the error {cell.strip()}"
+        if "#" in cell and cell.strip().lower() in ERRORS
+        else ""
+    )
 
 
 def _no_text(kind: str) -> Problem:
@@ -316,7 +359,9 @@ class BadRow(NamedTuple):
 
 
 class LeftOut(NamedTuple):
-    """A row that is not empty and not imported; `why` ends a sentence, such as `hidden`."""
+    """
+    A row that is not empty and not imported; `why` ends a sentence, such as `hidden`.
+    """
 
     number: int
     why: str
@@ -329,15 +374,16 @@ def read_rows(
     records: Iterable[Record], titles: Titles, matcher: Matcher, sheet: Sheet
 ) -> Iterator[AnyRow]:
     """
-    Yield each row: one to send, one with all its problems, one that is left out, or None where
-    every cell is empty.
+    Yield each row: one to send, one with all its problems, one that is left out, or
+    None where every cell is empty.
 
     Args:
-        records: Number and cells of each row below the header, as typed; where a row is short, what
-            has no column or may be empty counts as empty.
+        records: Number and cells of each row below the header, as typed; where a row is
+            short, what has no column or may be empty counts as empty.
         titles: Which column holds which field.
         matcher: Decides the cells.
-        sheet: Where they are from: in a text, a row of another width may have lost a sign.
+        sheet: Where they are from: in a text, a row of another width may have lost a
+            sign.
     """
     width = len(titles.header)
     header = [cell.strip().casefold() for cell in titles.header]
@@ -373,33 +419,52 @@ def _decided(
     """Decide each cell of a row that is not empty."""
     found: list[Any] = [*map(matcher.decide, FIELDS, fields)]
     problems = [
-        RowProblem(number, "" if at is None else column_letter(at), field, cell, *problem)
+        RowProblem(
+            number, "" if at is None else column_letter(at), field, cell, *problem
+        )
         for field, at, cell, problem in zip(FIELDS, places, fields, found, strict=True)
         if isinstance(problem, Problem)
     ]
     name = fields[0].strip()
-    has_status = fields[2].strip() and isinstance(found[2], str)  # of its own: no default
+    # of its own: no default
+    has_status = fields[2].strip() and isinstance(found[2], str)
     is_sum = not has_status and has_total(name)
     may_be_note = name and (is_blank(fields[1]) or name.isdecimal())
-    if is_sum or (may_be_note and all(problem.rule == "is empty" for problem in problems)):
+    if is_sum or (
+        may_be_note and all(problem.rule == "is empty" for problem in problems)
+    ):
         # no default makes an animal of a note, and no total one of its numbers
         columns = [at for at in places if at is not None]
         is_alone = len(columns) > 1 and sum(not is_blank(cell) for cell in cells) == 1
         if is_sum or is_alone or A_NOTE.fullmatch(name) or any(map(is_total, cells)):
-            rule = "stands alone in its row" if is_alone else "is a total or a line about the table"
+            rule = (
+                "stands alone in its row"
+                if is_alone
+                else "is a total or a line about the table"
+            )
             help_ = "complete the row, or delete it"
             letter = column_letter(places[0] or 0)
             problems = [RowProblem(number, letter, "name", fields[0], rule, help_)]
-    return BadRow(number, cells, problems) if problems else Row(number, PetValues(*found), cells)
+    return (
+        BadRow(number, cells, problems)
+        if problems
+        else Row(number, PetValues(*found), cells)
+    )
 
 
 def _bad(number: int, cells: Sequence[str], rule: str, help_: str) -> BadRow:
     """Return a row that is bad as a whole."""
-    return BadRow(number, tuple(cells), [RowProblem(number, "", "", ", ".join(cells), rule, help_)])
+    return BadRow(
+        number,
+        tuple(cells),
+        [RowProblem(number, "", "", ", ".join(cells), rule, help_)],
+    )
 
 
 def count_matches(rows: Iterable[Row], places: Sequence[int | None]) -> list[Match]:
-    """Count each distinct cell of rows that is not sent as typed, the most frequent first."""
+    """
+    Count each distinct cell of rows that is not sent as typed, the most frequent first.
+    """
     counts: Counter[tuple[str, str, Value]] = Counter()
     for row in rows:
         for field, at, value in zip(FIELDS, places, row.content, strict=True):

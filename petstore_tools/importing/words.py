@@ -26,7 +26,9 @@ _WORDS: Final = json.loads(
 # Titles that may mean a field, the likeliest first, as `_bare` returns them: proposed,
 # never just taken. The better ones say it better than the field's own title does.
 _BETTER_TITLES: Final[dict[str, list[str]]] = _WORDS["better titles"]
-_TITLES: Final = {name: [*words, *_WORDS["titles"][name]] for name, words in _BETTER_TITLES.items()}
+_TITLES: Final = {
+    name: [*words, *_WORDS["titles"][name]] for name, words in _BETTER_TITLES.items()
+}
 # words for a status, "" for none: proposed, never just taken
 STATUS_WORDS: Final = {
     word: status for status, words in _WORDS["statuses"].items() for word in words
@@ -89,11 +91,15 @@ class Titles:
         Say which column is which field: `name ← A 'Name', categoryId ← C 'Category
         ID'`.
         """
-        return ", ".join(f"{name} ← {self.place(at)}" for name, at in self.columns.items())
+        return ", ".join(
+            f"{name} ← {self.place(at)}" for name, at in self.columns.items()
+        )
 
     def shown(self) -> str:
         """Return the cells of the header, the first of very many."""
-        cells = [repr(cell) if cell else getattr(cell, "kind", "''") for cell in self.header]
+        cells = [
+            repr(cell) if cell else getattr(cell, "kind", "''") for cell in self.header
+        ]
         return first_of(cells, _SHOWN)
 
     def refusal(self) -> str:
@@ -152,11 +158,18 @@ def read_titles(
     """
     titles = [cell.strip() for cell in header]
     chosen = {
-        _position(str(key).strip(), titles, name): name for key, name in (given or {}).items()
+        _position(str(key).strip(), titles, name): name
+        for key, name in (given or {}).items()
     }
     exact = [_EXACT.get(re.sub(r"[\s_-]", "", title).casefold()) for title in titles]
-    named = {at: name for at, name in enumerate(exact) if name not in chosen.values()} | chosen
-    free = {_bare(titles[at]): at for at in reversed(range(len(titles))) if not named.get(at)}
+    named = {
+        at: name for at, name in enumerate(exact) if name not in chosen.values()
+    } | chosen
+    free = {
+        _bare(titles[at]): at
+        for at in reversed(range(len(titles)))
+        if not named.get(at)
+    }
     columns: dict[str, int] = {}
     doubts: dict[str, str] = {}
     proposals: dict[str, str] = {}
@@ -173,7 +186,11 @@ def read_titles(
             doubts[name] = f"columns {both} could both be {name}"
         elif word:
             title = titles[free[word]]
-            is_clear = titles.count(title) == 1 and title.isprintable() and not _SPECIAL & {*title}
+            is_clear = (
+                titles.count(title) == 1
+                and title.isprintable()
+                and not _SPECIAL & {*title}
+            )
             proposals[title if is_clear else column_letter(free[word])] = name
         is_required = name in spec.REQUIRED and name not in defaults
         if name not in columns and (places or is_required):
@@ -184,7 +201,9 @@ def read_titles(
 def _position(key: str, titles: Sequence[str], name: str) -> int:
     """Return the position of the column of a title or a letter."""
     if name not in FIELDS:
-        raise SheetError(f"{name!r} is not a field; a column can be name, categoryId or status")
+        raise SheetError(
+            f"{name!r} is not a field; a column can be name, categoryId or status"
+        )
     places = [at for at, title in enumerate(titles) if title == key]
     if len(places) > 1:
         letters = " and ".join(map(column_letter, places))

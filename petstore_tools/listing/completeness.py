@@ -15,13 +15,15 @@ from petstore_tools.errors import FrameError
 from petstore_tools.text import pluralize, utc_text
 
 Completeness = Literal["complete", "cut", "unproven"]
-HOLE: Final = "an animal that was removed while the listing was read may hide another one"
+HOLE: Final = (
+    "an animal that was removed while the listing was read may hide another one"
+)
 
 
 def digest(*columns: Sequence[Any]) -> str:
     """
-    Return a digest of animals by the columns of a listing, the same in any order; a cell that holds
-    no text counts as missing.
+    Return a digest of animals by the columns of a listing, the same in any order; a
+    cell that holds no text counts as missing.
 
     Raises:
         TypeError, OverflowError: An id or a category is no int64.
@@ -35,7 +37,9 @@ def digest(*columns: Sequence[Any]) -> str:
         if kind is int:
             content.update(array("q", column))
             continue
-        content.update(array("q", [len(t) if isinstance(t, str) else -1 for t in column]))
+        content.update(
+            array("q", [len(t) if isinstance(t, str) else -1 for t in column])
+        )
         text = "".join([t for t in column if isinstance(t, str)])
         content.update(text.encode("utf-8", "surrogatepass"))
     return content.hexdigest()[:32]
@@ -47,9 +51,10 @@ class Listing:
     What a frame of animals is a listing of.
 
     Attributes:
-        completeness: `complete`: every page was read; `cut`: animals are known to be missing;
-            `unproven`: nothing shows whether more pages exist, or the inventory changed while it
-            was read.
+        completeness: `complete`: every page was read; `cut`: animals are known to be
+            missing;
+            `unproven`: nothing shows whether more pages exist, or the inventory changed
+            while it was read.
         reason: Why, in words.
         status: The filter asked for, None for all.
         rows: Animals in the frame.
@@ -57,13 +62,16 @@ class Listing:
         requests: Requests spent, retries included.
         pages: Pages read.
         doubles: Animals that came twice and were kept once.
-        may_have_hole: An animal that was removed between two answers may hide another one: not each
-            next request held the id of the last animal, or repeated that animal.
-        started_at, ended_at: Service's or machine's Unix seconds of the first and last request.
+        may_have_hole: An animal that was removed between two answers may hide another
+            one: not each next request held the id of the last animal, or repeated that
+                animal.
+        started_at, ended_at: Service's or machine's Unix seconds of the first and last
+            request.
         environment: `production`, `staging` or `sandbox`.
         notes: What else was seen: unknown fields, unknown statuses.
 
-    Spec: §4.1 does not show how further pages are reached; the README.md beside this file does.
+    Spec: §4.1 does not show how further pages are reached; the README.md beside this
+    file does.
     """
 
     completeness: Completeness
@@ -85,8 +93,8 @@ class Listing:
         """
         Return what a frame of `list_pets` is a listing of, as it is now.
 
-        Rows and digest are computed again: a frame that was filtered or edited since it was listed
-        is cut. Its order, its index and further columns do not matter.
+        Rows and digest are computed again: a frame that was filtered or edited since it
+        was listed is cut. Its order, its index and further columns do not matter.
 
         Raises:
             FrameError: The frame carries no listing in `attrs["listing"]`.
@@ -99,7 +107,10 @@ class Listing:
         if own == listing.digest:
             return listing
         animals = pluralize(len(frame), "animal")
-        reason = f"{animals}; the listing had {listing.rows:,}, and was filtered or edited since"
+        reason = (
+            f"{animals}; the listing had {listing.rows:,}, and was filtered or edited"
+            " since"
+        )
         return replace(listing, completeness="cut", reason=reason, rows=len(frame))
 
     @classmethod
@@ -113,8 +124,8 @@ class Listing:
         carried = getattr(frame, "attrs", {}).get("listing")
         if not isinstance(carried, dict):
             raise FrameError(
-                "this frame does not say what it is a listing of: pass a frame of list_pets(). "
-                "A merge drops that: keep it with merged.attrs = df.attrs"
+                "this frame does not say what it is a listing of: pass a frame of"
+                " list_pets(). A merge drops that: keep it with merged.attrs = df.attrs"
             )
         try:
             return cls(**{**carried, "notes": tuple(carried.get("notes", ()))})
@@ -126,7 +137,10 @@ class Listing:
         return {**asdict(self), "notes": list(self.notes)}
 
     def filtered(self, status: str) -> Self:
-        """Return what the animals with one status are, taken from a complete listing of all."""
+        """
+        Return what the animals with one status are, taken from a complete listing of
+        all.
+        """
         note = f"taken from a listing of all {pluralize(self.rows, 'animal')}"
         return replace(self, status=status, notes=(*self.notes, note))
 
@@ -138,7 +152,9 @@ class Listing:
     @property
     def of_what(self) -> str:
         """The inventory that was asked for, in words."""
-        animals = "the inventory of" if self.status is None else f"status {self.status} in"
+        animals = (
+            "the inventory of" if self.status is None else f"status {self.status} in"
+        )
         return f"{animals} {self.environment}"
 
     @property
@@ -156,11 +172,14 @@ class Listing:
     @property
     def _headline(self) -> str:
         cost = f"{pluralize(self.requests, 'request')}, as of {utc_text(self.ended_at)}"
-        return f"{self.label}: {pluralize(self.rows, 'animal')} of {self.of_what} ({cost})"
+        return (
+            f"{self.label}: {pluralize(self.rows, 'animal')} of {self.of_what} ({cost})"
+        )
 
     def _repr_html_(self) -> str:
-        lines = map(escape, (self.reason, *self.notes))
-        return f"<div><strong>{escape(self._headline)}</strong><br>{'<br>'.join(lines)}</div>"
+        headline = f"<strong>{escape(self._headline)}</strong>"
+        lines = (headline, *map(escape, (self.reason, *self.notes)))
+        return f"<div>{'<br>'.join(lines)}</div>"
 
     def __repr__(self) -> str:
         return f"{self._headline}: {self.reason}"

@@ -1,4 +1,7 @@
-"""Animals as columns: from decoded rows to a DataFrame and back, always with the same dtypes."""
+"""
+Animals as columns: from decoded rows to a DataFrame and back, always with the same
+dtypes.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +26,8 @@ if TYPE_CHECKING:
 
 def text_dtype() -> Literal["str", "string"]:
     """
-    Return the dtype of names and other text: `str`, with pandas 2 `string` (there `str` means
-    object).
+    Return the dtype of names and other text: `str`, with pandas 2 `string` (there `str`
+    means object).
     """
     import pandas as pd
 
@@ -32,7 +35,10 @@ def text_dtype() -> Literal["str", "string"]:
 
 
 def status_dtype(found: Iterable[str]) -> pd.CategoricalDtype:
-    """Return the dtype of statuses: the three in the document's order, then what else is found."""
+    """
+    Return the dtype of statuses: the three in the document's order, then what else is
+    found.
+    """
     import pandas as pd
 
     others = sorted(set(found) - set(spec.STATUSES))
@@ -41,17 +47,20 @@ def status_dtype(found: Iterable[str]) -> pd.CategoricalDtype:
 
 class Columns:
     """
-    Animals gathered page by page, as columns: a dict per animal would take ten times the memory.
+    Animals gathered page by page, as columns: a dict per animal would take ten times
+    the memory.
     """
 
     def __init__(self) -> None:
         self._values: dict[str, Any] = {
-            name: array("q") if kind is int else [] for name, kind in spec.PET_FIELDS.items()
+            name: array("q") if kind is int else []
+            for name, kind in spec.PET_FIELDS.items()
         }
 
     def __len__(self) -> int:
         """
-        Return how many animals came whole: Ctrl-C may have come between two columns of a page.
+        Return how many animals came whole: Ctrl-C may have come between two columns of
+        a page.
         """
         return min(map(len, self._values.values()))
 
@@ -60,7 +69,9 @@ class Columns:
         """Take the animals of a frame that `to_frame` built."""
         columns = cls()
         for name, values in columns._values.items():
-            values.extend(frame[name].astype("object").where(frame[name].notna(), None).tolist())
+            values.extend(
+                frame[name].astype("object").where(frame[name].notna(), None).tolist()
+            )
         return columns
 
     def add(self, rows: Sequence[PetRow]) -> None:
@@ -73,11 +84,11 @@ class Columns:
         Build the frame of a listing.
 
         Returns:
-            Columns `id` (int64), `name` (`str`; `string` with pandas 2), `categoryId` (int64),
-            `status` (ordered category: available < pending < sold, then values the document does
-            not name; absent is missing).
-            The same dtypes when empty. `attrs["listing"]` is the listing as plain JSON values, with
-            the rows and the digest of this frame.
+            Columns `id` (int64), `name` (`str`; `string` with pandas 2), `categoryId`
+            (int64), `status` (ordered category: available < pending < sold, then values
+            the document does not name; absent is missing).
+            The same dtypes when empty. `attrs["listing"]` is the listing as plain JSON
+            values, with the rows and the digest of this frame.
 
         Spec: §2.2, §2.3.
         """
@@ -110,8 +121,8 @@ def check(frame: pd.DataFrame) -> None:
 
     Raises:
         ArgumentError: A column is there twice.
-        FrameError: A column is missing, an id or categoryId is no whole number, or status holds
-            values that are no text.
+        FrameError: A column is missing, an id or categoryId is no whole number, or
+            status holds values that are no text.
     """
     import pandas as pd
 
@@ -120,13 +131,16 @@ def check(frame: pd.DataFrame) -> None:
     missing = [name for name in spec.PET_FIELDS if name not in frame.columns]
     if missing:
         raise FrameError(
-            f"the frame lacks {', '.join(missing)}; it needs id, name, categoryId and status"
+            f"the frame lacks {', '.join(missing)}; it needs id, name, categoryId and"
+            " status"
         )
     for name, kind in spec.PET_FIELDS.items():
-        if kind is int and (not pd.api.types.is_integer_dtype(frame[name]) or frame[name].hasnans):
+        if kind is int and (
+            not pd.api.types.is_integer_dtype(frame[name]) or frame[name].hasnans
+        ):
             raise FrameError(
-                f"column {name} has dtype {frame[name].dtype}, not int64: a missing value or a "
-                "merge turns whole numbers into floats"
+                f"column {name} has dtype {frame[name].dtype}, not int64: a missing"
+                " value or a merge turns whole numbers into floats"
             )
     values = frame["status"].dropna().unique()
     if not all(isinstance(value, str) for value in values):
@@ -138,7 +152,8 @@ def listing_of(frame: pd.DataFrame) -> Listing:
     Return what a frame is a listing of, as it is now.
 
     Raises:
-        FrameError: A column is missing or has another dtype, or the frame carries no listing.
+        FrameError: A column is missing or has another dtype, or the frame carries no
+            listing.
     """
     check(frame)
     return Listing.of(frame)
@@ -146,15 +161,18 @@ def listing_of(frame: pd.DataFrame) -> Listing:
 
 UNSET: Final = "unset"  # §2.1 states no default, so a missing status is counted apart
 OURS: Final = frozenset(  # names that rows and columns of tables have
-    f"{UNSET} total label category categoryId new gone from to before now change animals count "
-    "share status what id name days median_days days_90 first_seen as_of other".split()
+    f"{UNSET} total label category categoryId new gone from to before now change"
+    " animals count share status what id name days median_days days_90 first_seen"
+    " as_of other".split()
 ) | {"not seen"}
 
 
 def codes(pets: pd.DataFrame) -> tuple[Any, list[str]]:
     """Return a code per row and the name of each code; the last is `unset`."""
     found = pets["status"].astype("category")
-    others = [str(value) for value in found.cat.categories if value not in spec.STATUSES]
+    others = [
+        str(value) for value in found.cat.categories if value not in spec.STATUSES
+    ]
     values = [*spec.STATUSES, *others]
     names = [f"{value!r} as sent" if value in OURS else value for value in values]
     names = [name if name.strip() else f"blank ({name!r})" for name in names]
@@ -180,10 +198,11 @@ def write(frame: pd.DataFrame, path: Path) -> None:
     Write a listing; `import` reads the CSV and the workbook as they are.
 
     Args:
-        frame: As `list_pets` gave it; with a column of names of the categories, where they are
-            known.
-        path: Its ending, one of `ENDINGS`, says what is written. Parquet and the workbook's
-            properties say whether it is complete; the others have no place for it.
+        frame: As `list_pets` gave it; with a column of names of the categories, where
+            they are known.
+        path: Its ending, one of `ENDINGS`, says what is written. Parquet and the
+            workbook's properties say whether it is complete; the others have no place
+            for it.
 
     Raises:
         ImportError: Parquet needs pyarrow.
@@ -197,7 +216,8 @@ def write(frame: pd.DataFrame, path: Path) -> None:
         case ".xlsx":
             if len(frame) > LAST_ROW:
                 raise SheetError(
-                    f"{len(frame):,} animals do not fit in a sheet: write a .csv or .parquet file"
+                    f"{len(frame):,} animals do not fit in a sheet: write a .csv or"
+                    " .parquet file"
                 )
             titles, *rows = _cells(frame)
             note = str(Listing.of(frame)) if "listing" in frame.attrs else ""
@@ -211,7 +231,8 @@ def write(frame: pd.DataFrame, path: Path) -> None:
             replace_file(path, frame.to_parquet())
         case _:
             raise ArgumentError(
-                f"{path.name!r} cannot be written: its ending must be one of {', '.join(ENDINGS)}"
+                f"{path.name!r} cannot be written: its ending must be one of"
+                f" {', '.join(ENDINGS)}"
             )
 
 

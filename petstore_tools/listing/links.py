@@ -1,5 +1,6 @@
 """
-Pure: what a pager gets and answers: a response, the next page, the end; and `Link` headers (§4.1).
+Pure: what a pager gets and answers: a response, the next page, the end; and `Link`
+headers (§4.1).
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from petstore_tools import spec
 from petstore_tools.errors import ArgumentError
 from petstore_tools.listing.completeness import Completeness
 
-# requests' parser loses `rel` behind a parameter without a value, and splits at a quoted `, <`
+# requests' parser loses `rel` behind a parameter without a value, and splits at a
+# quoted `, <`
 _VALUE = r"\"(?:[^\"\\]|\\.)*\"|'[^'\"<>;,]*'|[^\s;,\"]*"
 _PARAMETER = rf";\s*([^\s=;,<>\"]+)\s*(?:=\s*({_VALUE}))?\s*"
 _LINK = re.compile(rf"<([^>]*)>\s*((?:{_PARAMETER})*)")
@@ -94,7 +96,9 @@ class End:
 
 
 def links(header: str | None) -> dict[str, str]:
-    """Read a `Link` header into targets by relation; the first of each relation counts."""
+    """
+    Read a `Link` header into targets by relation; the first of each relation counts.
+    """
     found: dict[str, str] = {}
     for target, parameters, *_ in _LINK.findall(header or ""):
         relation = next(
@@ -107,8 +111,8 @@ def links(header: str | None) -> dict[str, str]:
 
 def with_query(url: str, query: Mapping[str, object]) -> str:
     """
-    Return an address with further parameters, or other values of those that it has; a value of
-    None takes the parameter off.
+    Return an address with further parameters, or other values of those that it has; a
+    value of None takes the parameter off.
     """
     parts = urlsplit(url)
     values = {**dict(parse_qsl(parts.query)), **query}
@@ -118,28 +122,36 @@ def with_query(url: str, query: Mapping[str, object]) -> str:
 
 def follow(asked: str, target: str) -> str | End:
     """
-    Return the address that a page names as the next one, always at the service that was asked.
+    Return the address that a page names as the next one, always at the service that was
+    asked.
 
-    A service behind a proxy names its inner host: a link to another place is followed where its
-    path is the one that was asked, else it is an End, since the key must not get there.
+    A service behind a proxy names its inner host: a link to another place is followed
+    where its path is the one that was asked, else it is an End, since the key must not
+    get there.
 
     Args:
         asked: The address of the page.
-        target: What it names, relative or absolute; capitals and the default port make no other
-            service.
+        target: What it names, relative or absolute; capitals and the default port make
+            no other service.
     """
     asked_parts = urlsplit(asked)
     try:
         parts = urlsplit(urljoin(asked, target))
         same = _origin(asked_parts) == _origin(parts)
     except ValueError:
-        return End("cut", "the service gave an address of the next page that is not valid")
+        return End(
+            "cut", "the service gave an address of the next page that is not valid"
+        )
     if not same and parts.path != asked_parts.path:
         place = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
         return End(
-            "cut", f"the service says that the next page is at {place}; the key is not sent there"
+            "cut",
+            f"the service says that the next page is at {place}; the key is not sent"
+            " there",
         )
-    return urlunsplit(parts._replace(scheme=asked_parts.scheme, netloc=asked_parts.netloc))
+    return urlunsplit(
+        parts._replace(scheme=asked_parts.scheme, netloc=asked_parts.netloc)
+    )
 
 
 def holds_id(url: str, last_id: int, *, rows: int) -> bool:
@@ -149,15 +161,22 @@ def holds_id(url: str, last_id: int, *, rows: int) -> bool:
     Args:
         url: Address of the next page.
         last_id: Id of the last animal of the page before.
-        rows: Animals so far: a number near it may count rows, so it is believed only behind `id`.
+        rows: Animals so far: a number near it may count rows, so it is believed only
+            behind `id`.
     """
     name = "" if abs(last_id) > 2 * rows else "(?<![a-z])id[^a-z0-9-]*"
     query = unquote_plus(urlsplit(url).query)
-    return bool(re.search(rf"{name}(?<![0-9-]){last_id}(?![0-9])", query, re.IGNORECASE))
+    return bool(
+        re.search(rf"{name}(?<![0-9-]){last_id}(?![0-9])", query, re.IGNORECASE)
+    )
 
 
 def _origin(url: SplitResult) -> tuple[str, str | None, int | None]:
-    return url.scheme, url.hostname, url.port or {"http": 80, "https": 443}.get(url.scheme)
+    return (
+        url.scheme,
+        url.hostname,
+        url.port or {"http": 80, "https": 443}.get(url.scheme),
+    )
 
 
 @dataclass(frozen=True)
@@ -187,13 +206,18 @@ class ListQuery:
         limit = spec.whole(self.limit)
         if type(limit) is not int or not spec.LIMIT_MIN <= limit <= spec.LIMIT_MAX:
             raise ArgumentError(
-                f"limit must be between {spec.LIMIT_MIN} and {spec.LIMIT_MAX}, not {self.limit!r}"
+                f"limit must be between {spec.LIMIT_MIN} and {spec.LIMIT_MAX}, not"
+                f" {self.limit!r}"
             )
         first = spec.whole(self.first)
         if first is not None and (type(first) is not int or first < 1):
-            raise ArgumentError(f"first must be a whole number of at least 1, not {self.first!r}")
+            raise ArgumentError(
+                f"first must be a whole number of at least 1, not {self.first!r}"
+            )
         if self.require not in (None, "complete"):
-            raise ArgumentError(f"require must be 'complete' or None, not {self.require!r}")
+            raise ArgumentError(
+                f"require must be 'complete' or None, not {self.require!r}"
+            )
 
     @property
     def query(self) -> str:
@@ -205,4 +229,6 @@ class ListQuery:
 def check_status(status: str | None) -> None:
     """Refuse a status that the document does not have (§2.3)."""
     if status is not None and status not in spec.STATUSES:
-        raise ArgumentError(f"status must be one of {', '.join(spec.STATUSES)}, not {status!r}")
+        raise ArgumentError(
+            f"status must be one of {', '.join(spec.STATUSES)}, not {status!r}"
+        )

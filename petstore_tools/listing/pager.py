@@ -1,9 +1,11 @@
 """
-Pure: the pager decides which page comes next, and what the end of a listing proves (§4.1).
+Pure: the pager decides which page comes next, and what the end of a listing proves
+(§4.1).
 
 The document shows no paging mechanism. The pager follows what the service names (`Link
-rel="next"`, a next-cursor header). Where it names nothing, the pager finds out whether the service
-signals pages at all, and else tries the usual ways to page. The size of a page proves nothing.
+rel="next"`, a next-cursor header). Where it names nothing, the pager finds out whether
+the service signals pages at all, and else tries the usual ways to page. The size of a
+page proves nothing.
 """
 
 from __future__ import annotations
@@ -77,9 +79,10 @@ class Received:
         pages: Pages that were taken.
         empty: Empty pages in a row.
         doubles: Animals that came twice.
-        moved: Whether a page began at another animal than it should have, or one came twice.
-        may_have_hole: Whether a next request neither held the last animal's id nor repeated that
-            animal, or the inventory changed.
+        moved: Whether a page began at another animal than it should have, or one came
+            twice.
+        may_have_hole: Whether a next request neither held the last animal's id nor
+            repeated that animal, or the inventory changed.
         totals: How many animals the service counted, on each answer that said so.
         says_more: The last answer said that more follow.
         unfiltered: An animal came that does not bear the status asked for.
@@ -100,7 +103,9 @@ class Received:
         self.totals: set[int | None] = set()
 
     def take(self, response: Response, overlap: int = 0) -> None:
-        """Count a page in, whose first animals should repeat the end of the page before."""
+        """
+        Count a page in, whose first animals should repeat the end of the page before.
+        """
         ids = response.ids
         repeats = overlap if overlap and ids[:overlap] == self.last[-overlap:] else 0
         self.moved |= repeats != overlap
@@ -185,20 +190,27 @@ class Pager:
         return max(1, self.received.full - self._overlap)
 
     def feed(self, response: Response | None) -> NextPage | End:
-        """Take a response, None where a trial was refused, and return what comes next."""
+        """
+        Take a response, None where a trial was refused, and return what comes next.
+        """
         self.pages += 1
         self.received.new = []
         try:
             step: NextPage | End = self._steps.send(response)
         except StopIteration as stop:
             step = stop.value
-        if self.rows > self._first or (self.rows == self._first and isinstance(step, NextPage)):
+        if self.rows > self._first or (
+            self.rows == self._first and isinstance(step, NextPage)
+        ):
             step = End("cut", f"the listing was limited to the first {self._first:,}")
         self.next = step
         return step
 
     def predicted(self, most: int) -> list[str]:
-        """Return up to so many addresses that follow if each page is full and nothing moves."""
+        """
+        Return up to so many addresses that follow if each page is full and nothing
+        moves.
+        """
         if self._way is None or self._way.counts == "id":
             return []
         return [self._page_behind(self._way, ahead).url for ahead in range(most)]
@@ -234,14 +246,19 @@ class Pager:
                 return (yield from self._compare((yield from self._once())))
             except Moved:
                 if self._restarts == RESTARTS:
-                    return self._unproven("a page begins at another animal than expected")
+                    return self._unproven(
+                        "a page begins at another animal than expected"
+                    )
                 self._restarts += 1
                 self._earlier.update(self.received.ids)
                 self.received = Received()
                 self.proven = replace(self.proven, scheme=self._told)
 
     def _compare(self, end: End) -> Ending:
-        """Doubt an end where the service counts more, unless it counts all whatever the filter."""
+        """
+        Doubt an end where the service counts more, unless it counts all whatever the
+        filter.
+        """
         total = self.received.total or 0
         if end.completeness != "complete" or total <= self.rows:
             return end
@@ -286,7 +303,9 @@ class Pager:
                 return self._done("the service said that there is no next page")
             if self.received.empty >= EMPTY_PAGES:
                 return End(
-                    "cut", f"{EMPTY_PAGES} pages in a row were empty, and each named a next page"
+                    "cut",
+                    f"{EMPTY_PAGES} pages in a row were empty, and each named a next"
+                    " page",
                 )
             self.proven = replace(self.proven, signals=True)
             for target, scheme in named.items():
@@ -297,20 +316,25 @@ class Pager:
                     return self._unproven("it names a next page that was read before")
                 page = NextPage(url, trial=len(named) > 1)
                 answer = yield page
-                if answer is None or (answer.ids and self.received.ids.keys() >= set(answer.ids)):
+                if answer is None or (
+                    answer.ids and self.received.ids.keys() >= set(answer.ids)
+                ):
                     continue
                 self._take(page, answer)
                 self.proven = replace(self.proven, scheme=scheme)
                 response = answer
                 break
             else:
-                return self._unproven("it names a next page, and no new animal is found there")
+                return self._unproven(
+                    "it names a next page, and no new animal is found there"
+                )
 
     def _named(self, response: Response) -> dict[str, Scheme | None] | None:
         """
         Return the targets that may be the next page, each with its scheme.
 
-        None of them where the service says that there is none, None where it says nothing.
+        None of them where the service says that there is none, None where it says
+        nothing.
         """
         known = self.proven.scheme
         found = links(response.headers.get("Link"))
@@ -335,7 +359,9 @@ class Pager:
         return {} if says_end else None
 
     def _ask_for_signs(self) -> Ending:
-        """Find out whether the service signals pages, and else read on by a usual way."""
+        """
+        Find out whether the service signals pages, and else read on by a usual way.
+        """
         one = yield from self._try_whole(1)
         if one is not None:
             if self._named(one):
@@ -346,31 +372,41 @@ class Pager:
             if self._counted_at_once:
                 return self._done(COUNTED)
         if not self.rows:
-            return self._unproven("no animal came, so the way to a next page could not be tried")
+            return self._unproven(
+                "no animal came, so the way to a next page could not be tried"
+            )
         return (yield from self._learn())
 
     @property
     def _counted(self) -> bool:
-        """Whether a total, the same on all answers, equals what came, and is no usual cap."""
+        """
+        Whether a total, the same on all answers, equals what came, and is no usual cap.
+        """
         came = self.received
         several = came.pages > 1 or self.proven.totals
         return several and came.total == self.rows and self.rows not in CAPS
 
     @property
     def _counted_at_once(self) -> bool:
-        """Whether it is neither round, since it may be an estimate, nor one full page."""
+        """
+        Whether it is neither round, since it may be an estimate, nor one full page.
+        """
         is_round = self.rows > 0 and self.rows % 10 == 0
         return self._counted and not is_round and not self._is_full
 
     @property
     def _is_full(self) -> bool:
-        """Whether as many came as were asked for, so that a total may count the page."""
+        """
+        Whether as many came as were asked for, so that a total may count the page.
+        """
         return f"limit={self.rows}&" in f"{self._url}&"
 
     # the usual ways
 
     def _learn(self) -> Ending:
-        """Try the usual ways one after the other, each at a place of the page in hand."""
+        """
+        Try the usual ways one after the other, each at a place of the page in hand.
+        """
         for scheme in schemes.SCHEMES.values():
             if scheme is PAGE_0:  # which is tried with `page`
                 continue
@@ -402,14 +438,18 @@ class Pager:
                 return scheme
             raise Moved
         if schemes.place(page, answer.ids) == at:
-            self._take(NextPage(answer.url, overlap=1, safe=scheme.counts == "id"), answer)
+            self._take(
+                NextPage(answer.url, overlap=1, safe=scheme.counts == "id"), answer
+            )
             return scheme
         if scheme.counts == "rows":
             raise Moved
         return None
 
     def _prove_pages(self, page: tuple[int, ...], likely: Scheme) -> Proving:
-        """Tell page numbers that begin at 1 from those that begin at 0, and from none."""
+        """
+        Tell page numbers that begin at 1 from those that begin at 0, and from none.
+        """
         size = max(1, len(page) // 3)
         answer = yield from self._try({"limit": size, "page": 2})
         if answer is None or answer.ids[:1] == page[:1]:
@@ -438,14 +478,17 @@ class Pager:
             if answer is None and self._counted:
                 return self._done(COUNTED)
             if answer is None:
-                return self._unproven(f"it refuses the next page by {scheme.parameter!r}")
+                return self._unproven(
+                    f"it refuses the next page by {scheme.parameter!r}"
+                )
             if not page.overlap and self._repeats(answer):
                 came.may_have_hole |= not page.safe
                 why = f"no animal follows the last one, paged by {scheme.parameter!r}"
                 return (yield from self._end_of_filter(why))
             self._take(page, answer)
             if page.overlap and not answer.ids:
-                return self._done("")  # unproven: an overlap that does not come is no end
+                # unproven: an overlap that does not come is no end
+                return self._done("")
             if not came.new and len(answer.ids) > page.overlap:
                 return self._unproven("a page held no new animal")
 
@@ -470,10 +513,11 @@ class Pager:
     @property
     def _overlap(self) -> int:
         """
-        How many animals the next page repeats, so that an insertion or a deletion shows.
+        How many animals the next page repeats, so that an insertion or a deletion
+        shows.
 
-        None behind a page that held nothing else; and of small pages only the first ones, since
-        that would cost many requests.
+        None behind a page that held nothing else; and of small pages only the first
+        ones, since that would cost many requests.
         """
         came = self.received
         counts_rows = self._way is not None and self._way.counts == "rows"
@@ -483,8 +527,15 @@ class Pager:
     # ends
 
     def _end_of_filter(self, why: str) -> Ending:
-        """End behind the last page of a way; under a filter only where that is applied first."""
-        known = not self._is_filtered or self.proven.filters_first or self.received.unfiltered
+        """
+        End behind the last page of a way; under a filter only where that is applied
+        first.
+        """
+        known = (
+            not self._is_filtered
+            or self.proven.filters_first
+            or self.received.unfiltered
+        )
         if not known:
             size = self.received.full
             every = yield from self._try_whole(size)
@@ -496,14 +547,19 @@ class Pager:
                 and not set(some.ids) <= set(every.ids)
             )
             self.proven = replace(self.proven, filters_first=known)
-        return self._done(why) if known else self._unproven("it may cut before it filters")
+        return (
+            self._done(why) if known else self._unproven("it may cut before it filters")
+        )
 
     def _done(self, why: str) -> End:
-        """End as complete, unless what came shows that the inventory moved or has more."""
+        """
+        End as complete, unless what came shows that the inventory moved or has more.
+        """
         came = self.received
         if came.moved:
             return End(
-                "unproven", "the inventory changed while it was read, so some may be missing"
+                "unproven",
+                "the inventory changed while it was read, so some may be missing",
             )
         if came.says_more:
             return End("unproven", f"{why}, but the service says that more follow")
@@ -511,10 +567,16 @@ class Pager:
 
     def _unproven(self, why: str) -> End:
         """End with the animals that came, and say what the user can do."""
-        read = f"{pluralize(self.rows, 'animal')} {'was' if self.rows == 1 else 'were'} read"
-        named = option('"offset" (or "page", "cursor=NAME")', "offset (or page, cursor=NAME)")
+        read = (
+            f"{pluralize(self.rows, 'animal')} {'was' if self.rows == 1 else 'were'}"
+            " read"
+        )
+        named = option(
+            '"offset" (or "page", "cursor=NAME")', "offset (or page, cursor=NAME)"
+        )
         advice = (
-            f"If you know how it pages, pass {option('pagination=', 'PETSTORE_PAGINATION=')}{named}"
+            "If you know how it pages, pass"
+            f" {option('pagination=', 'PETSTORE_PAGINATION=')}{named}"
         )
         unsaid = f"the service did not show whether more follow ({why})"
         return End("unproven", f"{read}, and {unsaid}. {advice}")

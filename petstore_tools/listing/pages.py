@@ -1,6 +1,6 @@
 """
-A listing, page by page: the pager decides, the client sends, and `Listing` says what came of it
-(§4.1).
+A listing, page by page: the pager decides, the client sends, and `Listing` says what
+came of it (§4.1).
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 _KNOWN: Final = frozenset({*spec.STATUSES, None})
-_WIDER_EVERY: Final = 50  # pages; where nobody knows the size, one more page is fetched ahead
+# pages; where nobody knows the size, one more page is fetched ahead
+_WIDER_EVERY: Final = 50
 _TICK_S: Final = 0.5  # how often is shown what a page that is fetched ahead waits for
 
 
@@ -78,13 +79,13 @@ class Inventory:
 
     Args:
         client: One key at one service.
-        path: What listings have learnt of services, by place; where it cannot be written, that
-            lasts as long as the process.
+        path: What listings have learnt of services, by place; where it cannot be
+            written, that lasts as long as the process.
         pagination: How the service pages, as the caller named it; None to learn it.
 
     Attributes:
-        last_partial: What the last listing had when it was interrupted, labelled as cut, or was not
-            complete as required; None where it ended.
+        last_partial: What the last listing had when it was interrupted, labelled as
+            cut, or was not complete as required; None where it ended.
     """
 
     def __init__(self, client: Client, path: Path, pagination: str | None) -> None:
@@ -123,11 +124,12 @@ class Inventory:
         Args:
             query: What is asked for.
             wait: Wait for the next day's quota.
-            show: Called with the animals so far, how many there may be, and what the next ones wait
-                for.
+            show: Called with the animals so far, how many there may be, and what the
+                next ones wait for.
 
         Raises:
-            IncompleteListingError: A complete one was required; the frame is in `last_partial`.
+            IncompleteListingError: A complete one was required; the frame is in
+                `last_partial`.
         """
         columns = Columns()
 
@@ -156,8 +158,8 @@ class Pages:
     """
     A listing: iterate it for pages, then read `listing`.
 
-    Each iteration reads from the first page on and costs its own requests; `listing` is about the
-    one that began last.
+    Each iteration reads from the first page on and costs its own requests; `listing` is
+    about the one that began last.
 
     Args:
         inventory: Whose animals.
@@ -180,7 +182,9 @@ class Pages:
 
     @property
     def listing(self) -> Listing:
-        """What is known of the listing so far; it is cut until the last page is read."""
+        """
+        What is known of the listing so far; it is cut until the last page is read.
+        """
         return self._current.listing
 
     def __iter__(self) -> Iterator[Page]:
@@ -201,13 +205,16 @@ class PageIterator:
         call_options: How its calls wait.
     """
 
-    def __init__(self, inventory: Inventory, query: ListQuery, call_options: CallOptions) -> None:
+    def __init__(
+        self, inventory: Inventory, query: ListQuery, call_options: CallOptions
+    ) -> None:
         self._inventory = inventory
         self._client = inventory.client
         self._query = query
         self._learnt = inventory.learnt  # before this listing
         self._closed = False
-        self._sent: list[None] = []  # an item for each request, whichever thread has sent it
+        # an item for each request, whichever thread has sent it
+        self._sent: list[None] = []
         self._call_options = replace(
             call_options,
             cancelled=lambda: self._closed or call_options.cancelled(),
@@ -228,19 +235,26 @@ class PageIterator:
 
     @property
     def size(self) -> int | None:
-        """How many animals the service says there are, else how many there were last time."""
+        """
+        How many animals the service says there are, else how many there were last time.
+        """
         total = self._pager.received.total
-        return self._learnt.sizes.get(self._query.status or "") if total is None else total
+        return (
+            self._learnt.sizes.get(self._query.status or "") if total is None else total
+        )
 
     @property
     def listing(self) -> Listing:
-        """What is known of the listing so far; it is cut until the last page is read."""
+        """
+        What is known of the listing so far; it is cut until the last page is read.
+        """
         notes = list(self._notes)
         received = self._pager.received
         if self._others:
             others = pluralize(self._others, "animal")
             notes.append(
-                f"the service returned {others} of another status, which are left out here"
+                f"the service returned {others} of another status, which are left out"
+                " here"
             )
         if received.may_have_hole:
             notes.append(HOLE)
@@ -269,7 +283,8 @@ class PageIterator:
             raise
         finally:
             self._closed = True
-            self._pager.received.ids.clear()  # a frame is built next, and they may be many
+            # a frame is built next, and they may be many
+            self._pager.received.ids.clear()
             self._client.gate.flush()
 
     def _pages(self, prefetcher: Prefetcher) -> Iterator[Page]:
@@ -303,7 +318,8 @@ class PageIterator:
 
     def _predicted(self) -> list[str]:
         """
-        Return the addresses to fetch ahead, as many as plan, latency and the known rest call for.
+        Return the addresses to fetch ahead, as many as plan, latency and the known rest
+        call for.
         """
         rows = self._pager.rows
         step = self._pager.step
@@ -314,7 +330,10 @@ class PageIterator:
         end = self._query.first or self.size or unknown
         if end < rows:  # a total that is capped, or more animals than last time
             end = unknown
-        wide = min(ceil((end - rows) / step), connections(self._client.plan.per_minute, latency_s))
+        wide = min(
+            ceil((end - rows) / step),
+            connections(self._client.plan.per_minute, latency_s),
+        )
         return self._pager.predicted(wide)
 
     def _with_status(self, rows: list[PetRow]) -> list[PetRow]:
@@ -327,7 +346,10 @@ class PageIterator:
         fields = set[str | None]().union(*rows) - spec.PET_FIELDS.keys()
         for kind, names in (("status", statuses), ("field", fields)):
             for name in names:
-                note = f"the interface document does not name the {kind} {quoted(str(name))}"
+                note = (
+                    f"the interface document does not name the {kind}"
+                    f" {quoted(str(name))}"
+                )
                 self._notes[note] = None
         if any(NO_CHARACTER in row["name"] for row in rows):
             note = f"a broken character in a name is shown as {NO_CHARACTER}"
@@ -344,7 +366,8 @@ class PageIterator:
 
 class Prefetcher:
     """
-    Fetches addresses in threads of its own, and returns each reply when it is asked for.
+    Fetches addresses in threads of its own, and returns each reply when it is asked
+    for.
 
     The threads are daemons: an interrupted listing ends without waiting for them.
 
@@ -363,8 +386,8 @@ class Prefetcher:
 
     def get(self, page: NextPage, predicted: Iterable[str]) -> Reply:
         """
-        Return the reply to a page; meanwhile the addresses that are predicted to follow are
-        fetched, too.
+        Return the reply to a page; meanwhile the addresses that are predicted to follow
+        are fetched, too.
         """
         for address in predicted:
             if address not in self._fetched:

@@ -1,8 +1,9 @@
 """
-Pure: the usual ways to page, as rows of one table, and where an answer lands on a page (§4.1).
+Pure: the usual ways to page, as rows of one table, and where an answer lands on a page
+(§4.1).
 
-To add a scheme, add a row to `SCHEMES`; to add a header that names the next page, one to
-`CURSOR_HEADERS`.
+To add a scheme, add a row to `SCHEMES`; to add a header that names the next page, one
+to `CURSOR_HEADERS`.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ class Scheme:
 
     Attributes:
         parameter: The query parameter.
-        counts: What its value is: the `rows` before the page, the number of the page (`pages`), the
-            last `id`, or a `token` that the service hands out.
+        counts: What its value is: the `rows` before the page, the number of the page
+            (`pages`), the last `id`, or a `token` that the service hands out.
         base: Number of the first page.
     """
 
@@ -69,12 +70,15 @@ def parse(name: str | None) -> Scheme | None:
     if name in SCHEMES:
         return SCHEMES[name]
     raise SettingsError(
-        f"pagination must be one of {', '.join(SCHEMES)} or cursor=PARAMETER, not {name!r}"
+        f"pagination must be one of {', '.join(SCHEMES)} or cursor=PARAMETER, not"
+        f" {name!r}"
     )
 
 
 def says_more(headers: Mapping[str, str]) -> str:
-    """Return `true` or `false` where a header says whether more animals follow, else ""."""
+    """
+    Return `true` or `false` where a header says whether more animals follow, else "".
+    """
     return headers.get("X-Has-More", "").strip().casefold()
 
 
@@ -89,7 +93,8 @@ def total(headers: Mapping[str, str]) -> int | None:
 
 def place(known: tuple[int, ...], answer: tuple[int, ...]) -> int | None:
     """
-    Return the place of a known page at which an answer begins and goes on as the page does.
+    Return the place of a known page at which an answer begins and goes on as the page
+    does.
 
     None where it begins elsewhere, or holds none of these animals.
     """

@@ -50,7 +50,8 @@ _TIME_WIDTH: Final = 19  # characters of a column of times
 
 def workbook(report: StatusReport) -> bytes:
     """
-    Return a workbook with a sheet for each table, for all animals, and for how it was made.
+    Return a workbook with a sheet for each table, for all animals, and for how it was
+    made.
 
     Times are in the zone of the report; Excel knows no zones, so titles name it.
     """
@@ -73,11 +74,17 @@ def workbook(report: StatusReport) -> bytes:
             for at, (key, column) in enumerate(table.items()):
                 is_number = pd.api.types.is_numeric_dtype(column) and key not in IDS
                 side = {"align": "right" if is_number else "left"}
-                style = {"num_format": FORMATS.get(str(key), "#,##0"), "shrink": True, **side}
+                style = {
+                    "num_format": FORMATS.get(str(key), "#,##0"),
+                    "shrink": True,
+                    **side,
+                }
                 width = _TIME_WIDTH if key == TIME else None
                 sheet.set_column(at, at, width, book.add_format(style))
                 title, values = _cells(str(key), column, report.timezone)
-                sheet.write_string(top, at, title, book.add_format({"bold": True, **side}))
+                sheet.write_string(
+                    top, at, title, book.add_format({"bold": True, **side})
+                )
                 sheet.write_column(top + 1, at, values)
             last = len(table.columns) - 1
             end = top + max(rows_without_total(name, table), 1)
@@ -86,7 +93,11 @@ def workbook(report: StatusReport) -> bytes:
             sheet.write_column(0, 0, heading, bold)
             sheet.write_column(len(heading), 0, lines, left)
             sheet.write_string(top - 1, 0, SHEETS[name], bold)
-            sums = {"type": "formula", "criteria": f'=$A{top + 2}="{TOTAL}"', "format": bold}
+            sums = {
+                "type": "formula",
+                "criteria": f'=$A{top + 2}="{TOTAL}"',
+                "format": bold,
+            }
             sheet.conditional_format(top + 1, 0, top + len(table), last, sums)
             sheet.freeze_panes(top + 1, 1)
             sheet.repeat_rows(top)
@@ -97,15 +108,19 @@ def workbook(report: StatusReport) -> bytes:
     return memory.getvalue()
 
 
-def _cells(key: str, column: pd.Series[Any], zone: tzinfo | None) -> tuple[str, list[Any]]:
+def _cells(
+    key: str, column: pd.Series[Any], zone: tzinfo | None
+) -> tuple[str, list[Any]]:
     """
-    Return title and cells of a column as a sheet can hold them; huge whole numbers are text.
+    Return title and cells of a column as a sheet can hold them; huge whole numbers are
+    text.
 
     Args:
         key: Its name in the table.
         column: What it holds.
-        zone: Time zone of the times, None for that of this machine. Excel knows no zones, so the
-            title of a column names its zone, or both where it has summer and winter times.
+        zone: Time zone of the times, None for that of this machine. Excel knows no
+            zones, so the title of a column names its zone, or both where it has summer
+            and winter times.
     """
     title = WORDS.get(key, key)
     if key == TIME:
@@ -113,7 +128,9 @@ def _cells(key: str, column: pd.Series[Any], zone: tzinfo | None) -> tuple[str, 
         zones = sorted(local.dt.strftime("%Z").unique())
         return f"{title} ({', '.join(zones)})", local.dt.tz_localize(None).tolist()
     values = column.astype("object").where(column.notna(), cell_text(None)).tolist()
-    return title, [str(v) if isinstance(v, int) and abs(v) > EXACT else v for v in values]
+    return title, [
+        str(v) if isinstance(v, int) and abs(v) > EXACT else v for v in values
+    ]
 
 
 def _chart(book: Workbook, name: str, table: pd.DataFrame, top: int) -> Any:

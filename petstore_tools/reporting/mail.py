@@ -18,13 +18,14 @@ if TYPE_CHECKING:
     from petstore_tools.reporting.report import StatusReport
 
 _XLSX: Final = "vnd.openxmlformats-officedocument.spreadsheetml.sheet"
-_BREAKS: Final = ("Cc", "Cs", "Zl", "Zp")  # control characters, halves of a character, line ends
+# control characters, halves of a character, line ends
+_BREAKS: Final = ("Cc", "Cs", "Zl", "Zp")
 
 
 def mail(report: StatusReport, to: Sequence[str], subject: str) -> bytes:
     """
-    Return a mail that `sendmail -t` sends, and that a mail program opens as a draft; both add the
-    sender.
+    Return a mail that `sendmail -t` sends, and that a mail program opens as a draft;
+    both add the sender.
 
     Args:
         report: Its tables stand in the body; its page and its workbook are attached.
@@ -50,7 +51,9 @@ def mail(report: StatusReport, to: Sequence[str], subject: str) -> bytes:
         params={"charset": "utf-8"},
     )
     book = workbook(report)
-    message.add_attachment(book, maintype="application", subtype=_XLSX, filename="report.xlsx")
+    message.add_attachment(
+        book, maintype="application", subtype=_XLSX, filename="report.xlsx"
+    )
     return message.as_bytes()
 
 
@@ -61,8 +64,12 @@ def one_line(text: str, name: str) -> str:
     Raises:
         ArgumentError: It has one, or another control character.
     """
-    if not isinstance(text, str) or any(unicodedata.category(c) in _BREAKS for c in text):
-        raise ArgumentError(f"{name} {text!r} must be one line without control characters")
+    if not isinstance(text, str) or any(
+        unicodedata.category(c) in _BREAKS for c in text
+    ):
+        raise ArgumentError(
+            f"{name} {text!r} must be one line without control characters"
+        )
     return text
 
 
@@ -82,6 +89,6 @@ def address(given: str) -> str:
         return formataddr((name, f"{user}@{domain.encode('idna').decode('ascii')}"))
     except ValueError as error:
         raise ArgumentError(
-            f"{given!r} is not one mail address such as ann@example.org; give each address by "
-            "itself (--to A --to B)"
+            f"{given!r} is not one mail address such as ann@example.org; give each"
+            " address by itself (--to A --to B)"
         ) from error

@@ -1,6 +1,6 @@
 """
-A report as one HTML page without script or network, or as the body of a mail; every value is
-escaped.
+A report as one HTML page without script or network, or as the body of a mail; every
+value is escaped.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 def page(template: str, report: StatusReport, *left_out: str) -> str:
     """
-    Fill a template: `report.html`, or `mail.html`, whose styles are inline, since mail programs
-    drop style sheets.
+    Fill a template: `report.html`, or `mail.html`, whose styles are inline, since mail
+    programs drop style sheets.
 
     Args:
         template: Its name.
@@ -48,8 +48,8 @@ def page(template: str, report: StatusReport, *left_out: str) -> str:
 
 def areas(counts: pd.DataFrame) -> dict[str, str]:
     """
-    Return counts over time as polygons in a box of 100 by 100, by status; each hides the lower part
-    of the one before.
+    Return counts over time as polygons in a box of 100 by 100, by status; each hides
+    the lower part of the one before.
     """
     times = [at.timestamp() for at in counts.index]
     span = times[-1] - times[0] or 1.0
@@ -57,6 +57,9 @@ def areas(counts: pd.DataFrame) -> dict[str, str]:
     found = {}
     for name in reversed(counts.columns):
         points = zip(times, heights[name], strict=True)
-        edge = [f"{100 * (at - times[0]) / span:.2f},{100 - 100 * y:.2f}" for at, y in points]
+        edge = [
+            f"{100 * (at - times[0]) / span:.2f},{100 - 100 * y:.2f}"
+            for at, y in points
+        ]
         found[str(name)] = " ".join(["0,100", *edge, "100,100"])
     return found

@@ -1,4 +1,7 @@
-"""A report as people read it: its lines and sentences, its sections, the cells of its tables."""
+"""
+A report as people read it: its lines and sentences, its sections, the cells of its
+tables.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,8 @@ COLOURS: Final = {
     UNSET: "#76808f",
     "other": "#9a68ab",  # a status that the document does not name
 }
-IDS: Final = ("id", "categoryId")  # numbers that name something: written without separators
+# numbers that name something: written without separators
+IDS: Final = ("id", "categoryId")
 DAYS: Final = ("median_days", "days_90")
 SHARES: Final = {"summary": "share of those before", "breakdown": "share of all"}
 TITLES: Final = {  # of tables and sheets, in the order of a page
@@ -54,19 +58,19 @@ LONG: Final = (*_LARGEST_FIRST, *LISTS)
 TOP: Final = 15  # rows of a long table that a page shows
 WITH_TOTAL: Final = ("breakdown", "by_category", "changes", "changes_by_category")
 _UNCERTAIN: Final = (
-    "A change happened between two listings, so only the times of those two listings are known; "
-    "what was done and undone between them was not seen. "
-    "Days in a status are counted for animals that got it and left it while listings were kept, "
-    "and left it in the last 30 days."
+    "A change happened between two listings, so only the times of those two listings"
+    " are known; what was done and undone between them was not seen. Days in a status"
+    " are counted for animals that got it and left it while listings were kept, and"
+    " left it in the last 30 days."
 )
 _UNSEEN: Final = (
-    "Animals that count as not seen are missing from this listing, which may have missed them. If "
-    "the next listing does not show them either, they count as gone."
+    "Animals that count as not seen are missing from this listing, which may have"
+    " missed them. If the next listing does not show them either, they count as gone."
 )
 _UNSET: Final = "Animals without a status are counted as unset."
 _ONE_STATUS: Final = (
-    "In a report on one status, an animal that is new may have had another status before, and one "
-    "that is gone may have another one now."
+    "In a report on one status, an animal that is new may have had another status"
+    " before, and one that is gone may have another one now."
 )
 
 
@@ -85,13 +89,22 @@ class Presentation:
         """What time the report is of, and what it is compared with."""
         as_of = f"As of {self.when(self.report.listing.ended_at)}"
         since = self.report.since
-        return f"{as_of}, with what changed since {self.when(since.ended_at)}" if since else as_of
+        return (
+            f"{as_of}, with what changed since {self.when(since.ended_at)}"
+            if since
+            else as_of
+        )
 
     @property
     def facts(self) -> list[str]:
         """The lines that stand above the tables."""
         report = self.report
-        return [report.headline, self.as_of, *filter(None, [report.note]), *report.notes]
+        return [
+            report.headline,
+            self.as_of,
+            *filter(None, [report.note]),
+            *report.notes,
+        ]
 
     @property
     def made(self) -> str:
@@ -100,8 +113,11 @@ class Presentation:
         listing = report.listing
         sentences = [
             f"{listing.reason}.",
-            f"It was read from {self.when(listing.started_at)} to {self.when(listing.ended_at)} "
-            f"with {text.pluralize(listing.requests, 'request')}.",
+            (
+                f"It was read from {self.when(listing.started_at)} to"
+                f" {self.when(listing.ended_at)} with"
+                f" {text.pluralize(listing.requests, 'request')}."
+            ),
         ]
         if report.since is not None or report.counts is not None:
             sentences.append(_UNCERTAIN)
@@ -116,8 +132,9 @@ class Presentation:
         """
         Return the tables that have rows.
 
-        Categories have their names and the largest comes first, totals come first, the last row
-        holds the sums, and a report on one status has no rows and columns of zeros.
+        Categories have their names and the largest comes first, totals come first, the
+        last row holds the sums, and a report on one status has no rows and columns of
+        zeros.
         """
         found = {}
         for name, table in self.report.tables().items():
@@ -125,7 +142,10 @@ class Presentation:
                 continue
             if name in _LARGEST_FIRST:
                 table = table.sort_values(
-                    _LARGEST_FIRST[name], ascending=False, kind="stable", ignore_index=True
+                    _LARGEST_FIRST[name],
+                    ascending=False,
+                    kind="stable",
+                    ignore_index=True,
                 )
             table = named(table, self.report.categories)
             table = table.rename(columns={"share": SHARES.get(name, "")})
@@ -137,7 +157,9 @@ class Presentation:
         return found
 
     def sections(self, *left_out: str) -> list[tuple[str, str, pd.DataFrame]]:
-        """Return name, title and table of each section of a page; of a long table the top."""
+        """
+        Return name, title and table of each section of a page; of a long table the top.
+        """
         sections = []
         for name, table in self.tables().items():
             if name in left_out:
@@ -157,10 +179,14 @@ def rows_without_total(name: str, table: pd.DataFrame) -> int:
 
 
 def named(table: pd.DataFrame, labels: Mapping[int, str]) -> pd.DataFrame:
-    """Return a table with the names of categories, and an id only where no name is known."""
+    """
+    Return a table with the names of categories, and an id only where no name is known.
+    """
     if "categoryId" not in table:
         return table
-    names = [labels.get(number) or str(number) for number in table["categoryId"].tolist()]
+    names = [
+        labels.get(number) or str(number) for number in table["categoryId"].tolist()
+    ]
     table = table.assign(categoryId=names).drop(columns="label", errors="ignore")
     return table.rename(columns={"categoryId": "category"})
 
@@ -194,7 +220,9 @@ class _Days(float):
 
 
 def _half_up(number: float) -> float:
-    """Return a number whose half is rounded up, as in a spreadsheet: 61 of 400 is 15.3 %."""
+    """
+    Return a number whose half is rounded up, as in a spreadsheet: 61 of 400 is 15.3 %.
+    """
     return number + 1e-9
 
 
@@ -212,9 +240,13 @@ _KINDS: Final[dict[str, Callable[[Any], object]]] = {
 
 def cells(table: pd.DataFrame) -> tuple[list[str], list[list[object]]]:
     """
-    Return the header and the rows of a table: ids as text, changes with their sign, days, shares.
+    Return the header and the rows of a table: ids as text, changes with their sign,
+    days, shares.
     """
     lists = table.to_dict("list").items()
-    columns = [[*map(_KINDS[name], values)] if name in _KINDS else values for name, values in lists]
+    columns = [
+        [*map(_KINDS[name], values)] if name in _KINDS else values
+        for name, values in lists
+    ]
     header = [WORDS.get(name, name) for name in map(str, table.columns)]
     return header, [list(row) for row in zip(*columns, strict=True)]

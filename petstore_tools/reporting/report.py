@@ -1,4 +1,7 @@
-"""The status report: counts and shares with their time, their completeness and their filter."""
+"""
+The status report: counts and shares with their time, their completeness and their
+filter.
+"""
 
 from __future__ import annotations
 
@@ -30,10 +33,21 @@ from petstore_tools.tabular.frames import to_pandas
 
 WINDOW_S: Final = 30 * spec.DAY_S  # days in a status count stays that ended so lately
 _MISSED: Final = (
-    "an animal that counts as new may have been there before: the older listing may have missed it"
+    "an animal that counts as new may have been there before: the older listing may"
+    " have missed it"
 )
-_NOT_MARKED: Final = "the report is written, but since='last' (--since last) will not mean it"
-_IN_JSON: Final = ("completeness", "reason", "status", "environment", "rows", "requests", "notes")
+_NOT_MARKED: Final = (
+    "the report is written, but since='last' (--since last) will not mean it"
+)
+_IN_JSON: Final = (
+    "completeness",
+    "reason",
+    "status",
+    "environment",
+    "rows",
+    "requests",
+    "notes",
+)
 
 
 @dataclass(frozen=True)
@@ -44,22 +58,25 @@ class StatusReport:
     Attributes:
         listing: What was listed, when, and whether it is complete.
         animals: A copy of the frame that was counted.
-        breakdown: Index `status` (the three values in the document's order, values it does not
-            name, `unset`), columns `count` (int64) and `share` (float64, 0 to 1). Zero rows are
-            kept.
-        by_category: Index `categoryId` (int64, ascending), one int64 column per status and `total`,
-            and `label` (text) in front where labels were given.
-        since: The older listing it is compared with, None for none; the next five are None then,
-            too.
-        summary: How many animals, how many came, were sold, are gone: `what`, `animals`, `share`.
+        breakdown: Index `status` (the three values in the document's order, values it
+            does not name, `unset`), columns `count` (int64) and `share` (float64, 0 to
+            1). Zero rows are kept.
+        by_category: Index `categoryId` (int64, ascending), one int64 column per status
+            and `total`, and `label` (text) in front where labels were given.
+        since: The older listing it is compared with, None for none; the next five are
+            None then, too.
+        summary: How many animals, how many came, were sold, are gone: `what`,
+            `animals`, `share`.
         changes: Index `status`, columns `before`, `now`, `change` (int64).
         changes_by_category: Index `categoryId`, the same columns.
-        moved: What happened to animals, a row an event: `id`, `name`, `categoryId`, `from`, `to`: a
-            status, new, gone; and which are not seen.
-        flow: How often animals moved from which status (index) to which (columns), with totals.
-        counts: Counts over time: index `as_of` (datetime, UTC), an int64 column per status; None
-            without snapshots, as the next is.
-        time_in_status: `status`, `animals`, `median_days`, `days_90` (90 % stayed no longer).
+        moved: What happened to animals, a row an event: `id`, `name`, `categoryId`,
+            `from`, `to`: a status, new, gone; and which are not seen.
+        flow: How often animals moved from which status (index) to which (columns), with
+            totals.
+        counts: Counts over time: index `as_of` (datetime, UTC), an int64 column per
+            status; None without snapshots, as the next is.
+        time_in_status: `status`, `animals`, `median_days`, `days_90` (90 % stayed no
+            longer).
         notes: What else the reader must know.
         title, note: As the author gave them, a line each.
         timezone: In which times are written, None for that of this machine.
@@ -87,15 +104,20 @@ class StatusReport:
     categories: Mapping[int, str] = field(default_factory=dict, repr=False)
     # whether single animals are listed: those that moved, and those that are pending
     _lists: bool = True
-    # is called once the report was written to a file: from then on `since="last"` is its listing
+    # is called once the report was written to a file: from then on `since="last"` is
+    # its listing
     _mark: Callable[[], None] | None = field(default=None, repr=False, compare=False)
 
     @property
     def headline(self) -> str:
-        """Whether the listing is complete, how many animals it has, and of what it is."""
+        """
+        Whether the listing is complete, how many animals it has, and of what it is.
+        """
         listing = self.listing
         start = (
-            listing.label.capitalize() if listing.complete else f"Not complete ({listing.label})"
+            listing.label.capitalize()
+            if listing.complete
+            else f"Not complete ({listing.label})"
         )
         return f"{start}: {text.pluralize(listing.rows, 'animal')} of {listing.of_what}"
 
@@ -106,7 +128,9 @@ class StatusReport:
         return pending[["id", "name", "categoryId"]].reset_index(drop=True)
 
     def tables(self) -> dict[str, pd.DataFrame]:
-        """Return the tables that are not None, by their attributes; the index is a column."""
+        """
+        Return the tables that are not None, by their attributes; the index is a column.
+        """
         found = {}
         for name in presentation.TITLES:
             table = getattr(self, name)
@@ -116,33 +140,41 @@ class StatusReport:
 
     def to_html(self, path: str | Path | None = None) -> str:
         """
-        Return one self-contained HTML page (no script, no network); write it whole where asked.
+        Return one self-contained HTML page (no script, no network); write it whole
+        where asked.
         """
         return self._write(path, page("report.html", self))
 
     def to_excel(self, path: str | Path) -> None:
         """
-        Write a workbook: a sheet for each table, some with a chart, one for all animals, and one
-        for how it was made.
+        Write a workbook: a sheet for each table, some with a chart, one for all
+        animals, and one for how it was made.
 
         Raises:
             ArgumentError: The file does not end in .xlsx.
         """
         if Path(path).suffix.casefold() != ".xlsx":
-            raise ArgumentError(f"{Path(path).name!r} must end in .xlsx: it is a workbook")
+            raise ArgumentError(
+                f"{Path(path).name!r} must end in .xlsx: it is a workbook"
+            )
         self._write(path, workbook(self))
 
     def to_markdown(self, path: str | Path | None = None) -> str:
         """Return the same numbers as Markdown; write it whole where asked."""
         read = Presentation(self)
-        parts = [f"# {text.markdown_text(self.title)}", *map(text.markdown_text, read.facts)]
+        parts = [
+            f"# {text.markdown_text(self.title)}",
+            *map(text.markdown_text, read.facts),
+        ]
         for _, title, table in read.sections("counts"):
             parts += [f"## {title}", text.markdown_table(*cells(table))]
         parts += ["## How this was made", text.markdown_text(read.made)]
         return self._write(path, "\n\n".join(parts) + "\n")
 
     def to_json(self, path: str | Path | None = None) -> str:
-        """Return JSON with the same numbers; write it whole where asked. Times are UTC."""
+        """
+        Return JSON with the same numbers; write it whole where asked. Times are UTC.
+        """
         listing = self.listing
         document: dict[str, Any] = {
             "title": self.title,
@@ -154,20 +186,28 @@ class StatusReport:
             "since": self.since and _iso(self.since.ended_at),
         }
         for name, table in self.tables().items():
-            document[name] = table.astype("object").where(table.notna(), None).to_dict("records")
-        written = json.dumps(document, ensure_ascii=False, indent=2, default=pd.Timestamp.isoformat)
+            document[name] = (
+                table.astype("object").where(table.notna(), None).to_dict("records")
+            )
+        written = json.dumps(
+            document, ensure_ascii=False, indent=2, default=pd.Timestamp.isoformat
+        )
         return self._write(path, written + "\n")
 
     def to_mail(
-        self, path: str | Path | None = None, *, to: str | Sequence[str] = (), subject: str = ""
+        self,
+        path: str | Path | None = None,
+        *,
+        to: str | Sequence[str] = (),
+        subject: str = "",
     ) -> bytes:
         """
-        Return a ready mail: tables in its body, page and workbook attached; write it whole where
-        asked.
+        Return a ready mail: tables in its body, page and workbook attached; write it
+        whole where asked.
 
         Args:
-            path: A file that ends in .eml; `sendmail -t` sends it, and a mail program opens it as a
-                draft.
+            path: A file that ends in .eml; `sendmail -t` sends it, and a mail program
+                opens it as a draft.
             to: One address or more, each such as `Ann <ann@example.org>`.
             subject: One line; default: the title and the date.
 
@@ -175,7 +215,9 @@ class StatusReport:
             ArgumentError: An address or the subject cannot stand in a mail.
         """
         addresses = [to] if isinstance(to, str) else to
-        dated = f"{self.title}, {text.zone_text(self.listing.ended_at, self.timezone)[:10]}"
+        dated = (
+            f"{self.title}, {text.zone_text(self.listing.ended_at, self.timezone)[:10]}"
+        )
         return self._write(path, mail(self, addresses, subject or dated))
 
     def to_text(self) -> str:
@@ -187,7 +229,9 @@ class StatusReport:
         return "\n\n".join(parts)
 
     def __repr__(self) -> str:
-        counts = [f"{status} {count:,}" for status, count in self.breakdown["count"].items()]
+        counts = [
+            f"{status} {count:,}" for status, count in self.breakdown["count"].items()
+        ]
         as_of = text.zone_text(self.listing.ended_at, self.timezone)
         return f"StatusReport({self.headline}; {', '.join(counts)}; as of {as_of})"
 
@@ -195,7 +239,9 @@ class StatusReport:
         read = Presentation(self)
         found = read.tables()
         table = found.get("changes", found["breakdown"])
-        return text.html_table(self.headline, *cells(table), note="\n".join(read.facts[1:]))
+        return text.html_table(
+            self.headline, *cells(table), note="\n".join(read.facts[1:])
+        )
 
     def _write(self, path: str | Path | None, content: AnyStr) -> AnyStr:
         if path is not None:
@@ -225,20 +271,23 @@ def status_report(
 
     Args:
         pets: Frame as `list_pets` gives it, `attrs["listing"]` included.
-        partial: Report on a listing that is not complete, or on a frame that does not say what it
-            lists, such as a CSV that `list -o` wrote; the report says so.
-        categories: Labels by categoryId (ours; §2.6 shows no category record): a dict or a Series.
+        partial: Report on a listing that is not complete, or on a frame that does not
+            say what it lists, such as a CSV that `list -o` wrote; the report says so.
+        categories: Labels by categoryId (ours; §2.6 shows no category record): a dict
+            or a Series.
         since: An older listing to compare with, such as `store.snapshots()[0].frame()`.
         title: One line.
         note: One line below the title.
-        timezone: In which times are written, such as `Europe/Berlin`; None for that of this
-            machine.
-        lists: Whether single animals are listed: those that moved, and those that are pending.
+        timezone: In which times are written, such as `Europe/Berlin`; None for that of
+            this machine.
+        lists: Whether single animals are listed: those that moved, and those that are
+            pending.
 
     Raises:
         ArgumentError: As `check_looks`, or a column is there twice.
-        FrameError: A column is missing or has another dtype, the frame carries no listing, it is
-            not complete and `partial` is not set, or the older one is of something else.
+        FrameError: A column is missing or has another dtype, the frame carries no
+            listing, it is not complete and `partial` is not set, or the older one is of
+            something else.
 
     Spec: §2.3, §4.1.
     """
@@ -254,7 +303,9 @@ def status_report(
     return _with_changes(report, since, moved)
 
 
-def _report(pets: pd.DataFrame, looks: Mapping[str, Any], *, partial: bool) -> StatusReport:
+def _report(
+    pets: pd.DataFrame, looks: Mapping[str, Any], *, partial: bool
+) -> StatusReport:
     frame = to_pandas(pets)
     if frame is None:
         raise FrameError(
@@ -283,14 +334,15 @@ def check_looks(
     lists: bool,
 ) -> dict[str, Any]:
     """
-    Check what a report looks like, before a request is spent on it; arguments of `status_report`.
+    Check what a report looks like, before a request is spent on it; arguments of
+    `status_report`.
 
     Returns:
         The attributes of the report.
 
     Raises:
-        ArgumentError: Title or note has a line break, there is no such time zone, or the labels
-            are no dict.
+        ArgumentError: Title or note has a line break, there is no such time zone, or
+            the labels are no dict.
     """
     labels = {} if categories is None else categories
     try:
@@ -298,15 +350,15 @@ def check_looks(
         "".join(names.values()).encode()
     except (AttributeError, TypeError, ValueError) as error:
         raise ArgumentError(
-            "categories must be a dict of names by categoryId, without broken characters, not "
-            f"{categories!r}"
+            "categories must be a dict of names by categoryId, without broken"
+            f" characters, not {categories!r}"
         ) from error
     try:
         zone = None if timezone is None else ZoneInfo(str(timezone))
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:
         raise ArgumentError(
-            f"there is no time zone {timezone!r}: use a name such as Europe/Berlin or UTC; on "
-            "Windows, names need tzdata (pip install tzdata)"
+            f"there is no time zone {timezone!r}: use a name such as Europe/Berlin or"
+            " UTC; on Windows, names need tzdata (pip install tzdata)"
         ) from error
     return {
         "categories": names,
@@ -322,7 +374,9 @@ def _unproven(pets: pd.DataFrame) -> pd.DataFrame:
     frames.check(pets)
     now = time.time()
     reason = "nothing shows what this frame is a listing of"
-    listing = Listing("unproven", reason, None, len(pets), "", 0, 0, 0, now, now, "a file")
+    listing = Listing(
+        "unproven", reason, None, len(pets), "", 0, 0, 0, now, now, "a file"
+    )
     return frames.Columns.of(pets).to_frame(listing)
 
 
@@ -335,25 +389,28 @@ def _comparable(listing: Listing, since: pd.DataFrame) -> Listing:
     """
     if not isinstance(since, pd.DataFrame):
         raise ArgumentError(
-            f"since must be an older listing, not {since!r}; store.status_report() takes ages, too"
+            f"since must be an older listing, not {since!r}; store.status_report()"
+            " takes ages, too"
         )
     older = frames.listing_of(since)
     if not older.complete or older.of_what != listing.of_what:
         raise FrameError(
-            f"only a complete listing of {listing.of_what} can be compared with this one, not "
-            f"this: {older}"
+            f"only a complete listing of {listing.of_what} can be compared with this"
+            f" one, not this: {older}"
         )
     if not listing.complete:
         raise FrameError(
-            "a listing that is not complete cannot be compared: animals that were not read "
-            "would seem to be gone"
+            "a listing that is not complete cannot be compared: animals that were not"
+            " read would seem to be gone"
         )
     if older.ended_at > listing.ended_at:
         raise FrameError(f"the listing to compare with is newer than this one: {older}")
     return older
 
 
-def _with_changes(report: StatusReport, since: pd.DataFrame, moved: pd.DataFrame) -> StatusReport:
+def _with_changes(
+    report: StatusReport, since: pd.DataFrame, moved: pd.DataFrame
+) -> StatusReport:
     """
     Add what changed since an older listing.
 
@@ -369,25 +426,38 @@ def _with_changes(report: StatusReport, since: pd.DataFrame, moved: pd.DataFrame
         report,
         since=older,
         summary=tables.summary(listing.rows, older.rows, moved, listing.status),
-        changes=tables.changes(tables.breakdown(since)["count"], report.breakdown["count"]),
-        changes_by_category=tables.changes(categories["total"], report.by_category["total"]),
+        changes=tables.changes(
+            tables.breakdown(since)["count"], report.breakdown["count"]
+        ),
+        changes_by_category=tables.changes(
+            categories["total"], report.by_category["total"]
+        ),
         moved=moved,
         flow=tables.flow(moved),
     )
 
 
-def _compare_with_kept(report: StatusReport, history: History, older: Snapshot) -> StatusReport:
-    """Add what changed since a kept listing, as all that were kept since then show it."""
+def _compare_with_kept(
+    report: StatusReport, history: History, older: Snapshot
+) -> StatusReport:
+    """
+    Add what changed since a kept listing, as all that were kept since then show it.
+    """
     listing = report.listing
     newest = older
     for snapshot in history.snapshots(listing.status):
-        if snapshot.number > older.number and snapshot.listing.ended_at <= listing.started_at:
+        if (
+            snapshot.number > older.number
+            and snapshot.listing.ended_at <= listing.started_at
+        ):
             newest = snapshot
     stays = history.stays(older.listing.ended_at)
     events = tables.events(stays, older.number, newest.number, listing.status)
     unseen = set(history.animals(newest)["id"]) if listing.may_have_hole else ()
     moved = tables.moved(history.animals(newest, unseen=True), report.animals, unseen)
-    moved = tables.join_rows(events, moved).sort_values("id", kind="stable", ignore_index=True)
+    moved = tables.join_rows(events, moved).sort_values(
+        "id", kind="stable", ignore_index=True
+    )
     return _with_changes(report, history.animals(older, unseen=True), moved)
 
 
@@ -413,7 +483,9 @@ def report_and_keep(
     listing = report.listing
     older, notes = since or (None, ())
     if not listing.complete:
-        notes = ("this listing is not complete, so it is not compared with an earlier one",)
+        notes = (
+            "this listing is not complete, so it is not compared with an earlier one",
+        )
         return report if since is None else replace(report, notes=notes)
     if older is not None:
         try:
@@ -434,15 +506,21 @@ def _over_time(history: History, listing: Listing) -> dict[str, Any]:
     """
     Return what the kept listings say, by the names of the report's attributes.
 
-    Days in a status are those of the last 30 days, so that a report costs the same however much is
-    kept.
+    Days in a status are those of the last 30 days, so that a report costs the same
+    however much is kept.
     """
     snapshots = history.snapshots(listing.status)
-    kept = [snapshot for snapshot in snapshots if snapshot.listing.ended_at <= listing.ended_at]
+    kept = [
+        snapshot
+        for snapshot in snapshots
+        if snapshot.listing.ended_at <= listing.ended_at
+    ]
     if not kept:
         return {}
     newest = kept[-1].number
-    found: dict[str, Any] = {"_mark": partial(history.mark_reported, listing.status, newest)}
+    found: dict[str, Any] = {
+        "_mark": partial(history.mark_reported, listing.status, newest)
+    }
     if len(kept) > 1:
         found["counts"] = tables.counts_over_time(kept)
         if listing.status is None:

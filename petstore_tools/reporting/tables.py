@@ -23,7 +23,9 @@ def _index(names: Iterable[str]) -> pd.Index[Any]:
 
 
 def breakdown(pets: pd.DataFrame) -> pd.DataFrame:
-    """Count animals per status: `count` (int64) and `share` (float64), zero rows kept."""
+    """
+    Count animals per status: `count` (int64) and `share` (float64), zero rows kept.
+    """
     found = count(pets)
     table = pd.DataFrame({"count": found.values()}, index=_index(found), dtype="int64")
     return table.assign(share=table["count"] / max(len(pets), 1))
@@ -31,19 +33,27 @@ def breakdown(pets: pd.DataFrame) -> pd.DataFrame:
 
 def by_category(pets: pd.DataFrame, labels: Mapping[int, str]) -> pd.DataFrame:
     """
-    Count animals per categoryId (rows) and status (columns), with `total`, and `label` where given.
+    Count animals per categoryId (rows) and status (columns), with `total`, and `label`
+    where given.
     """
-    table = pets.groupby(["categoryId", named_statuses(pets)]).size().unstack(fill_value=0)
+    table = (
+        pets.groupby(["categoryId", named_statuses(pets)]).size().unstack(fill_value=0)
+    )
     table = table.reindex(columns=list(count(pets)), fill_value=0)
     table[TOTAL] = table.sum(axis=1)
     if labels:
-        table.insert(0, "label", table.index.map(lambda i: labels.get(i, "")).astype(text_dtype()))
+        table.insert(
+            0,
+            "label",
+            table.index.map(lambda i: labels.get(i, "")).astype(text_dtype()),
+        )
     return table
 
 
 def changes(before: pd.Series, now: pd.Series) -> pd.DataFrame:
     """
-    Compare two counts by status or category: `before`, `now`, `change` (int64), the rows of both.
+    Compare two counts by status or category: `before`, `now`, `change` (int64), the
+    rows of both.
     """
     table = pd.DataFrame({"before": before, "now": now}).fillna(0).astype("int64")
     if table.index.name == "status":
@@ -51,18 +61,20 @@ def changes(before: pd.Series, now: pd.Series) -> pd.DataFrame:
     return table.assign(change=table["now"] - table["before"])
 
 
-def summary(now: int, before: int, moved: pd.DataFrame, status: str | None) -> pd.DataFrame:
+def summary(
+    now: int, before: int, moved: pd.DataFrame, status: str | None
+) -> pd.DataFrame:
     """
     Count what is asked first: how many animals, how many came, were sold, are gone.
 
-    An animal became sold once, however often; what comes and goes counts each time, so that the
-    animals before with the new ones, less those that are gone, are those of now and those that are
-    not seen. Listings of one status cannot tell an animal that is new from one that had another
-    status before.
+    An animal became sold once, however often; what comes and goes counts each time, so
+    that the animals before with the new ones, less those that are gone, are those of
+    now and those that are not seen. Listings of one status cannot tell an animal that
+    is new from one that had another status before.
 
     Returns:
-        Columns `what` (text), `animals` (int64), `share` (float64: of the animals before, 0 to 1;
-            missing where there were none).
+        Columns `what` (text), `animals` (int64), `share` (float64: of the animals
+            before, 0 to 1; missing where there were none).
     """
     came = int((moved["from"] == NEW).sum())
     went = int((moved["to"] == GONE).sum())
@@ -78,7 +90,9 @@ def summary(now: int, before: int, moved: pd.DataFrame, status: str | None) -> p
     return table.assign(share=table["animals"] / (before or nan))
 
 
-def events(stays: pd.DataFrame, since: int, until: int, status: str | None) -> pd.DataFrame:
+def events(
+    stays: pd.DataFrame, since: int, until: int, status: str | None
+) -> pd.DataFrame:
     """
     Name what happened to animals from one kept listing to another.
 
@@ -96,7 +110,9 @@ def events(stays: pd.DataFrame, since: int, until: int, status: str | None) -> p
         stays = stays[stays["status"] == status]
     before = stays.shift()
     is_new = ~stays["id"].duplicated() | (before["ended"] != stays["first"])
-    is_gone = is_new.shift(-1, fill_value=True) & stays["ended"].between(since + 1, until)
+    is_gone = is_new.shift(-1, fill_value=True) & stays["ended"].between(
+        since + 1, until
+    )
     begun = stays.assign(**{"from": before["to"].mask(is_new, NEW)})
     ended = stays.rename(columns={"to": "from"}).assign(to=GONE)
     table = join_rows(begun[stays["first"].between(since + 1, until)], ended[is_gone])
@@ -120,8 +136,8 @@ def moved(
         unseen: Ids that the newer one may have missed.
 
     Returns:
-        Columns `id` (int64), `name` (text), `categoryId` (int64), `from` and `to` (text: a status,
-        `unset`, `new`, `gone`, `not seen`), by id.
+        Columns `id` (int64), `name` (text), `categoryId` (int64), `from` and `to`
+        (text: a status, `unset`, `new`, `gone`, `not seen`), by id.
     """
     pets = pd.concat([now, before]).drop_duplicates("id").set_index("id").sort_index()
     table = pets[["name", "categoryId"]].astype({"name": text_dtype()})
@@ -134,7 +150,8 @@ def moved(
 
 def flow(moved: pd.DataFrame) -> pd.DataFrame:
     """
-    Lay out how often animals moved from which status (rows) to which (columns), with totals.
+    Lay out how often animals moved from which status (rows) to which (columns), with
+    totals.
 
     Args:
         moved: As the function `moved` returns it; what is not seen is no event.
@@ -151,17 +168,23 @@ def _ends_last(names: pd.Index[Any]) -> pd.Index[Any]:
 
 def counts_over_time(kept: Sequence[Snapshot]) -> pd.DataFrame:
     """
-    Lay out the counts of many listings: index `as_of` (datetime, UTC), an int64 column per status.
+    Lay out the counts of many listings: index `as_of` (datetime, UTC), an int64 column
+    per status.
     """
-    times = pd.DatetimeIndex([snapshot.as_of for snapshot in kept], name="as_of").as_unit("us")
+    times = pd.DatetimeIndex(
+        [snapshot.as_of for snapshot in kept], name="as_of"
+    ).as_unit("us")
     counts = [snapshot.counts for snapshot in kept]
     table = pd.DataFrame(counts, index=times).fillna(0).astype("int64")
-    return table.reindex(columns=_index([*spec.STATUSES, *table]).tolist(), fill_value=0)
+    return table.reindex(
+        columns=_index([*spec.STATUSES, *table]).tolist(), fill_value=0
+    )
 
 
 def named_statuses(pets: pd.DataFrame) -> pd.Series:
     """
-    Return the statuses of animals as text, `unset` where there is none, as every table names them.
+    Return the statuses of animals as text, `unset` where there is none, as every table
+    names them.
     """
     found, names = codes(pets)
     return pd.Series(pd.array(names, dtype=text_dtype()).take(found), index=pets.index)
@@ -171,20 +194,22 @@ def time_in_status(stays: pd.DataFrame) -> pd.DataFrame:
     """
     Measure how long animals stayed in a status before they changed or went.
 
-    Only stays with a known beginning and end count: what the first kept listing showed had begun
-    earlier. A stay runs from the middle of the time in which it began to the middle of the time in
-    which it ended.
+    Only stays with a known beginning and end count: what the first kept listing showed
+    had begun earlier. A stay runs from the middle of the time in which it began to the
+    middle of the time in which it ended.
 
     Args:
         stays: As `History.stays` returns them.
 
     Returns:
-        Columns `status`, `animals` (int64), `median_days` and `days_90` (float64: 90 % stayed no
-        longer).
+        Columns `status`, `animals` (int64), `median_days` and `days_90` (float64: 90 %
+        stayed no longer).
     """
     began = stays["began_after"] + stays["first_seen"]
     days = (stays["ended_after"] + stays["ended_by"] - began) / 2 / spec.DAY_S
-    known = stays.assign(status=named_statuses(stays), days=days).dropna(subset=["days"])
+    known = stays.assign(status=named_statuses(stays), days=days).dropna(
+        subset=["days"]
+    )
     groups = known.groupby("status")["days"]
     ends = {"median_days": groups.median(), "days_90": groups.quantile(0.9)}
     return pd.DataFrame({"animals": groups.size(), **ends}).reset_index()

@@ -1,5 +1,6 @@
 """
-The embedded service: real HTTP, a real database, sample animals, and a clock that can be advanced.
+The embedded service: real HTTP, a real database, sample animals, and a clock that can
+be advanced.
 """
 
 from __future__ import annotations
@@ -42,26 +43,27 @@ class Sandbox:
 
     Args:
         plan: Plan of its key.
-        clock: `manual`: time moves only with `advance`, and by itself when all wait for it;
+        clock: `manual`: time moves only with `advance`, and by itself when all wait for
+            it;
             `system`: the machine's.
         animals: How many sample animals it has at first.
         faults: What goes wrong (`petstore_tools.sandbox.faults.Fault`).
-        database: `postgresql://` address, None for SQLite in a temporary folder; the sample animals
-            are added where it has no animals.
+        database: `postgresql://` address, None for SQLite in a temporary folder; the
+            sample animals are added where it has no animals.
 
     Attributes:
         store: Wired to it.
-        base_url, api_key, state_dir: What another client needs: address, key, folder of the shared
-            budget.
+        base_url, api_key, state_dir: What another client needs: address, key, folder of
+            the shared budget.
         clock: The time of the service and of its stores.
         faults: What goes wrong from now on: a list that may be changed.
 
     Raises:
-        ArgumentError: There is no such clock or plan, the number of animals is negative, or
-            something else than a `Fault` is among the faults.
+        ArgumentError: There is no such clock or plan, the number of animals is
+            negative, or something else than a `Fault` is among the faults.
 
-    Use it as a context manager, or keep it or one of its stores: when none of them is kept, or the
-    process ends, it ends too, and leaves no file, thread or port.
+    Use it as a context manager, or keep it or one of its stores: when none of them is
+    kept, or the process ends, it ends too, and leaves no file, thread or port.
     """
 
     def __init__(
@@ -83,7 +85,9 @@ class Sandbox:
         if animals < 0:
             raise ArgumentError(f"animals must be a number, 0 or more, not {animals}")
         self._seen = deque[tuple[float, str, str, int]](maxlen=1_000_000)
-        self.clock: Clock = ManualClock(STARTS_AT) if clock == "manual" else SystemClock()
+        self.clock: Clock = (
+            ManualClock(STARTS_AT) if clock == "manual" else SystemClock()
+        )
         with ExitStack() as made:  # whatever fails in it, nothing is left behind
             temporary = tempfile.TemporaryDirectory(
                 prefix="petstore-sandbox-", ignore_cleanup_errors=True
@@ -95,8 +99,11 @@ class Sandbox:
             made.callback(served.close)
             if not served.page(after=spec.INT64_MIN, limit=1, status=None):
                 served.add_many(samples.inventory(animals))
-            _, self.api_key = served.create_key(numbers, label="sandbox", now=self.clock.now())
-            # the server holds nothing that leads to this object: when nobody keeps it, it ends
+            _, self.api_key = served.create_key(
+                numbers, label="sandbox", now=self.clock.now()
+            )
+            # the server holds nothing that leads to this object: when nobody keeps it,
+            # it ends
             service = FaultyService(faults, self._seen, served, self.clock)
             self.faults = service.faults
             made.callback(service.close)
@@ -105,21 +112,30 @@ class Sandbox:
             self.base_url = server.base_url
             self.state_dir = folder / "state"
             settings = Settings(
-                self.base_url, "sandbox", SecretStr(self.api_key), numbers, self.state_dir
+                self.base_url,
+                "sandbox",
+                SecretStr(self.api_key),
+                numbers,
+                self.state_dir,
             )
             self.store = self._wire(settings, made)
             self._made = made.pop_all()
         self._finalizer = weakref.finalize(self, _close, self._made)
 
     def advance(
-        self, *, days: float = 0, hours: float = 0, minutes: float = 0, seconds: float = 0
+        self,
+        *,
+        days: float = 0,
+        hours: float = 0,
+        minutes: float = 0,
+        seconds: float = 0,
     ) -> None:
         """
         Advance the manual clock.
 
         Raises:
-            ArgumentError: The sandbox runs on the machine's clock, or the time is negative, no
-                number, or leads beyond the year 9999.
+            ArgumentError: The sandbox runs on the machine's clock, or the time is
+                negative, no number, or leads beyond the year 9999.
         """
         if not isinstance(self.clock, ManualClock):
             raise ArgumentError(
@@ -135,20 +151,25 @@ class Sandbox:
         self.clock.advance(step.total_seconds())
 
     def connect(
-        self, *, plan: Plan | str | None = None, max_wait_s: float = MAX_WAIT_S, **settings: Any
+        self,
+        *,
+        plan: Plan | str | None = None,
+        max_wait_s: float = MAX_WAIT_S,
+        **settings: Any,
     ) -> PetStore:
         """
-        Return another store on this service and its clock; it is closed with the sandbox, or
-        before.
+        Return another store on this service and its clock; it is closed with the
+        sandbox, or before.
 
             colleague = sandbox.connect()  # the same key: both share one budget
-            other = sandbox.connect(plan="pro")  # a key of its own, with a budget of its own
+            other = sandbox.connect(plan="pro")  # a key of its own, with a budget of
+            its own
 
         Args:
             plan: It gets a new key on this plan; None: the sandbox's key.
             max_wait_s: Longest wait in seconds of a call without `wait=True`.
-            settings: Other settings, by the names of `Settings`: `base_url` of a proxy, `state_dir`
-                as on another machine, `pagination` ...
+            settings: Other settings, by the names of `Settings`: `base_url` of a proxy,
+                `state_dir` as on another machine, `pagination` ...
 
         Raises:
             SettingsError: There is no such plan, or it does not name both numbers.
@@ -160,7 +181,9 @@ class Sandbox:
         changed = replace(self.store.settings, **settings)
         numbers = plans.parse(plan)
         if numbers is not None:
-            _, key = self._database.create_key(numbers, label="connected", now=self.clock.now())
+            _, key = self._database.create_key(
+                numbers, label="connected", now=self.clock.now()
+            )
             changed = replace(changed, plan=numbers, api_key=SecretStr(key))
         return self._wire(changed, self._made, max_wait_s=max_wait_s)
 
@@ -176,13 +199,14 @@ class Sandbox:
 
     def add(self, animals: Iterable[tuple[str, int, spec.Status | None]]) -> list[int]:
         """
-        Add animals outside the interface, as other people would meanwhile: no request, no quota.
+        Add animals outside the interface, as other people would meanwhile: no request,
+        no quota.
 
             sandbox.add([("Rex", 3, "sold"), ("Mia", 2, None)])
 
         Args:
-            animals: Name, categoryId and status of each; a status of None is left out (§2.1).
-                Nothing is checked.
+            animals: Name, categoryId and status of each; a status of None is left out
+                (§2.1). Nothing is checked.
 
         Returns:
             Their ids, in order.
@@ -191,7 +215,8 @@ class Sandbox:
 
     def change(self, pet_id: int, *, status: spec.Status | None) -> None:
         """
-        Set the status of an animal outside the interface, which has no such operation (§3).
+        Set the status of an animal outside the interface, which has no such operation
+        (§3).
 
         Raises:
             LookupError: There is no such animal.
@@ -214,12 +239,17 @@ class Sandbox:
         Return what the service has answered, to all callers.
 
         Returns:
-            Columns `at` (datetime, UTC), `method`, `path` (string), `status` (int64), in order.
+            Columns `at` (datetime, UTC), `method`, `path` (string), `status` (int64),
+            in order.
         """
         import pandas as pd
 
-        seen = pd.DataFrame(list(self._seen), columns=["at", "method", "path", "status"])
-        at = pd.to_datetime(seen["at"].astype("float64"), unit="s", utc=True).dt.as_unit("us")
+        seen = pd.DataFrame(
+            list(self._seen), columns=["at", "method", "path", "status"]
+        )
+        at = pd.to_datetime(
+            seen["at"].astype("float64"), unit="s", utc=True
+        ).dt.as_unit("us")
         text = text_dtype()
         return seen.assign(at=at).astype({"method": text, "path": text})
 

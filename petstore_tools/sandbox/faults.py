@@ -1,5 +1,6 @@
 """
-Faults of a service, on purpose: slow, lost, failing or garbled responses, for tests and teaching.
+Faults of a service, on purpose: slow, lost, failing or garbled responses, for tests and
+teaching.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from petstore_tools.errors import ArgumentError
 from petstore_tools.service.app import Service
 from petstore_tools.service.messages import Receive, Request, Response, error
 
-Kind = Literal["slow", "drop_before", "drop_after", "error_before", "error_after", "garbage"]
+Kind = Literal[
+    "slow", "drop_before", "drop_after", "error_before", "error_after", "garbage"
+]
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 
 
@@ -24,9 +27,11 @@ class Fault:
     What goes wrong, and when.
 
     Args:
-        kind: `slow`: the response comes after `seconds`; `drop_before`: the connection breaks, and
-            nothing was done; `drop_after`: the request was carried out, and its response is lost;
-            `error_before`, `error_after`: a 500, before or after the request was carried out;
+        kind: `slow`: the response comes after `seconds`; `drop_before`: the connection
+            breaks, and nothing was done; `drop_after`: the request was carried out, and
+            its response is lost;
+            `error_before`, `error_after`: a 500, before or after the request was
+            carried out;
             `garbage`: it was carried out, and the body of the response is no JSON.
         method: Only requests of this method (in capitals), None for all.
         every: Each nth of them: 3 for the third, the sixth and so on.
@@ -34,8 +39,8 @@ class Fault:
         seconds: Of the machine's clock, for `slow`.
 
     Raises:
-        ArgumentError: There is no such kind or method, a number in `at` or `every` is below 1, or
-            `seconds` is negative.
+        ArgumentError: There is no such kind or method, a number in `at` or `every` is
+            below 1, or `seconds` is negative.
     """
 
     kind: Kind
@@ -50,9 +55,13 @@ class Fault:
                 f"kind must be one of {', '.join(get_args(Kind))}, not {self.kind!r}"
             )
         if self.method is not None and self.method not in METHODS:
-            raise ArgumentError(f"method must be one of {', '.join(METHODS)}, not {self.method!r}")
+            raise ArgumentError(
+                f"method must be one of {', '.join(METHODS)}, not {self.method!r}"
+            )
         if not (min([self.every, *self.at]) >= 1 and self.seconds >= 0):
-            raise ArgumentError("every and at count from 1, and seconds must not be negative")
+            raise ArgumentError(
+                "every and at count from 1, and seconds must not be negative"
+            )
 
     def hits(self, number: int) -> bool:
         """Say whether the nth request of its method goes wrong."""
@@ -64,7 +73,8 @@ class FaultyService(Service):
     The service, with requests that go wrong.
 
     Args:
-        faults: What goes wrong; may be changed while it serves. The first that hits counts.
+        faults: What goes wrong; may be changed while it serves. The first that hits
+            counts.
         seen: Takes time, method, path and status of each answer of the service.
         arguments: Of `Service`.
 
@@ -79,17 +89,24 @@ class FaultyService(Service):
         *arguments: Any,
     ) -> None:
         super().__init__(*arguments)
-        if not isinstance(faults, Sequence) or not all(isinstance(f, Fault) for f in faults):
+        if not isinstance(faults, Sequence) or not all(
+            isinstance(f, Fault) for f in faults
+        ):
             raise ArgumentError(f"faults must be a list of Fault, not {faults!r:.80}")
         self.faults = list(faults)
         self._seen = seen
-        self._counts: Counter[str | None] = Counter()  # of each method; None: of all requests
+        # of each method; None: of all requests
+        self._counts: Counter[str | None] = Counter()
 
     async def answer(self, request: Request, receive: Receive) -> Response:
         """Return the response to a request, or a wrong one."""
         methods = (request.method, None)
         self._counts.update(methods)
-        hitting = (f for f in self.faults if f.method in methods and f.hits(self._counts[f.method]))
+        hitting = (
+            f
+            for f in self.faults
+            if f.method in methods and f.hits(self._counts[f.method])
+        )
         fault = next(hitting, None)
         kind = "" if fault is None else fault.kind
         if fault is not None and kind == "slow":
@@ -97,11 +114,14 @@ class FaultyService(Service):
         response = Response(500, b"x")
         if not kind.endswith("before"):
             response = await super().answer(request, receive)
-            self._seen.append((self.clock.now(), request.method, request.path, response.status))
+            self._seen.append(
+                (self.clock.now(), request.method, request.path, response.status)
+            )
         if kind.startswith("error"):
             return error(500, "internal_error", "a fault on purpose")
         if kind.startswith("drop"):
-            # the server refuses to write two lengths, and closes the connection without a byte
+            # the server refuses to write two lengths, and closes the connection without
+            # a byte
             return response.add("Transfer-Encoding", "chunked")
         if kind == "garbage":
             response.body = b"<html>no JSON</html>"

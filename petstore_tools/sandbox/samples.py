@@ -19,19 +19,45 @@ _CATEGORIES: Final = (
 CATEGORIES: Final = dict(enumerate(_CATEGORIES.split(", "), start=1))
 _WEIGHTS: Final = (24, 22, 10, 8, 7, 6, 5, 4, 4, 6, 2, 2)
 _NAMES: Final = """
-Abby Ace Achilles Ajax Alba Alfie Amber Angus Apollo Archie Astrid Athena Bailey Balu Bandit Basil
-Bella Benji Bertie Biscuit Blanche Bobby Bonnie Boris Bruno Buddy Caesar Candy Casper Charlie Chico
-Cleo Coco Cookie Cosmo Daisy Dexter Diego Dora Duke Edgar Elsa Emma Felix Fergus Fiona Flash Flora
-Frida Freya Gaston Ginger Gizmo Gustav Hazel Heidi Henry Hugo Ida Igor Iris Ivy Jasper Jerry Josie
-Juno Kasper Kiki Kira Lady Lars Leo Lily Linus Lola Lotte Louie Lucky Lulu Luna Maggie Marlon Max
-Mia Milo Minnie Misty Molly Monty Muffin Nala Nelly Nero Nina Noah Nora Odin Olive Oscar Otis Paula
-Peanut Penny Pepper Percy Pippa Pluto Poppy Prince Quincy Rex Rocky Romeo Rosie Ruby Rufus Salem
-Sally Sam Sandy Scout Shadow Simba Sky Smokey Sophie Stella Sunny Tango Teddy Theo Thor Tilly Titus
-Toby Trixie Tulip Uma Vera Violet Wanda Whisky Willow Winston Xena Yara Yuki Zelda Zeus Ziggy Zoe
-Żabka Søren Émile Jürgen Niño Łatka
+Abby Ace Achilles Ajax Alba Alfie Amber Angus Apollo Archie Astrid Athena Bailey Balu
+Bandit Basil Bella Benji Bertie Biscuit Blanche Bobby Bonnie Boris Bruno Buddy Caesar
+Candy Casper Charlie Chico Cleo Coco Cookie Cosmo Daisy Dexter Diego Dora Duke Edgar
+Elsa Emma Felix Fergus Fiona Flash Flora Frida Freya Gaston Ginger Gizmo Gustav Hazel
+Heidi Henry Hugo Ida Igor Iris Ivy Jasper Jerry Josie Juno Kasper Kiki Kira Lady Lars
+Leo Lily Linus Lola Lotte Louie Lucky Lulu Luna Maggie Marlon Max Mia Milo Minnie Misty
+Molly Monty Muffin Nala Nelly Nero Nina Noah Nora Odin Olive Oscar Otis Paula Peanut
+Penny Pepper Percy Pippa Pluto Poppy Prince Quincy Rex Rocky Romeo Rosie Ruby Rufus
+Salem Sally Sam Sandy Scout Shadow Simba Sky Smokey Sophie Stella Sunny Tango Teddy Theo
+Thor Tilly Titus Toby Trixie Tulip Uma Vera Violet Wanda Whisky Willow Winston Xena Yara
+Yuki Zelda Zeus Ziggy Zoe Żabka Søren Émile Jürgen Niño Łatka
 """.split()
-_TITLES: Final = ("", "", "", "", "", "", "Little ", "Old ", "Lady ", "Sir ", "Mister ", "Miss ")
-_ENDINGS: Final = ("", "", "", "", "", "", "", " II", " III", " of Oak Farm", " the Brave")
+_TITLES: Final = (
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "Little ",
+    "Old ",
+    "Lady ",
+    "Sir ",
+    "Mister ",
+    "Miss ",
+)
+_ENDINGS: Final = (
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    " II",
+    " III",
+    " of Oak Farm",
+    " the Brave",
+)
 _STATUSES: Final = (*spec.STATUSES, None)
 _STATUS_WEIGHTS: Final = (55, 18, 22, 5)
 
@@ -47,8 +73,8 @@ def animals(count: int, *, seed: int = SEED) -> list[Animal]:
         seed: Another seed, other animals.
 
     Returns:
-        Name, categoryId (one of 12) and status (None where unset, about one in twenty) of each. No
-        two share all three values.
+        Name, categoryId (one of 12) and status (None where unset, about one in twenty)
+        of each. No two share all three values.
 
     Spec: §2.1, §2.3.
     """
@@ -57,12 +83,16 @@ def animals(count: int, *, seed: int = SEED) -> list[Animal]:
 
 def inventory(count: int) -> list[Animal]:
     """
-    Return the animals of a sandbox: none of a file in `data/` is among them, so each can be
-    imported.
+    Return the animals of a sandbox: none of a file in `data/` is among them, so each
+    can be imported.
     """
     files = (animals(1_000), animals(60, seed=3), animals(12, seed=7))
     in_files = {animal[:2] for file in files for animal in file}
-    return list(islice((animal for animal in _endless(SEED) if animal[:2] not in in_files), count))
+    return list(
+        islice(
+            (animal for animal in _endless(SEED) if animal[:2] not in in_files), count
+        )
+    )
 
 
 def _endless(seed: int) -> Iterator[Animal]:
@@ -82,7 +112,10 @@ def _endless(seed: int) -> Iterator[Animal]:
 
 
 def animals_csv(count: int = 1_000, *, seed: int = SEED) -> str:
-    """Return sample animals as the text of a CSV file with columns name, categoryId, status."""
+    """
+    Return sample animals as the text of a CSV file with columns name, categoryId,
+    status.
+    """
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(
         [spec.NEW_PET_FIELDS, *animals(count, seed=seed)]

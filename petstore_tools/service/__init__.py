@@ -1,1 +1,4 @@
-"""The Animal Store Service itself: the interface document over HTTP, on SQLite or PostgreSQL."""
+"""
+The Animal Store Service itself: the interface document over HTTP, on SQLite or
+PostgreSQL.
+"""

@@ -1,8 +1,9 @@
 """
 The service as an ASGI application: key, quota, route, headers.
 
-Requests that arrive while a commit is under way are answered together in the next one: one durable
-commit for all of them (group commit), and one reading of each key and counter.
+Requests that arrive while a commit is under way are answered together in the next one:
+one durable commit for all of them (group commit), and one reading of each key and
+counter.
 """
 
 from __future__ import annotations
@@ -22,7 +23,14 @@ from petstore_tools.service.batches import Batch, Batches, elapsed
 from petstore_tools.service.database import Database, digest_of, subject_of
 from petstore_tools.service.engine import SILENT, UnavailableError
 from petstore_tools.service.limiter import Decision, Usage, consume, windows
-from petstore_tools.service.messages import Bodies, Receive, Request, Response, Scope, Send
+from petstore_tools.service.messages import (
+    Bodies,
+    Receive,
+    Request,
+    Response,
+    Scope,
+    Send,
+)
 from petstore_tools.service.operations import Operations
 
 HEALTH_PATH: Final = spec.PATH_PREFIX + "/health"
@@ -32,7 +40,8 @@ OPENAPI: Final = files(__package__).joinpath("openapi.json").read_bytes()
 OF_NO_DATABASE: Final = {OPENAPI_PATH: OPENAPI, LIVE_PATH: b'{"status":"ok"}'}
 DATABASE_S: Final = 4.0  # others may hold up a commit so long
 RETRY_AFTER_S: Final = 5  # sent with a 503
-HEALTH_WAIT_S: Final = 1.0  # counted from the earliest moment at which it may have been sent
+# counted from the earliest moment at which it may have been sent
+HEALTH_WAIT_S: Final = 1.0
 LATEST_S: Final = 15.0  # no create is committed longer than this after it was sent
 CONNECTION_S: Final = 5.0  # what is sent ahead on an older connection is not read
 MAX_REMEMBERED: Final = 10_000  # keys that may ask, and connections
@@ -75,7 +84,8 @@ class Service:
         """
         Answer one request.
 
-        Behind a trusted proxy, `client` in its scope is the caller, and `connection` the proxy.
+        Behind a trusted proxy, `client` in its scope is the caller, and `connection`
+        the proxy.
         """
         response = await self.answer(messages.read_head(scope), receive)
         self._limit_age(scope.get("connection", scope["client"]), response)
@@ -106,8 +116,9 @@ class Service:
         """
         Close a connection that has been used for long.
 
-        A request that was sent ahead is read when those before it are answered: on a connection
-        that is used without end, that could be at any time after it was sent.
+        A request that was sent ahead is read when those before it are answered: on a
+        connection that is used without end, that could be at any time after it was
+        sent.
         """
         now = elapsed()
         if len(self._connections) > MAX_REMEMBERED:
@@ -121,7 +132,9 @@ class Service:
         self._batches.close()
 
     def _answer_batch(self, batch: Batch) -> Sequence[Response | None]:
-        """Count requests and answer them; all that they change is committed together."""
+        """
+        Count requests and answer them; all that they change is committed together.
+        """
         requests = batch.requests
         asked = [(digest_of(one.key), subject_of(one.caller)) for one in requests]
         try:
@@ -133,7 +146,9 @@ class Service:
                 now = self.clock.now() if standing.time is None else standing.time
                 self._operations.begin(standing.changes)
                 responses = [
-                    self._count_request(request, standing.callers[pair], standing.usages, now)
+                    self._count_request(
+                        request, standing.callers[pair], standing.usages, now
+                    )
                     for request, pair in zip(requests, asked, strict=True)
                 ]
                 self._operations.store(standing.usages)
@@ -146,16 +161,21 @@ class Service:
         return responses
 
     def _count_request(
-        self, request: Request, caller: tuple[Any, ...], usages: dict[str, Usage], now: float
+        self,
+        request: Request,
+        caller: tuple[Any, ...],
+        usages: dict[str, Usage],
+        now: float,
     ) -> Response | None:
         """
         Count a request in `usages` and answer it.
 
         Returns:
-            The response, or None for a create whose body was not read yet: it comes again with its
-            body, and is counted then.
+            The response, or None for a create whose body was not read yet: it comes
+            again with its body, and is counted then.
         """
-        if request.path == HEALTH_PATH:  # counters can be written, as at the end of each batch
+        # counters can be written, as at the end of each batch
+        if request.path == HEALTH_PATH:
             response = Response(200, b'{"status":"ok","database":"ok"}')
             return self._add_headers(response, now)
         subject, key_id, *plan = caller
@@ -168,12 +188,18 @@ class Service:
             self._valid_keys.add(request.key)
         if not decision.allowed:
             wait_s = decision.retry_after_s
-            response = messages.error(429, "rate_limited", f"too many requests; wait {wait_s} s")
+            response = messages.error(
+                429, "rate_limited", f"too many requests; wait {wait_s} s"
+            )
             if decision.banned:
-                response = messages.error(429, "key_banned", f"this key is banned; wait {wait_s} s")
+                response = messages.error(
+                    429, "key_banned", f"this key is banned; wait {wait_s} s"
+                )
             response.add(spec.HEADER_RETRY_AFTER, wait_s)
         elif key_id is None:
-            response = messages.error(401, "unauthorized", "the API key is missing or invalid")
+            response = messages.error(
+                401, "unauthorized", "the API key is missing or invalid"
+            )
             response.add("WWW-Authenticate", "Bearer")
         elif request.unread:
             return None
@@ -196,17 +222,21 @@ class Service:
             )
         elif why.unknown and request.creates:
             text = "it is not known whether the animal was created"
-            response = messages.error(500, "internal_error", f"the database {why.reason}; {text}")
+            response = messages.error(
+                500, "internal_error", f"the database {why.reason}; {text}"
+            )
         else:
             text = f"nothing was changed; wait {RETRY_AFTER_S} s and try again"
-            response = messages.error(503, "unavailable", f"the database {why.reason}; {text}")
+            response = messages.error(
+                503, "unavailable", f"the database {why.reason}; {text}"
+            )
             response.add(spec.HEADER_RETRY_AFTER, RETRY_AFTER_S)
         return self._add_headers(response)
 
     def _report(self, request: Request, why: Exception) -> None:
         """
-        Log a failure, unless one of its kind was logged a moment ago; a defect of the service with
-        its traceback.
+        Log a failure, unless one of its kind was logged a moment ago; a defect of the
+        service with its traceback.
         """
         if elapsed() < self._quiet_until.get(type(why), 0.0):
             return
@@ -216,9 +246,15 @@ class Service:
         _log.error("%s %s failed: %s", request.method, path, why, exc_info=exc_info)
 
     def _add_headers(
-        self, response: Response, now: float | None = None, decision: Decision | None = None
+        self,
+        response: Response,
+        now: float | None = None,
+        decision: Decision | None = None,
     ) -> Response:
-        """Add the headers of every response; `now` is the database's time, where it was read."""
+        """
+        Add the headers of every response; `now` is the database's time, where it was
+        read.
+        """
         response.add("Date", _date(int(self.clock.now() if now is None else now)))
         if decision is not None:
             response.add(spec.HEADER_LIMIT, decision.limit)

@@ -1,7 +1,9 @@
 """
-Requests that wait for the database: one thread uses it, and answers all that wait together.
+Requests that wait for the database: one thread uses it, and answers all that wait
+together.
 
-So whatever holds up the database holds up no other answer, and none waits for it without end.
+So whatever holds up the database holds up no other answer, and none waits for it
+without end.
 """
 
 from __future__ import annotations
@@ -25,18 +27,26 @@ GATHER_TIMES: Final = 4  # what a batch took; its callers ask again within that 
 
 def elapsed() -> float:
     """Return seconds that also pass while the machine sleeps, where it can tell."""
-    return time.clock_gettime(time.CLOCK_BOOTTIME) if sys.platform == "linux" else time.monotonic()
+    return (
+        time.clock_gettime(time.CLOCK_BOOTTIME)
+        if sys.platform == "linux"
+        else time.monotonic()
+    )
 
 
 class Batch:
-    """Requests that are answered together. They are committed, or given up: never both."""
+    """
+    Requests that are answered together. They are committed, or given up: never both.
+    """
 
     def __init__(self, requests: Sequence[Request] = ()) -> None:
         self.requests = requests
         self._outcome: dict[str, str] = {}
 
     def decide(self, outcome: str) -> bool:
-        """Decide that it is `outcome`, and say whether that is so: the first call decides."""
+        """
+        Decide that it is `outcome`, and say whether that is so: the first call decides.
+        """
         return self._outcome.setdefault("is", outcome) == outcome
 
 
@@ -65,7 +75,9 @@ class Batches:
         self._thread = ThreadPoolExecutor(1, "petstore service")
 
     async def respond(self, request: Request) -> Response | None:
-        """Return the answer of the next batch to a request, None where its body is needed."""
+        """
+        Return the answer of the next batch to a request, None where its body is needed.
+        """
         self._loop = asyncio.get_running_loop()
         if self._answering is None:
             self._ticks = elapsed(), elapsed()  # the last but one, and the last
@@ -83,9 +95,10 @@ class Batches:
         """
         Answer all that wait, batch by batch.
 
-        A batch begins as soon as all ask again that asked lately, or a moment later. Otherwise
-        the first of them would be answered alone, and all others would wait for that. Those
-        that do not come back are expected no more, one after each batch.
+        A batch begins as soon as all ask again that asked lately, or a moment later.
+        Otherwise the first of them would be answered alone, and all others would wait
+        for that. Those that do not come back are expected no more, one after each
+        batch.
         """
         while self._pending:
             if len(self._pending) < self._callers:
@@ -99,7 +112,9 @@ class Batches:
             self._batch = Batch(self._pending[:MAX_AT_ONCE])
             self._pending = self._pending[MAX_AT_ONCE:]
             begun_at = time.monotonic()
-            responses = await self._loop.run_in_executor(self._thread, self._work, self._batch)
+            responses = await self._loop.run_in_executor(
+                self._thread, self._work, self._batch
+            )
             self._took_s = time.monotonic() - begun_at
             for request, response in zip(self._batch.requests, responses, strict=True):
                 if not request.response.done():
@@ -116,8 +131,9 @@ class Batches:
         """
         Refuse requests that have waited too long, every quarter of a second.
 
-        A request that is read now may have come at any time since the last tick but one: this
-        process may have been paused meanwhile, and its caller may have given up long ago.
+        A request that is read now may have come at any time since the last tick but
+        one: this process may have been paused meanwhile, and its caller may have given
+        up long ago.
         """
         self._loop.call_later(TICK_S, self._tick)
         self._ticks = self._ticks[1], elapsed()

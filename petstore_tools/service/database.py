@@ -1,5 +1,6 @@
 """
-Animals, keys and quota counters in one database: a restart forgets nothing, and replicas agree.
+Animals, keys and quota counters in one database: a restart forgets nothing, and
+replicas agree.
 """
 
 from __future__ import annotations
@@ -26,14 +27,15 @@ from petstore_tools.service.sqlite_engine import SqliteEngine
 
 MAX_ADDRESSES: Final = 10_000  # of callers without a key that are counted at once
 POSTGRES: Final = ("postgresql://", "postgres://")
-_ADDRESS: Final = re.compile(  # of any kind; one letter in front of it is a drive of Windows
+# of any kind; one letter in front of it is a drive of Windows
+_ADDRESS: Final = re.compile(
     r"^[A-Za-z][A-Za-z0-9+.-]+:/|(?:^|\s)(?:host|hostaddr|port|dbname|user|password|service)\s*="
 )
 # by key where it is valid, else by address
 _CALLERS: Final = (
-    "WITH asked (digest, address) AS (VALUES {marks}), caller AS (SELECT asked.digest, address,"
-    " coalesce('key ' || id, address) AS subject, id, per_minute, per_day FROM asked LEFT JOIN key"
-    " ON revoked_at IS NULL AND key.digest = asked.digest) "
+    "WITH asked (digest, address) AS (VALUES {marks}), caller AS (SELECT asked.digest,"
+    " address, coalesce('key ' || id, address) AS subject, id, per_minute, per_day FROM"
+    " asked LEFT JOIN key ON revoked_at IS NULL AND key.digest = asked.digest) "
 )
 _FIND: Final = f"{_CALLERS}SELECT * FROM caller"
 _HOLD: Final = (  # always in the same order, so that no two wait for each other
@@ -42,14 +44,15 @@ _HOLD: Final = (  # always in the same order, so that no two wait for each other
 )
 _SAVE_USAGE: Final = (
     f"INSERT INTO usage (subject, {', '.join(USAGE_COLUMNS)}) VALUES "
-    f"{{marks}} ON CONFLICT (subject) DO"
+    "{marks} ON CONFLICT (subject) DO"
 )
 _OVERWRITE: Final = " UPDATE SET " + ", ".join(
     f"{name} = excluded.{name}" for name in USAGE_COLUMNS
 )
 _FORGET: Final = (
-    "DELETE FROM usage WHERE subject IN (SELECT subject FROM usage WHERE subject LIKE 'address %'"
-    f" ORDER BY minute_start DESC, subject LIMIT 1000 OFFSET {MAX_ADDRESSES})"
+    "DELETE FROM usage WHERE subject IN (SELECT subject FROM usage WHERE subject LIKE"
+    " 'address %' ORDER BY minute_start DESC, subject LIMIT 1000 OFFSET"
+    f" {MAX_ADDRESSES})"
 )
 _STATE: Final = "SELECT changes, {clock} FROM inventory"
 _PET: Final = "SELECT id, name, category_id, status FROM pet WHERE "
@@ -62,8 +65,8 @@ class Standing(NamedTuple):
     What a transaction begins with, held until it ends.
 
     Attributes:
-        callers: By digest of the key and address: under what name it is counted, and of a valid key
-            the id and its requests a minute and a day.
+        callers: By digest of the key and address: under what name it is counted, and of
+            a valid key the id and its requests a minute and a day.
         usages: What subjects have used.
         changes: A number that grows with each change of an animal that existed already.
         time: Unix seconds of the database where it is the clock of all, else None.
@@ -102,7 +105,8 @@ def digest_of(key: str) -> str:
 @lru_cache(maxsize=1_000)
 def subject_of(address: str) -> str:
     """
-    Return under what name a caller without a key is counted: its address, of IPv6 the network.
+    Return under what name a caller without a key is counted: its address, of IPv6 the
+    network.
     """
     bits = 64 if ":" in address else 32
     try:
@@ -111,13 +115,15 @@ def subject_of(address: str) -> str:
         return f"address {address[:60]}"
 
 
-def open_engine(where: str | Path, *, durability: sqlite.Durability, own_time: bool) -> Engine:
+def open_engine(
+    where: str | Path, *, durability: sqlite.Durability, own_time: bool
+) -> Engine:
     """
     Open the database that a path or a `postgresql://` address names.
 
     Raises:
-        SettingsError: It is an address of another kind, which would be taken for the name of a
-            file.
+        SettingsError: It is an address of another kind, which would be taken for the
+            name of a file.
         MissingExtraError: The extra `postgres` is not installed.
     """
     text = str(where)
@@ -129,8 +135,9 @@ def open_engine(where: str | Path, *, durability: sqlite.Durability, own_time: b
         return PostgresEngine(SecretStr(text), own_time=own_time)
     if _ADDRESS.search(text):
         raise SettingsError(
-            "the service's database must be the path of an SQLite file, or an address that begins "
-            "with postgresql:// (in small letters, without +psycopg or the like)"
+            "the service's database must be the path of an SQLite file, or an address"
+            " that begins with postgresql:// (in small letters, without +psycopg or the"
+            " like)"
         )
     return SqliteEngine(Path(where), durability=durability)
 
@@ -140,8 +147,8 @@ class Database:
     Animals, keys and counters of the service; for one thread at a time.
 
     Args:
-        where: Path of an SQLite file, which is made where there is none, or a `postgresql://`
-            address.
+        where: Path of an SQLite file, which is made where there is none, or a
+            `postgresql://` address.
         durability: For SQLite: what an acknowledged create survives (`sqlite.connect`).
         own_time: For PostgreSQL: whether its clock counts.
 
@@ -153,7 +160,11 @@ class Database:
     """
 
     def __init__(
-        self, where: str | Path, *, durability: sqlite.Durability = "FULL", own_time: bool = True
+        self,
+        where: str | Path,
+        *,
+        durability: sqlite.Durability = "FULL",
+        own_time: bool = True,
     ) -> None:
         self._db = open_engine(where, durability=durability, own_time=own_time)
         self.name = self._db.name
@@ -172,8 +183,8 @@ class Database:
         Count requests: make what happens inside happen as one, or not at all.
 
         Args:
-            asked: Digest of the key ("" for none) and subject of the address of each of the
-                requests.
+            asked: Digest of the key ("" for none) and subject of the address of each of
+                the requests.
             durable: It survives a power loss once it has happened.
             within_s: How long others may hold it up; None: as long as is usual.
 
@@ -186,7 +197,9 @@ class Database:
         state = _STATE.format(clock=self._db.clock), ()
         with (
             self._in_use,
-            self._db.transaction(find, hold, state, durable=durable, within_s=within_s) as read,
+            self._db.transaction(
+                find, hold, state, durable=durable, within_s=within_s
+            ) as read,
         ):
             callers = {row[:2]: row[2:] for row in read[0]}
             known = {subject for subject, *_ in read[1]}
@@ -203,10 +216,12 @@ class Database:
         with self._in_use:
             self._db.close()
 
-    def save(self, usages: Mapping[str, Usage], pets: Iterable[NewPet] = ()) -> list[int]:
+    def save(
+        self, usages: Mapping[str, Usage], pets: Iterable[NewPet] = ()
+    ) -> list[int]:
         """
-        Store what subjects have used, and add animals, in one round trip; return their ids in
-        order, each higher than any before.
+        Store what subjects have used, and add animals, in one round trip; return their
+        ids in order, each higher than any before.
 
         Of many addresses the oldest are forgotten.
         """
@@ -239,15 +254,21 @@ class Database:
         return found[0] if found else None
 
     def change(self, pet_id: int, status: str | None) -> bool:
-        """Set the status of an animal, outside the interface; say whether it was there."""
-        return self._changed("UPDATE pet SET status = ? WHERE id = ? RETURNING id", status, pet_id)
+        """
+        Set the status of an animal, outside the interface; say whether it was there.
+        """
+        return self._changed(
+            "UPDATE pet SET status = ? WHERE id = ? RETURNING id", status, pet_id
+        )
 
     def remove(self, pet_id: int) -> bool:
         """Remove an animal, outside the interface; say whether it was there."""
         return self._changed("DELETE FROM pet WHERE id = ? RETURNING id", pet_id)
 
     def create_key(self, plan: Plan, *, label: str, now: float) -> tuple[str, str]:
-        """Make a key; return its id and the key itself, which is stored as a digest only."""
+        """
+        Make a key; return its id and the key itself, which is stored as a digest only.
+        """
         if plan.per_minute is None or plan.per_day is None:
             raise SettingsError("a key needs both numbers: requests a minute and a day")
         key = "psk_" + secrets.token_urlsafe(32)
@@ -267,8 +288,8 @@ class Database:
     def list_keys(self) -> list[Key]:
         """Return all keys, oldest first."""
         rows = self._rows(
-            "SELECT id, label, per_minute, per_day, plan, created_at, revoked_at FROM key"
-            " ORDER BY created_at, id"
+            "SELECT id, label, per_minute, per_day, plan, created_at, revoked_at FROM"
+            " key ORDER BY created_at, id"
         )
         return [
             Key(key_id, label, Plan(*plan), created_at, revoked_at)
@@ -278,13 +299,16 @@ class Database:
     def revoke(self, key_id: str, now: float) -> bool:
         """Make a key invalid for good; say whether it was valid."""
         return self._changed(
-            "UPDATE key SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL RETURNING id",
+            "UPDATE key SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL"
+            " RETURNING id",
             now,
             key_id,
         )
 
     def _changed(self, statement: str, *values: object) -> bool:
-        """Execute a statement that returns what it changed; say whether that was anything."""
+        """
+        Execute a statement that returns what it changed; say whether that was anything.
+        """
         with self._in_use, self._db.transaction():
             return bool(self._rows(statement, *values))
 
@@ -293,11 +317,15 @@ class Database:
 
     def _saving(self, usages: Mapping[str, Usage], else_: str) -> Statement:
         return _with_rows(
-            _SAVE_USAGE, [(subject, *usages[subject]) for subject in sorted(usages)], else_
+            _SAVE_USAGE,
+            [(subject, *usages[subject]) for subject in sorted(usages)],
+            else_,
         )
 
 
-def _with_rows(statement: str, rows: Sequence[Sequence[object]], end: str = "") -> Statement:
+def _with_rows(
+    statement: str, rows: Sequence[Sequence[object]], end: str = ""
+) -> Statement:
     """Return a statement with rows behind its VALUES."""
     marks = ", ".join(f"({', '.join('?' * len(row))})" for row in rows)
     return statement.format(marks=marks) + end, [value for row in rows for value in row]

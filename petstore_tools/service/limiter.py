@@ -1,6 +1,6 @@
 """
-Pure: the service's quotas, whole minutes and whole UTC days, and a ban for callers that ignore a
-429.
+Pure: the service's quotas, whole minutes and whole UTC days, and a ban for callers that
+ignore a 429.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from typing import Final, NamedTuple
 from petstore_tools import spec
 from petstore_tools.plans import Window
 
-RETRIES_BEFORE_BAN: Final = 10  # §8.4.3 names no number and no length: both are our choice
+# §8.4.3 names no number and no length: both are our choice
+RETRIES_BEFORE_BAN: Final = 10
 GRACE_S: Final = 2.0  # what was in flight when the 429 left is not counted
 BAN_S: Final = 900.0
 
@@ -44,7 +45,8 @@ class Decision(NamedTuple):
 
     Attributes:
         allowed: It is answered; else it gets a 429.
-        limit, remaining, reset: Of the window with fewer requests left; on a tie, the later reset.
+        limit, remaining, reset: Of the window with fewer requests left; on a tie, the
+            later reset.
         retry_after_s: Whole seconds, for a 429.
         banned: The 429 is a ban.
     """
@@ -57,24 +59,33 @@ class Decision(NamedTuple):
     banned: bool = False
 
 
-def consume(usage: Usage, minute: Window, day: Window, now: float) -> tuple[Usage, Decision]:
+def consume(
+    usage: Usage, minute: Window, day: Window, now: float
+) -> tuple[Usage, Decision]:
     """
-    Count a request that arrives at `now`; a refused one costs nothing (our choice, §8.4).
+    Count a request that arrives at `now`; a refused one costs nothing (our choice,
+    §8.4).
 
-    Whatever the clock does, no window grants its requests twice, and no wait is longer than the
-    window or the ban that is waited for. A window that lies ahead, because the clock was set back,
-    goes on from `now`.
+    Whatever the clock does, no window grants its requests twice, and no wait is longer
+    than the window or the ban that is waited for. A window that lies ahead, because the
+    clock was set back, goes on from `now`.
     """
     usage = _roll(usage, minute, day, now)
     both = (
-        (minute.limit - usage.minute_used, -usage.minute_start - minute.period_s, minute.limit),
+        (
+            minute.limit - usage.minute_used,
+            -usage.minute_start - minute.period_s,
+            minute.limit,
+        ),
         (day.limit - usage.day_used, -usage.day_start - day.period_s, day.limit),
     )
     left, negative_reset, limit = min(both)
     if now >= usage.banned_until and left > 0:
         minute_used = usage.minute_used + 1
         day_used = usage.day_used + 1
-        usage = usage._replace(minute_used=minute_used, day_used=day_used, retries_during_block=0)
+        usage = usage._replace(
+            minute_used=minute_used, day_used=day_used, retries_during_block=0
+        )
         return usage, Decision(True, limit, left - 1, -negative_reset)
     closed_until = max((-end for requests, end, _ in both if requests <= 0), default=0)
     if now >= usage.banned_until:
@@ -99,8 +110,8 @@ def _roll(usage: Usage, minute: Window, day: Window, now: float) -> Usage:
 
 def _start(start: int, window: Window, now: float) -> int:
     """
-    Return when the window began that holds `now`: whole ones, but none before the last one has
-    ended.
+    Return when the window began that holds `now`: whole ones, but none before the last
+    one has ended.
     """
     if now < start:
         return floor(now)
@@ -109,9 +120,13 @@ def _start(start: int, window: Window, now: float) -> int:
 
 
 def _retry_during_block(usage: Usage, closed_until: float, now: float) -> Usage:
-    """Count a request that came while its window was closed; too many are a ban (§8.4.3)."""
+    """
+    Count a request that came while its window was closed; too many are a ban (§8.4.3).
+    """
     if not usage.refused_at <= now < usage.refused_until:
-        return usage._replace(refused_at=now, refused_until=closed_until, retries_during_block=0)
+        return usage._replace(
+            refused_at=now, refused_until=closed_until, retries_during_block=0
+        )
     if now - usage.refused_at < GRACE_S:
         return usage
     if usage.retries_during_block + 1 < RETRIES_BEFORE_BAN:

@@ -1,4 +1,7 @@
-"""Requests as they came, what their bodies and queries may hold, and responses as they go out."""
+"""
+Requests as they came, what their bodies and queries may hold, and responses as they go
+out.
+"""
 
 from __future__ import annotations
 
@@ -25,14 +28,17 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 LIST_PATH: Final = spec.PATH_PREFIX + spec.PETS_PATH
-MAX_BODY_BYTES: Final = 128 << 10  # the longest valid create has 120,000: each letter as \u escapes
+# the longest valid create has 120,000: each letter as \u escapes
+MAX_BODY_BYTES: Final = 128 << 10
 LONG_BODY: Final = 8 << 10  # bytes; to parse 128 KiB takes 5 ms
 MAX_HALF_BYTES: Final = 16 << 20  # of all bodies that are being read
 BODY_WITHIN_S: Final = 10.0  # a body is complete within this time
 MAX_NAME: Final = 10_000  # characters; §2.6 shows no limit: our choice
 PART_BYTES: Final = 64 << 10  # an answer that is longer goes out in parts
-MAX_WAIT_S: Final = 8.0  # a request waits at most so long for the database, and two ticks more
-STALLED_S: Final = 10.0  # a caller that takes no part of an answer for so long is cut off
+# a request waits at most so long for the database, and two ticks more
+MAX_WAIT_S: Final = 8.0
+# a caller that takes no part of an answer for so long is cut off
+STALLED_S: Final = 10.0
 
 
 @dataclass(slots=True, eq=False)
@@ -49,8 +55,10 @@ class Request:
         unread: Its body is needed, and was not read yet.
         pet: The animal that its body describes.
         refusal: What its body is answered with, where that describes none.
-        since: A time at which it had not been sent yet, in seconds of `batches.elapsed`.
-        patience_s: It is refused when it has waited for the database for so many seconds.
+        since: A time at which it had not been sent yet, in seconds of
+            `batches.elapsed`.
+        patience_s: It is refused when it has waited for the database for so many
+            seconds.
         creates: Whether it adds an animal, once it is committed.
         response: A future of its response, or of None where its body is needed for one.
     """
@@ -70,7 +78,10 @@ class Request:
     response: asyncio.Future[Response | None] = field(init=False)
 
     def parse(self, body: bytes) -> None:
-        """Parse the body of a create, which may be cut off behind the largest allowed size."""
+        """
+        Parse the body of a create, which may be cut off behind the largest allowed
+        size.
+        """
         self.unread = False
         if len(body) > MAX_BODY_BYTES:
             text = f"a body has at most {MAX_BODY_BYTES:,} bytes"
@@ -90,7 +101,8 @@ class Response:
     Attributes:
         status: The HTTP status code.
         body: The body, JSON in UTF-8.
-        headers: The headers beside type and length of the body; names are in lower case.
+        headers: The headers beside type and length of the body; names are in lower
+            case.
     """
 
     status: int
@@ -103,20 +115,27 @@ class Response:
         return self
 
     async def send(self, send: Send) -> None:
-        """Send the response; a long body goes in parts, until the caller takes no more of them."""
+        """
+        Send the response; a long body goes in parts, until the caller takes no more of
+        them.
+        """
         length = b"%d" % len(self.body)
         headers = [
             (b"content-type", b"application/json"),
             (b"content-length", length),
             *self.headers,
         ]
-        await send({"type": "http.response.start", "status": self.status, "headers": headers})
+        await send(
+            {"type": "http.response.start", "status": self.status, "headers": headers}
+        )
         last = max(0, len(self.body) - 1) // PART_BYTES * PART_BYTES
         with suppress(TimeoutError):
             for start in range(0, last, PART_BYTES):
                 async with asyncio.timeout(STALLED_S):
                     part = self.body[start : start + PART_BYTES]
-                    await send({"type": "http.response.body", "body": part, "more_body": True})
+                    await send(
+                        {"type": "http.response.body", "body": part, "more_body": True}
+                    )
             await send({"type": "http.response.body", "body": self.body[last:]})
 
 
@@ -141,7 +160,9 @@ def wrong_method(allowed: str) -> Response:
 
 def read_head(scope: Scope) -> Request:
     """Read a request without its body, which only a create needs."""
-    credentials = [value for name, value in scope["headers"] if name == b"authorization"]
+    credentials = [
+        value for name, value in scope["headers"] if name == b"authorization"
+    ]
     credential = credentials[0] if len(credentials) == 1 else b""
     scheme, _, token = credential.partition(b" ")
     request = Request(
@@ -159,15 +180,19 @@ def read_head(scope: Scope) -> Request:
 
 
 class InvalidError(ValueError):
-    """A request is refused; the arguments are the code of its Error, and what is wrong with it."""
+    """
+    A request is refused; the arguments are the code of its Error, and what is wrong
+    with it.
+    """
 
 
 class Bodies:
     """
     The bodies that are being read.
 
-    Where they have too many bytes in all, the one that began first is given up: a body that comes
-    as fast as it can is never that one for long. Of those that are long, only one is handed out in
+    Where they have too many bytes in all, the one that began first is given up: a body
+    that comes as fast as it can is never that one for long. Of those that are long,
+    only one is handed out in
     a turn of the event loop: other requests are answered between two of them.
     """
 
@@ -218,7 +243,8 @@ class Bodies:
 
 def _whole(value: Any) -> Any:
     """
-    Let 7.0 count as an integer (our choice; JSON knows one kind of number), where it is exact.
+    Let 7.0 count as an integer (our choice; JSON knows one kind of number), where it is
+    exact.
     """
     exact = isinstance(value, float) and value.is_integer() and abs(value) < 2**53
     return int(value) if exact else value
@@ -238,27 +264,31 @@ def read_new_pet(body: bytes, content_type: str) -> NewPet:
     """
     Read the body that adds an animal.
 
-    Unknown fields are refused before the others are looked at: to check 40,000 of them one by one
-    would hold all other callers up.
+    Unknown fields are refused before the others are looked at: to check 40,000 of them
+    one by one would hold all other callers up.
 
     Returns:
         Name, category id and status, None where no status was sent.
 
     Raises:
-        InvalidError: The body is malformed or of another content type, or a field is missing,
-            unknown or invalid (§4.2).
+        InvalidError: The body is malformed or of another content type, or a field is
+            missing, unknown or invalid (§4.2).
     """
     if content_type.partition(";")[0].strip().casefold() != "application/json":
         raise InvalidError("invalid_body", "the content type must be application/json")
     try:
         fields = from_json(body, allow_inf_nan=False)
     except ValueError as malformed:
-        raise InvalidError("invalid_body", f"body: Invalid JSON: {malformed}") from malformed
+        raise InvalidError(
+            "invalid_body", f"body: Invalid JSON: {malformed}"
+        ) from malformed
     if not isinstance(fields, dict):
         raise InvalidError("invalid_body", "the body must be a JSON object")
     if unknown := fields.keys() - NewPetBody.model_fields.keys():
         names = ", ".join(sorted(unknown))[:200]  # there may be thousands
-        raise InvalidError("invalid_body", f"fields that an animal does not have: {names}")
+        raise InvalidError(
+            "invalid_body", f"fields that an animal does not have: {names}"
+        )
     try:
         pet = NewPetBody.model_validate(fields)
     except ValidationError as invalid:
@@ -293,12 +323,19 @@ def read_status(text: str | None) -> str | None:
     """
     if text is None or text in spec.STATUSES:
         return text
-    raise InvalidError("invalid_parameter", f"status must be one of {', '.join(spec.STATUSES)}")
+    raise InvalidError(
+        "invalid_parameter", f"status must be one of {', '.join(spec.STATUSES)}"
+    )
 
 
 def read_int64(text: str) -> int | None:
-    """Return a whole number of 64 bits (§2.2), or None where the text is anything else."""
-    if re.fullmatch(r"-?[0-9]{1,19}", text) and spec.INT64_MIN <= int(text) <= spec.INT64_MAX:
+    """
+    Return a whole number of 64 bits (§2.2), or None where the text is anything else.
+    """
+    if (
+        re.fullmatch(r"-?[0-9]{1,19}", text)
+        and spec.INT64_MIN <= int(text) <= spec.INT64_MAX
+    ):
         return int(text)
     return None
 
@@ -320,11 +357,16 @@ def read_cursor(text: str | None, status: str | None) -> int:
     after = read_int64(text.removeprefix("id").partition(".")[0])
     if after is not None and text == write_cursor(after, status):
         return after
-    raise InvalidError("invalid_parameter", "the cursor is not one of this listing and its filter")
+    raise InvalidError(
+        "invalid_parameter", "the cursor is not one of this listing and its filter"
+    )
 
 
 def pet_json(pet: StoredPet) -> str:
-    """Return an animal as it goes on the wire; a status that was never given is left out (§2.1)."""
+    """
+    Return an animal as it goes on the wire; a status that was never given is left out
+    (§2.1).
+    """
     pet_id, name, category_id, status = pet
     last = "" if status is None else f',"status":{_quoted(status)}'
     return f'{{"id":{pet_id},"name":{_quoted(name)},"categoryId":{category_id}{last}}}'

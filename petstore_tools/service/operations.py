@@ -1,4 +1,6 @@
-"""The operations of the document (§4) on the database; pages are kept as they were sent."""
+"""
+The operations of the document (§4) on the database; pages are kept as they were sent.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +15,16 @@ from petstore_tools.service import messages
 from petstore_tools.service.database import Database
 from petstore_tools.service.engine import NewPet
 from petstore_tools.service.limiter import Usage
-from petstore_tools.service.messages import LIST_PATH, Request, Response, error, wrong_method
+from petstore_tools.service.messages import (
+    LIST_PATH,
+    Request,
+    Response,
+    error,
+    wrong_method,
+)
 
-DEPRECATED_SINCE: Final = 1_764_547_200  # Unix seconds; a constant of ours, §4.3 states none
+# Unix seconds; a constant of ours, §4.3 states none
+DEPRECATED_SINCE: Final = 1_764_547_200
 MAX_PAGES: Final = 1_000  # that are kept; those that go out in parts are not
 MAX_UNREAD_BYTES: Final = 128 << 20  # of these, on their way
 PET_PATH: Final = LIST_PATH + "/"
@@ -31,7 +40,8 @@ class Operations:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._pages: dict[bytes, Response] = {}  # full ones: what is created comes behind them
+        # full ones: what is created comes behind them
+        self._pages: dict[bytes, Response] = {}
         self._large = WeakSet[Response]()
         self._changes = -1  # of the database, when the pages were read
         # not added yet: those of a transaction are added together
@@ -39,8 +49,8 @@ class Operations:
 
     def begin(self, changes: int) -> None:
         """
-        Begin a transaction: drop the pages that are no longer right, and new animals of one that
-        was undone.
+        Begin a transaction: drop the pages that are no longer right, and new animals of
+        one that was undone.
 
         Args:
             changes: That of `Standing`.
@@ -51,14 +61,18 @@ class Operations:
         self._new = []
 
     def store(self, usages: Mapping[str, Usage]) -> None:
-        """Add the new animals, put their ids into the responses, and store what was used."""
+        """
+        Add the new animals, put their ids into the responses, and store what was used.
+        """
         ids = self._database.save(usages, [pet for pet, _ in self._new])
         for (pet, response), pet_id in zip(self._new, ids, strict=True):
             response.body = messages.pet_json((pet_id, *pet)).encode()
         self._new = []
 
     def respond(self, request: Request, now: float) -> Response:
-        """Answer a request that has a valid key, is within its quota, and has been read."""
+        """
+        Answer a request that has a valid key, is within its quota, and has been read.
+        """
         if request.refusal is not None:
             return request.refusal
         path = request.path
@@ -72,14 +86,20 @@ class Operations:
                 return wrong_method("GET, POST")
             if path.startswith(PET_PATH):
                 pet_id = path.removeprefix(PET_PATH)
-                return self._get(pet_id, now) if method == "GET" else wrong_method("GET")
+                return (
+                    self._get(pet_id, now) if method == "GET" else wrong_method("GET")
+                )
         except messages.InvalidError as invalid:
             return error(400, *invalid.args)
         if path == spec.PATH_PREFIX + spec.ORDERS_PATH:
             return error(
-                501, "not_implemented", "the interface document does not show store orders"
+                501,
+                "not_implemented",
+                "the interface document does not show store orders",
             )
-        return error(404, "not_found", f"there is no such path below {spec.PATH_PREFIX}")
+        return error(
+            404, "not_found", f"there is no such path below {spec.PATH_PREFIX}"
+        )
 
     def _list(self, raw: bytes) -> Response:
         kept = self._pages.get(raw)
@@ -122,7 +142,9 @@ class Operations:
         pet = None if number is None else self._database.pet(number)
         if now >= spec.REMOVAL_OF_GET_PET_AT:
             response = error(
-                410, "gone", "this operation was removed; use GET /pets with the status filter"
+                410,
+                "gone",
+                "this operation was removed; use GET /pets with the status filter",
             )
         elif pet is None:
             response = error(404, "not_found", "there is no such animal")

@@ -33,16 +33,18 @@ _TIMEOUTS: Final = (
     " SET idle_in_transaction_session_timeout = '2s'"
 )
 CONNECT_S: Final = 2
-_LOCKS: Final = 0x70657473  # of our advisory locks: assignment and commit of ids; the schema
+# of our advisory locks: assignment and commit of ids; the schema
+_LOCKS: Final = 0x70657473
 _TABLES: Final = (
     "SELECT relname, obj_description(oid, 'pg_class') FROM pg_class"
     " WHERE relkind = 'r' AND pg_table_is_visible(oid)"
 )
 # Ids become visible in order: nobody else assigns one until this commit is made.
 _ADD: Final = (
-    "INSERT INTO pet (name, category_id, status) SELECT name, category_id, status"
-    f" FROM pg_advisory_xact_lock({_LOCKS}, 2), unnest(?::bytea[], ?::bigint[], ?::text[])"
-    " WITH ORDINALITY AS new (name, category_id, status, number) ORDER BY number RETURNING id"
+    "INSERT INTO pet (name, category_id, status) SELECT name, category_id, status FROM"
+    f" pg_advisory_xact_lock({_LOCKS}, 2), unnest(?::bytea[], ?::bigint[], ?::text[])"
+    " WITH ORDINALITY AS new (name, category_id, status, number) ORDER BY number"
+    " RETURNING id"
 )
 
 
@@ -70,8 +72,9 @@ class _Connection(psycopg.Connection[Any]):
         """
         From now on only queue statements, until `queue.sync` sends them.
 
-        The pipeline stays open as long as the connection: where one ends, psycopg sends a Flush
-        behind the Sync, and then the server no longer counts how long a transaction is idle.
+        The pipeline stays open as long as the connection: where one ends, psycopg sends
+        a Flush behind the Sync, and then the server no longer counts how long a
+        transaction is idle.
         """
         self.adapters.register_loader("bytea", _Name)
         self._queued = ExitStack()
@@ -106,12 +109,12 @@ class PostgresEngine(Engine):
 
     Args:
         url: `postgresql://USER:PASSWORD@HOST/DATABASE`.
-        own_time: Whether the database's clock counts; False where the service's clock is advanced
-            by hand.
+        own_time: Whether the database's clock counts; False where the service's clock
+            is advanced by hand.
 
     Raises:
-        SettingsError: It cannot be reached, is no database of this service, or is of a newer
-            version.
+        SettingsError: It cannot be reached, is no database of this service, or is of a
+            newer version.
     """
 
     row_lock = " FOR UPDATE"
@@ -123,14 +126,21 @@ class PostgresEngine(Engine):
         self.name = "PostgreSQL"
         if own_time:
             self.clock = "extract(epoch FROM clock_timestamp())::float8"
-        advice = ". Check that it runs, and the host, port, name, user and password in its address"
+        advice = (
+            ". Check that it runs, and the host, port, name, user and password in its"
+            " address"
+        )
         with self._starting("on PostgreSQL", advice), self.transaction():
             self._make_or_check()
 
     def adding(self, pets: Iterable[NewPet]) -> list[Statement]:
         """Return one statement that adds all of them."""
         rows = [(name.encode(), *rest) for name, *rest in pets]
-        return [(_ADD, [list(column) for column in zip(*rows, strict=True)])] if rows else []
+        return (
+            [(_ADD, [list(column) for column in zip(*rows, strict=True)])]
+            if rows
+            else []
+        )
 
     def _run(self, statements: Sequence[Statement]) -> list[Rows]:
         db = self._connection()
@@ -172,7 +182,8 @@ class PostgresEngine(Engine):
     def _is_undone(self, error: Exception) -> bool:
         idle = isinstance(error, errors.IdleInTransactionSessionTimeout)
         return idle or (
-            isinstance(error, psycopg.Error) and error.diag.severity_nonlocalized == "ERROR"
+            isinstance(error, psycopg.Error)
+            and error.diag.severity_nonlocalized == "ERROR"
         )
 
     def _connection(self) -> _Connection:
@@ -184,7 +195,8 @@ class PostgresEngine(Engine):
                     connect_timeout=CONNECT_S,
                     client_encoding="UTF8",  # else a server in SQL_ASCII answers bytes
                 )
-            if self._db is None:  # neither frames nor words of the driver show the password here
+            # neither frames nor words of the driver show the password here
+            if self._db is None:
                 raise psycopg.OperationalError("no connection")
             self.name = f"{self._db.info.host}/{self._db.info.dbname}"
             self._db.execute(_TIMEOUTS)
@@ -195,7 +207,8 @@ class PostgresEngine(Engine):
         *_, found = self.execute(
             ("SET LOCAL statement_timeout = 0", ()),
             ("SET LOCAL lock_timeout = '60s'", ()),
-            (f"SELECT pg_advisory_xact_lock({_LOCKS}, 1)", ()),  # many workers start at once
+            # many workers start at once
+            (f"SELECT pg_advisory_xact_lock({_LOCKS}, 1)", ()),
             (_TABLES, ()),
         )
         comments = {name: comment for name, comment in found if name in TABLES}

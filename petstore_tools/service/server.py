@@ -1,4 +1,7 @@
-"""The service on a socket: in a thread for notebooks and tests, or in processes for `serve`."""
+"""
+The service on a socket: in a thread for notebooks and tests, or in processes for
+`serve`.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,8 @@ from petstore_tools.service.database import Database
 from petstore_tools.service.messages import Scope
 
 DRAIN_S: Final = 9  # at its end a service answers what is under way for so long
-HEAD_WITHIN_MS: Final = 10_000  # a head is complete, and an idle connection used again, within this
+# a head is complete, and an idle connection used again, within this
+HEAD_WITHIN_MS: Final = 10_000
 MAX_HEAD_BYTES: Final = 64 << 10
 BACKLOG: Final = 1_024
 MOST_WAITS: Final = 5_000
@@ -54,11 +58,15 @@ class Line(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """Return the line."""
         answer = record.name == "granian.access"
-        return _KEY.sub("psk_...", json.dumps(record.args) if answer else super().format(record))
+        return _KEY.sub(
+            "psk_...", json.dumps(record.args) if answer else super().format(record)
+        )
 
 
 LOGS: Final = {
-    "formatters": {"line": {"()": Line, "fmt": "%(asctime)s %(levelname)s %(message)s"}},
+    "formatters": {
+        "line": {"()": Line, "fmt": "%(asctime)s %(levelname)s %(message)s"}
+    },
     "handlers": {"line": {"class": "logging.StreamHandler", "formatter": "line"}},
     "loggers": {"granian.access": {"level": "INFO"}},
     "root": {"handlers": ["line"], "level": "WARNING"},
@@ -67,8 +75,8 @@ LOGS: Final = {
 
 class _Replaced(dict[int, float]):
     """
-    When each worker was replaced last: always long ago, since granian gives up one that dies again
-    soon.
+    When each worker was replaced last: always long ago, since granian gives up one that
+    dies again soon.
     """
 
     def get(self, *_: object) -> float:
@@ -79,13 +87,17 @@ class _Supervisor(MPServer):
     """Starts the workers, replaces them, and ends them."""
 
     def _spawn_workers(self, *arguments: Any) -> None:
-        """Start the workers; while they are being loaded, Ctrl-C does not reach them."""
+        """
+        Start the workers; while they are being loaded, Ctrl-C does not reach them.
+        """
         interrupt = signal.signal(signal.SIGINT, signal.SIG_IGN)  # which they inherit
         super()._spawn_workers(*arguments)  # type: ignore[no-untyped-call]
         signal.signal(signal.SIGINT, interrupt)
 
 
-def serve(where: str, host: str, port: int, *, trusted: str | None, **options: Any) -> None:
+def serve(
+    where: str, host: str, port: int, *, trusted: str | None, **options: Any
+) -> None:
     """
     Serve in worker processes until a signal stops them; one that dies is replaced.
 
@@ -116,7 +128,8 @@ def serve(where: str, host: str, port: int, *, trusted: str | None, **options: A
 
 def require_free(option: str, host: str, port: int) -> None:
     """
-    Make sure that no other program listens there: the workers would share the port with it.
+    Make sure that no other program listens there: the workers would share the port with
+    it.
 
     Args:
         option: The one that names the port.
@@ -153,7 +166,10 @@ def worker(where: str, trusted: str | None) -> Any:
 
 
 def behind_proxies(service: Service, trusted: str) -> Any:
-    """Count requests for the address that a trusted proxy names; the connection is the proxy's."""
+    """
+    Count requests for the address that a trusted proxy names; the connection is the
+    proxy's.
+    """
     believing = wrap_asgi_with_proxy_headers(service, trusted.split(","))
 
     def answer(scope: Scope, *channel: Any) -> Any:
@@ -165,8 +181,8 @@ def behind_proxies(service: Service, trusted: str) -> Any:
 
 def _end_with_parent() -> None:
     """
-    End this process as soon as its supervisor has ended, in whatever way; requests under way are
-    answered for a while.
+    End this process as soon as its supervisor has ended, in whatever way; requests
+    under way are answered for a while.
     """
     supervisor = multiprocessing.parent_process()
     assert supervisor is not None
@@ -195,10 +211,15 @@ class ThreadedServer(Server):
             log_dictconfig={"incremental": True, "handlers": {}, "loggers": {}},
             **_HTTP,
         )
-        self._bound = socket.create_server(("127.0.0.1", 0))  # nobody else gets its port
-        self.base_url = f"http://127.0.0.1:{self._bound.getsockname()[1]}{spec.PATH_PREFIX}"
+        # nobody else gets its port
+        self._bound = socket.create_server(("127.0.0.1", 0))
+        self.base_url = (
+            f"http://127.0.0.1:{self._bound.getsockname()[1]}{spec.PATH_PREFIX}"
+        )
         self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._run, name="petstore service", daemon=True)
+        self._thread = threading.Thread(
+            target=self._run, name="petstore service", daemon=True
+        )
 
     def _init_shared_socket(self) -> None:
         more = () if sys.platform == "win32" else (False, BACKLOG)
@@ -219,7 +240,10 @@ class ThreadedServer(Server):
         self._thread.join()
 
     async def shutdown(self, exit_code: int = 0) -> None:
-        """Stop, and wait until granian's own thread has let go: at the end of Python it fails."""
+        """
+        Stop, and wait until granian's own thread has let go: at the end of Python it
+        fails.
+        """
         held = self.wrks[0]._sig
         await super().shutdown(exit_code)  # type: ignore[no-untyped-call]
         for _ in range(MOST_WAITS):

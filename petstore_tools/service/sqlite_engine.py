@@ -1,4 +1,7 @@
-"""SQLite as an engine: one file, and in each transaction a check that it is still the same one."""
+"""
+SQLite as an engine: one file, and in each transaction a check that it is still the same
+one.
+"""
 
 from __future__ import annotations
 
@@ -26,10 +29,13 @@ from petstore_tools.service.engine import (
 )
 
 GONE: Final = (
-    "was removed or replaced while it was in use; start the service again with the right file"
+    "was removed or replaced while it was in use; start the service again with the"
+    " right file"
 )
 PROOF_S: Final = 0.1  # so long ago, a commit shows that the disk does not stand still
-_ADD: Final = "INSERT INTO pet (name, category_id, status) VALUES (?, ?, ?) RETURNING id"
+_ADD: Final = (
+    "INSERT INTO pet (name, category_id, status) VALUES (?, ?, ?) RETURNING id"
+)
 
 
 class SqliteEngine(Engine):
@@ -41,7 +47,8 @@ class SqliteEngine(Engine):
         durability: What an acknowledged create survives (`sqlite.connect`).
 
     Raises:
-        SettingsError: It is no database of this service, was emptied, or is of a newer version.
+        SettingsError: It is no database of this service, was emptied, or is of a newer
+            version.
     """
 
     _db_errors = (sqlite3.Error, OSError)
@@ -79,13 +86,15 @@ class SqliteEngine(Engine):
         try:
             sqlite.begin(db, wait_s=sqlite.BUSY_S if within_s is None else within_s)
         except sqlite3.OperationalError as error:
-            if _code(error) == sqlite3.SQLITE_BUSY:  # nothing is wrong with the connection
+            # nothing is wrong with the connection
+            if _code(error) == sqlite3.SQLITE_BUSY:
                 raise UnavailableError(LOCKED) from error
             raise
         found = sqlite.identity(self._path)
         if found != self._file:
             db.execute("ROLLBACK")
-            if found or not self._path.exists():  # of a file that was emptied, the log is the rest
+            # of a file that was emptied, the log is the rest
+            if found or not self._path.exists():
                 # before another file in its place takes the log for its own
                 db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
                 self.close()
@@ -95,8 +104,8 @@ class SqliteEngine(Engine):
 
     def _prove_disk(self) -> None:
         """
-        Wait for a disk that stands still now: of a create that waits in its commit nobody could say
-        later that nothing was changed.
+        Wait for a disk that stands still now: of a create that waits in its commit
+        nobody could say later that nothing was changed.
         """
         began_at = time.monotonic()
         if began_at - self._durable_at > PROOF_S:
@@ -111,7 +120,9 @@ class SqliteEngine(Engine):
             sqlite3.SQLITE_READONLY: READ_ONLY,
             sqlite3.SQLITE_FULL: "has no space left on its disk",
         }
-        return reasons.get(_code(error), f"cannot be used: {getattr(error, 'strerror', error)}")
+        return reasons.get(
+            _code(error), f"cannot be used: {getattr(error, 'strerror', error)}"
+        )
 
     def _is_undone(self, error: Exception) -> bool:
         return _code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL)
@@ -120,28 +131,35 @@ class SqliteEngine(Engine):
         if self._db is None:
             if self._file != sqlite.identity(self._path):
                 raise UnavailableError(GONE)  # no file is made in its place
-            self._db = sqlite.connect(self._real, durability=self._durability, journal="WAL")
+            self._db = sqlite.connect(
+                self._real, durability=self._durability, journal="WAL"
+            )
         return self._db
 
     def _require_ours(self) -> None:
-        """Make sure that the file is one of this service, before anything is written to it."""
+        """
+        Make sure that the file is one of this service, before anything is written to
+        it.
+        """
         if not self._path.stat().st_size:
             raise SettingsError(
-                f"the service's database {self._path.name} is an empty file. If animals were in it,"
-                " put a copy of it back. If it is to be a new database, delete the file and start "
-                "again"
+                f"the service's database {self._path.name} is an empty file. If animals"
+                " were in it, put a copy of it back. If it is to be a new database,"
+                " delete the file and start again"
             )
         with closing(sqlite.read(self._path)) as db:
             (marked,) = db.execute("PRAGMA application_id").fetchone()
             (version,) = db.execute("PRAGMA user_version").fetchone()
             tables = {
                 name
-                for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+                for (name,) in db.execute(
+                    "SELECT name FROM sqlite_master WHERE type = 'table'"
+                )
             }
         if marked != APPLICATION_ID:
             raise SettingsError(
-                f"{self._path.name} is no database of this service. Nothing in it was changed. "
-                "Name another file with --database"
+                f"{self._path.name} is no database of this service. Nothing in it was"
+                " changed. Name another file with --database"
             )
         check(tables, version, self._path.name)
 

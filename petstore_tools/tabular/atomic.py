@@ -18,10 +18,12 @@ _PAUSES_S: Final = (0.02, 0.05, 0.1, 0.2, 0.4)
 
 def check_writable(path: Path) -> None:
     """
-    Try to write in the folder of a file, and leave nothing there; before a request is spent on it.
+    Try to write in the folder of a file, and leave nothing there; before a request is
+    spent on it.
 
     Raises:
-        OutputError: The folder is missing or cannot be written, or the path is a folder.
+        OutputError: The folder is missing or cannot be written, or the path is a
+            folder.
     """
     folder = path.parent.absolute()
     if path.is_dir():
@@ -31,8 +33,8 @@ def check_writable(path: Path) -> None:
             file.write(b"a disk that is full refuses this")
     except OSError as error:
         raise OutputError(
-            f"the folder {folder} cannot be written ({_why(error)}): create it, or choose another "
-            "one"
+            f"the folder {folder} cannot be written ({_why(error)}): create it, or"
+            " choose another one"
         ) from error
 
 
@@ -48,7 +50,8 @@ def write_output(path: Path, content: bytes) -> None:
         replace_file(path, content)
     except OSError as error:
         raise OutputError(
-            f"{path} cannot be written ({_why(error)}): close it, or choose another name"
+            f"{path} cannot be written ({_why(error)}): close it, or choose another"
+            " name"
         ) from error
 
 
@@ -57,8 +60,12 @@ def _why(error: OSError) -> str:
 
 
 def replace_file(path: Path, content: bytes) -> None:
-    """Write a file beside its place and move it there: a reader sees the old one or the new one."""
-    temporary = path.with_name(f".petstore-{secrets.token_hex(8)}")  # short: a name may be long
+    """
+    Write a file beside its place and move it there: a reader sees the old one or the
+    new one.
+    """
+    # short: a name may be long
+    temporary = path.with_name(f".petstore-{secrets.token_hex(8)}")
     try:
         with temporary.open("xb") as file:
             if path.exists():  # before anything is in it that nobody else may read
@@ -74,7 +81,8 @@ def replace_file(path: Path, content: bytes) -> None:
 
 def _move(temporary: Path, path: Path) -> None:
     """
-    Move a file to its place; Windows refuses that for as long as another program reads the old one.
+    Move a file to its place; Windows refuses that for as long as another program reads
+    the old one.
     """
     for pause_s in _PAUSES_S:
         with suppress(PermissionError):

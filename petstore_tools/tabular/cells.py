@@ -1,5 +1,6 @@
 """
-Sheets as rows of cells: what a cell was, lines that cannot be split, columns as people name them.
+Sheets as rows of cells: what a cell was, lines that cannot be split, columns as people
+name them.
 """
 
 from __future__ import annotations
@@ -22,15 +23,17 @@ class NonTextCell(str):
     A cell that was not text, as text.
 
     Attributes:
-        kind: What it was: `a number`, `a number that the sheet shows otherwise`, `a number that may
-            have been rounded`, `a date`, `a time`, `a boolean`.
+        kind: What it was: `a number`, `a number that the sheet shows otherwise`, `a
+            number that may have been rounded`, `a date`, `a time`, `a boolean`.
     """
 
     __slots__ = ("kind",)
     kind: str
 
     def __new__(cls, text: str, kind: str = "") -> Self:
-        """Keep what it was; a pickle makes the cell without it, and sets it afterwards."""
+        """
+        Keep what it was; a pickle makes the cell without it, and sets it afterwards.
+        """
         made = super().__new__(cls, text)
         made.kind = kind
         return made
@@ -38,7 +41,8 @@ class NonTextCell(str):
 
 class FrameRow(int):
     """
-    The number of a row of a DataFrame, as a file would count it; it is written as the row's label.
+    The number of a row of a DataFrame, as a file would count it; it is written as the
+    row's label.
 
     Attributes:
         label: In the index.
@@ -47,7 +51,9 @@ class FrameRow(int):
     label: Hashable
 
     def __new__(cls, number: int, label: Hashable = None) -> Self:
-        """Keep the label; a pickle makes the number without it, and sets it afterwards."""
+        """
+        Keep the label; a pickle makes the number without it, and sets it afterwards.
+        """
         made = super().__new__(cls, number)
         made.label = label
         return made
@@ -98,23 +104,35 @@ class Sheet:
     is_unseen: bool = False
 
     content: ClassVar[Callable[..., bytes]]
-    """Return a file like it from header and rows; a workbook also shows which cells are bad."""
+    """Return a file like it; a workbook also shows which cells are bad."""
 
     def records(self) -> Iterator[Record]:
-        """Yield each row with its number as a spreadsheet shows it; empty ones may be left out."""
+        """
+        Yield each row with its number as a spreadsheet shows it; empty ones may be left
+        out.
+        """
         raise NotImplementedError
 
     def escape(self, cell: str) -> str:
-        """Put `'` before a cell of a rejects file that a spreadsheet would run as a formula."""
+        """
+        Put `'` before a cell of a rejects file that a spreadsheet would run as a
+        formula.
+        """
         return "'" + cell if cell.startswith(_RUNS_AS_FORMULA) else cell
 
     def unescape(self, cell: str) -> str:
         """Undo `escape`; only for files that the toolkit wrote."""
-        return cell[1:] if cell[:1] == "'" and cell[1:].startswith(_RUNS_AS_FORMULA) else cell
+        return (
+            cell[1:]
+            if cell[:1] == "'" and cell[1:].startswith(_RUNS_AS_FORMULA)
+            else cell
+        )
 
 
 def is_blank(cell: str) -> bool:
-    """Say whether nothing is in a cell; a formula without a saved value is something."""
+    """
+    Say whether nothing is in a cell; a formula without a saved value is something.
+    """
     return not cell.strip() and getattr(cell, "kind", MERGED).startswith(MERGED)
 
 

@@ -20,8 +20,10 @@ from petstore_tools.tabular.workbooks import text_of
 if TYPE_CHECKING:
     import pandas as pd
 
-_LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")  # no file and no request can hold it
-_OTHER_FRAMES: Final = {  # the method that gives their rows, and the attribute with their titles
+# no file and no request can hold it
+_LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+# the method that gives their rows, and the attribute with their titles
+_OTHER_FRAMES: Final = {
     "rows": "columns",  # polars
     "fetchall": "columns",  # a result of duckdb
     "to_pylist": "column_names",  # pyarrow
@@ -29,7 +31,10 @@ _OTHER_FRAMES: Final = {  # the method that gives their rows, and the attribute 
 
 
 def to_pandas(frame: Any) -> pd.DataFrame | None:
-    """Return a frame of pandas, polars, pyarrow or duckdb as one of pandas, None for all else."""
+    """
+    Return a frame of pandas, polars, pyarrow or duckdb as one of pandas, None for all
+    else.
+    """
     import pandas as pd
 
     if isinstance(frame, pd.DataFrame):
@@ -63,10 +68,16 @@ class FrameSource(Sheet):
 def _text(value: Any) -> str:
     """Return a value as text; a whole number of a frame is exact, whatever its size."""
     if isinstance(value, str) and _LONE_SURROGATE.search(value):
-        return NonTextCell(_LONE_SURROGATE.sub("�", value), "a text with a broken character")
+        return NonTextCell(
+            _LONE_SURROGATE.sub("�", value), "a text with a broken character"
+        )
     if isinstance(value, Integral) and not isinstance(value, bool):
         value = Decimal(int(value))  # Python writes no int of more than 4,300 digits
-    return NonTextCell(str(value), "a number") if isinstance(value, Decimal) else text_of(value)
+    return (
+        NonTextCell(str(value), "a number")
+        if isinstance(value, Decimal)
+        else text_of(value)
+    )
 
 
 def label_of(number: int) -> Any:
@@ -75,7 +86,9 @@ def label_of(number: int) -> Any:
 
 
 def labels(numbers: Sequence[int]) -> pd.Series[Any]:
-    """Return how people find rows: their numbers (int64), or their labels in a DataFrame."""
+    """
+    Return how people find rows: their numbers (int64), or their labels in a DataFrame.
+    """
     import pandas as pd
 
     rows = [label_of(number) for number in numbers]

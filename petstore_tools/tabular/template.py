@@ -1,4 +1,7 @@
-"""Workbooks that help people to fill them in: examples, drop-downs, and bad cells in colour."""
+"""
+Workbooks that help people to fill them in: examples, drop-downs, and bad cells in
+colour.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,8 @@ from petstore_tools import spec
 from petstore_tools.errors import SheetError
 from petstore_tools.tabular.cells import EXACT, FORMATTED
 
-CATEGORY_SHEET: Final = "petstore_categories"  # hidden, and by its name never read as animals
+# hidden, and by its name never read as animals
+CATEGORY_SHEET: Final = "petstore_categories"
 LAST_ROW: Final = 1_048_575  # of a sheet, counted from 0
 WRITER_OPTIONS: Final = {  # text is never a formula or a link
     "in_memory": True,
@@ -21,9 +25,12 @@ _CUT: Final = -2  # XlsxWriter's answer where a text is longer than Excel keeps
 _EXAMPLES: Final = {
     "name": "The animal's name; it must not be empty.\nExample: Rex",
     "categoryId": "The category's id, or its name where one can be chosen.\nExample: 3",
-    "status": f"One of {', '.join(spec.STATUSES)}; it may be empty.\nExample: available",
+    "status": (
+        f"One of {', '.join(spec.STATUSES)}; it may be empty.\nExample: available"
+    ),
 }
-_BAD: Final = {"bg_color": "#FFC7CE", "font_color": "#9C0006"}  # what spreadsheets call bad
+# what spreadsheets call bad
+_BAD: Final = {"bg_color": "#FFC7CE", "font_color": "#9C0006"}
 _TEXT: Final = {"num_format": "@"}  # so that 007 stays 007
 
 
@@ -36,7 +43,10 @@ def template_bytes(categories: Mapping[int, str] | None = None) -> bytes:
     """
     titles = spec.NEW_PET_FIELDS
     return rejects_bytes(
-        titles, [], fields={field: at for at, field in enumerate(titles)}, categories=categories
+        titles,
+        [],
+        fields={field: at for at, field in enumerate(titles)},
+        categories=categories,
     )
 
 
@@ -56,7 +66,8 @@ def rejects_bytes(
         titles: Of the columns.
         rows: Cells as text; a number (`NonTextCell`) is written as one.
         bad: Positions of the row and of the cell in it that are coloured, both from 0.
-        fields: Which column holds which field, from 0: it has an example, and a drop-down.
+        fields: Which column holds which field, from 0: it has an example, and a
+            drop-down.
         categories: Name by id, for the drop-down.
         note: For the properties of the workbook.
 
@@ -77,7 +88,8 @@ def rejects_bytes(
                 value = _native(cell, is_bad=is_bad)
                 if sheet.write(row + 1, at, value, red if is_bad else None) == _CUT:
                     raise SheetError(
-                        f"a cell of {len(cell):,} characters is too long for a workbook: use CSV"
+                        f"a cell of {len(cell):,} characters is too long for a"
+                        " workbook: use CSV"
                     )
         sheet.freeze_panes(1, 0)
         sheet.autofit()
@@ -101,9 +113,15 @@ def rejects_bytes(
 
 
 def _native(cell: str, *, is_bad: bool) -> str | float:
-    """Return what is written: a bad cell that was no text does not pass for corrected."""
+    """
+    Return what is written: a bad cell that was no text does not pass for corrected.
+    """
     kind = getattr(cell, "kind", "")
     is_name = is_bad and kind == FORMATTED  # of a name, what was typed is not known
-    if "number" in kind and not is_name and (abs(float(cell)) < EXACT or "rounded" in kind):
+    if (
+        "number" in kind
+        and not is_name
+        and (abs(float(cell)) < EXACT or "rounded" in kind)
+    ):
         return float(cell)
     return "#N/A" if is_bad and kind else str(cell)

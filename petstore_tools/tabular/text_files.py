@@ -1,5 +1,6 @@
 """
-CSV and TSV files as people have them: encoding found, lines split or named, written back alike.
+CSV and TSV files as people have them: encoding found, lines split or named, written
+back alike.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ _LINE: Final = 80  # characters of a line that are shown
 _SAMPLE: Final = 100_000  # characters that tell the delimiter
 # the first line may name the delimiter, as Excel takes it
 _NAMED: Final = re.compile(r'"?sep=([^"\r\n])"?[\r\n]', re.IGNORECASE)
-# letters of UTF-8 that are no accident: in cp1252, É before a sign looks like a single one
+# letters of UTF-8 that are no accident: in cp1252, É before a sign looks like a single
+# one
 _ONLY_UTF8: Final = re.compile("[^\0-\x7f\u0180-\u07ff]|[\u0180-\u07ff]{2}")
 _MARKS: Final = {
     codecs.BOM_UTF8: "utf-8-sig",
@@ -51,15 +53,17 @@ class CsvSource(Sheet):
         """Yield each record with its number as a spreadsheet shows it."""
         return records(self.text, self.delimiter)
 
-    def content(self, header: Sequence[str], rows: Iterable[Sequence[str]], **_: Any) -> bytes:
+    def content(
+        self, header: Sequence[str], rows: Iterable[Sequence[str]], **_: Any
+    ) -> bytes:
         """Return a file like this one."""
         return csv_bytes(header, rows, encoding=self.encoding, delimiter=self.delimiter)
 
 
 def read_csv(path: Path, encoding: str | None = None) -> CsvSource:
     """
-    Return the one sheet of a text, split by the delimiter that gives most rows the same number of
-    cells.
+    Return the one sheet of a text, split by the delimiter that gives most rows the same
+    number of cells.
 
     Args:
         path: Of the file.
@@ -77,28 +81,37 @@ def read_csv(path: Path, encoding: str | None = None) -> CsvSource:
         raise SheetError(f"{path.name} is empty")
     if text.lstrip().startswith("<"):
         raise SheetError(
-            f"{path.name} is a web page or XML: open it in a spreadsheet program, and save it "
-            "as .xlsx"
+            f"{path.name} is a web page or XML: open it in a spreadsheet program, and"
+            " save it as .xlsx"
         )
     named = _NAMED.match(text)
-    delimiter = named[1] if named else max(_DELIMITERS, key=lambda sign: _stability(sample, sign))
+    delimiter = (
+        named[1]
+        if named
+        else max(_DELIMITERS, key=lambda sign: _stability(sample, sign))
+    )
     notes = () if delimiter == "," else (f"cells are separated by {delimiter!r}",)
     return replace(found, delimiter=delimiter, notes=(*found.notes, *notes))
 
 
 def _stability(text: str, delimiter: str) -> tuple[float, int]:
     """
-    Return which share of the rows a delimiter splits into the same number of cells, and that
-    number.
+    Return which share of the rows a delimiter splits into the same number of cells, and
+    that number.
     """
     rows = [cells for _, cells in records(text, delimiter)]
     widths = Counter(len(cells) for cells in rows if cells)
-    shares = [(times / widths.total(), width) for width, times in widths.items() if width > 1]
+    shares = [
+        (times / widths.total(), width) for width, times in widths.items() if width > 1
+    ]
     return max(shares, default=(0, 1))
 
 
 def _decoded(content: bytes, path: Path, given: str | None) -> CsvSource:
-    """Decode a file: by its mark, as told, or as UTF-8; what is none of these is Windows-1252."""
+    """
+    Decode a file: by its mark, as told, or as UTF-8; what is none of these is
+    Windows-1252.
+    """
     mark = next((name for mark, name in _MARKS.items() if content.startswith(mark)), "")
     told = mark or given or _UNMARKED.get(content.find(b"\0", 0, 2))
     name = option('encoding="…"', "--encoding NAME")
@@ -112,10 +125,15 @@ def _decoded(content: bytes, path: Path, given: str | None) -> CsvSource:
                 _refuse_mixture(content.removeprefix(codecs.BOM_UTF8), path)
             continue
         if encoding.startswith("utf-16"):
-            return CsvSource(text=text, encoding="utf-16", notes=(f"read as {encoding.upper()}",))
-        if told:  # result files are marked, so that they are read alike without the option
+            return CsvSource(
+                text=text, encoding="utf-16", notes=(f"read as {encoding.upper()}",)
+            )
+        # result files are marked, so that they are read alike without the option
+        if told:
             encoding = "utf-8-sig"
-        guess = f"read as cp1252, since it is not UTF-8: if a letter is wrong, add {name}"
+        guess = (
+            f"read as cp1252, since it is not UTF-8: if a letter is wrong, add {name}"
+        )
         notes = (guess,) if encoding == "cp1252" else ()
         return CsvSource(text=text, encoding=encoding, notes=notes)
     raise SheetError(
@@ -135,9 +153,9 @@ def _refuse_mixture(content: bytes, path: Path) -> None:
             lines.setdefault(encoding, f"line {number} ({shown})")
     if len(lines) == 2:
         raise SheetError(
-            f"{path.name} is in two encodings: {lines['cp1252']} is not UTF-8, and "
-            f"{lines['utf-8']} can only be UTF-8; correct the letters in a text editor, and save "
-            "the file as UTF-8"
+            f"{path.name} is in two encodings: {lines['cp1252']} is not UTF-8, and"
+            f" {lines['utf-8']} can only be UTF-8; correct the letters in a text"
+            " editor, and save the file as UTF-8"
         )
 
 
@@ -145,11 +163,12 @@ def records(text: str, delimiter: str) -> Iterator[Record]:
     """
     Split CSV text, row numbers as a spreadsheet shows them.
 
-    A line that cannot be split (a quote that is never closed, text behind a closing quote) is given
-    as MalformedLine, and reading goes on with the next line.
+    A line that cannot be split (a quote that is never closed, text behind a closing
+    quote) is given as MalformedLine, and reading goes on with the next line.
     """
     file = io.StringIO(text, newline="")
-    is_spaced = f'{delimiter} "' in text  # some programs write a blank behind the delimiter
+    # some programs write a blank behind the delimiter
+    is_spaced = f'{delimiter} "' in text
     number = 0
     end = 0  # of the last record
     while True:
@@ -163,7 +182,11 @@ def records(text: str, delimiter: str) -> Iterator[Record]:
             return
         except csv.Error as error:
             is_open = "end of data" in str(error)
-            why = "has a quotation mark that is never closed" if is_open else "cannot be split"
+            why = (
+                "has a quotation mark that is never closed"
+                if is_open
+                else "cannot be split"
+            )
             file.seek(end)
             line = file.readline()
             end = file.tell()
@@ -180,7 +203,8 @@ def csv_bytes(
 ) -> bytes:
     """Return a CSV file; every cell reads back to the same text."""
     lines: list[str] = []
-    # the writer quotes cells with either half of its own line ending, so it always writes both
+    # the writer quotes cells with either half of its own line ending, so it always
+    # writes both
     writer = csv.writer(
         SimpleNamespace(write=lines.append), delimiter=delimiter, lineterminator="\r\n"
     )

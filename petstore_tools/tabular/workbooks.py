@@ -1,6 +1,6 @@
 """
-Spreadsheets opened: .xlsx from its XML, other workbooks through calamine. Every cell is text, and
-says what it was if it was none.
+Spreadsheets opened: .xlsx from its XML, other workbooks through calamine. Every cell is
+text, and says what it was if it was none.
 """
 
 from __future__ import annotations
@@ -38,9 +38,12 @@ from petstore_tools.tabular.template import CATEGORY_SHEET, rejects_bytes
 from petstore_tools.tabular.text_files import read_csv
 from petstore_tools.text import option, printable
 
-_MOST_BYTES: Final = 1 << 28  # of an unpacked workbook: a million rows of three columns take half
-_MOST_CELLS: Final = 8_000_000  # of a sheet that calamine reads, from A1 to the last one
-_PIECE: Final = 1 << 12  # bytes of XML parsed at once: of more, Python walks their elements again
+# of an unpacked workbook: a million rows of three columns take half
+_MOST_BYTES: Final = 1 << 28
+# of a sheet that calamine reads, from A1 to the last one
+_MOST_CELLS: Final = 8_000_000
+# bytes of XML parsed at once: of more, Python walks their elements again
+_PIECE: Final = 1 << 12
 _EMPTY: Final = re.compile(  # cells and rows of .xlsx that have a format alone
     rb'<row r="[^/>]*>(?:<c r="[^/>]*/>)*</row>|<row r="[^/>]*/>|<c r="[^/>]*/>'
 )
@@ -55,7 +58,9 @@ _FORMATS: Final = {  # as Excel counts those that every workbook has
 }
 _DAY_0: Final = datetime(1899, 12, 30)
 _PLAIN: Final = ("General", "@", "0", "#")  # formats that show a number as it was typed
-_DATE_CODE: Final = re.compile(r'"[^"]*"|\\.|\[[^]]*\]|General|([dmyhs])', re.IGNORECASE)
+_DATE_CODE: Final = re.compile(
+    r'"[^"]*"|\\.|\[[^]]*\]|General|([dmyhs])', re.IGNORECASE
+)
 # the record that says how far a sheet goes: of .xls, and of .xlsb
 _XLS_SIZE: Final = re.compile(
     rb"\x00\x02\x0e\x00....(..[\x00\x01]\x00...[\x00\x01])\x00\x00", re.DOTALL
@@ -67,7 +72,9 @@ _ODD_BOOLEAN: Final = re.compile(  # a boolean as a number, which may be shown a
     rb'|value-type="float"[^>]*><text:p>[^\W\d]+</text:p>'
 )
 _COVERED_VALUE: Final = re.compile(rb"<table:covered-table-cell[^>]*office:value-type")
-_SHOWN_NUMBER: Final = re.compile(rb'office:value="([^"]+)"[^>]*><text:p(?:/>|>([^<]*))')
+_SHOWN_NUMBER: Final = re.compile(
+    rb'office:value="([^"]+)"[^>]*><text:p(?:/>|>([^<]*))'
+)
 _ENCRYPTED: Final = "EncryptedPackage".encode("utf-16-le")
 _ESCAPED: Final = re.compile("_x([0-9A-Fa-f]{4})_")
 
@@ -78,7 +85,8 @@ class Worksheet(Sheet):
     A sheet of a workbook.
 
     Attributes:
-        rows: Its cells from column A on, by the number of the row; empty rows may be left out.
+        rows: Its cells from column A on, by the number of the row; empty rows may be
+            left out.
         merged: The corners of merged cells: rows and columns from 0.
     """
 
@@ -109,7 +117,8 @@ class Worksheet(Sheet):
 
     def finished(self, names: tuple[str, ...]) -> Worksheet:
         """
-        Return the sheet, in which each cell that a merged one covers says so, whatever it holds.
+        Return the sheet, in which each cell that a merged one covers says so, whatever
+        it holds.
         """
         width = max(map(len, self.rows.values()), default=0)
         for top, left, bottom, right in self.merged:
@@ -125,7 +134,10 @@ class Worksheet(Sheet):
 
 
 def text_of(value: Any, number_kind: str = "a number") -> str:
-    """Return a cell's value as text; one that was no text keeps what it was (`NonTextCell`)."""
+    """
+    Return a cell's value as text; one that was no text keeps what it was
+    (`NonTextCell`).
+    """
     match value:
         case str():
             return str(value)
@@ -134,7 +146,9 @@ def text_of(value: Any, number_kind: str = "a number") -> str:
         case Real():
             number = float(value)
             if not abs(number) < EXACT:  # or no number at all: NaN
-                return NonTextCell(f"{number:.0f}", "a number that may have been rounded")
+                return NonTextCell(
+                    f"{number:.0f}", "a number that may have been rounded"
+                )
             text = str(int(number)) if number.is_integer() else repr(number)
             return NonTextCell(text, number_kind)
         case date():
@@ -147,9 +161,12 @@ def text_of(value: Any, number_kind: str = "a number") -> str:
 _UNSAVED: Final = NonTextCell("", "a formula without a saved value")
 
 
-def _elements(book: zipfile.ZipFile, part: str) -> Iterator[tuple[str, ElementTree.Element]]:
+def _elements(
+    book: zipfile.ZipFile, part: str
+) -> Iterator[tuple[str, ElementTree.Element]]:
     """
-    Yield the elements of a sheet that say something, each with its name; nothing outside is read.
+    Yield the elements of a sheet that say something, each with its name; nothing
+    outside is read.
     """
     parser: Any = ElementTree.XMLPullParser()
     with book.open(part) as xml:
@@ -168,19 +185,29 @@ class _Xlsx:
     def __init__(self, book: zipfile.ZipFile) -> None:
         self._book = book
         index = self._part("xl/workbook.xml")
-        links = {link.get("Id"): link for link in self._part("xl/_rels/workbook.xml.rels")}
+        links = {
+            link.get("Id"): link for link in self._part("xl/_rels/workbook.xml.rels")
+        }
         self._sheets: dict[str, str] = {}
         self.sheets: dict[str, bool] = {}
         for entry in index.iterfind(".//{*}sheet"):
-            link = next(links[value] for key, value in entry.items() if key.endswith("}id"))
+            link = next(
+                links[value] for key, value in entry.items() if key.endswith("}id")
+            )
             name = entry.get("name", "")
             place = posixpath.join("/xl", link.get("Target", ""))
             self._sheets[name] = posixpath.normpath(place)[1:]
             self.sheets[name] = entry.get("state", "visible") == "visible"
-        self._strings = dict(enumerate(map(_text_in, self._part("xl/sharedStrings.xml"))))
+        self._strings = dict(
+            enumerate(map(_text_in, self._part("xl/sharedStrings.xml")))
+        )
         formats = self._formats()
-        self._dates = {style for style, code in formats.items() if any(_DATE_CODE.findall(code))}
-        self._formatted = {style for style, code in formats.items() if code not in _PLAIN}
+        self._dates = {
+            style for style, code in formats.items() if any(_DATE_CODE.findall(code))
+        }
+        self._formatted = {
+            style for style, code in formats.items() if code not in _PLAIN
+        }
 
     def _part(self, name: str) -> ElementTree.Element:
         """Return a part of the book, an empty one where it has none."""
@@ -194,8 +221,12 @@ class _Xlsx:
         codes = dict(_FORMATS)
         for number in styles.iterfind("{*}numFmts/{*}numFmt"):
             codes[number.get("numFmtId", "")] = number.get("formatCode", "")
-        numbers = [style.get("numFmtId", "0") for style in styles.iterfind("{*}cellXfs/{*}xf")]
-        return {str(style): codes.get(number, "?") for style, number in enumerate(numbers)}
+        numbers = [
+            style.get("numFmtId", "0") for style in styles.iterfind("{*}cellXfs/{*}xf")
+        ]
+        return {
+            str(style): codes.get(number, "?") for style, number in enumerate(numbers)
+        }
 
     def read(self, name: str) -> Worksheet:
         """Read a sheet row by row."""
@@ -210,7 +241,9 @@ class _Xlsx:
                         sheet.hidden.add(number)
                 case "col" if element.get("hidden") in _TRUE:
                     first = int(element.get("min", 1)) - 1
-                    sheet.hidden_columns.update(range(first, int(element.get("max", 1))))
+                    sheet.hidden_columns.update(
+                        range(first, int(element.get("max", 1)))
+                    )
                 case "mergeCell":
                     sheet.merged.append(_corners(element.get("ref", "")))
         return sheet
@@ -224,7 +257,9 @@ class _Xlsx:
             place = cell.get("r")
             at = column_position(place.rstrip("0123456789")) if place else at + 1
             text = cell.findtext(value) or ""
-            is_unsaved = not text and cell.get("t") != "str" and cell.find(formula) is not None
+            is_unsaved = (
+                not text and cell.get("t") != "str" and cell.find(formula) is not None
+            )
             yield at, _UNSAVED if is_unsaved else self._value(cell, text)
 
     def _value(self, cell: ElementTree.Element, text: str) -> str:
@@ -257,9 +292,17 @@ class _Xlsx:
 
 
 def _text_in(item: ElementTree.Element) -> str:
-    """Return the text of a string, with that of its runs, and without how it is pronounced."""
+    """
+    Return the text of a string, with that of its runs, and without how it is
+    pronounced.
+    """
     runs = (run for run in item if not run.tag.endswith("rPh"))
-    texts = (part.text or "" for run in runs for part in run.iter() if part.tag.endswith("}t"))
+    texts = (
+        part.text or ""
+        for run in runs
+        for part in run.iter()
+        if part.tag.endswith("}t")
+    )
     return _unescaped("".join(texts))
 
 
@@ -268,7 +311,9 @@ def _unescaped(text: str) -> str:
 
 
 def _corners(reference: str) -> tuple[int, int, int, int]:
-    """Return the corners of a range, rows and columns from 0: `A1:B2` is (0, 0, 1, 1)."""
+    """
+    Return the corners of a range, rows and columns from 0: `A1:B2` is (0, 0, 1, 1).
+    """
     from xlsxwriter.utility import xl_cell_to_rowcol
 
     first, _, last = reference.partition(":")
@@ -276,14 +321,15 @@ def _corners(reference: str) -> tuple[int, int, int, int]:
 
 
 _UNSEEN: Final = (
-    "whether rows are hidden, merged cells, formulas without a value, errors and how a number is "
-    "shown cannot be seen in this kind of workbook"
+    "whether rows are hidden, merged cells, formulas without a value, errors and how a"
+    " number is shown cannot be seen in this kind of workbook"
 )
 
 
 class _Other:
     """
-    A workbook that calamine reads: .xls, .xlsb and .ods; `sheets` says which are visible.
+    A workbook that calamine reads: .xls, .xlsb and .ods; `sheets` says which are
+    visible.
 
     Args:
         path: Of the file.
@@ -298,11 +344,14 @@ class _Other:
         formatted: Collection[float] = (),
     ) -> None:
         self._formatted = formatted
-        if any(rows * columns > _MOST_CELLS for rows, columns in sizes):  # calamine keeps them all
+        # calamine keeps them all
+        if any(rows * columns > _MOST_CELLS for rows, columns in sizes):
             raise _too_large(path)
         self._book = CalamineWorkbook.from_filelike(BytesIO(path.read_bytes()))
         visible = SheetVisibleEnum.Visible
-        self.sheets = {sheet.name: sheet.visible == visible for sheet in self._book.sheets_metadata}
+        self.sheets = {
+            sheet.name: sheet.visible == visible for sheet in self._book.sheets_metadata
+        }
 
     def read(self, name: str) -> Worksheet:
         """Read a sheet, each cell from A1 to the last one."""
@@ -310,7 +359,9 @@ class _Other:
         found = Worksheet(name=name, notes=(_UNSEEN,), is_unseen=True)
         for number, cells in enumerate(sheet.to_python(skip_empty_area=False), start=1):
             found.add(number, enumerate(map(self._cell, cells)))
-        found.merged.extend((*first, *last) for first, last in sheet.merged_cell_ranges or ())
+        found.merged.extend(
+            (*first, *last) for first, last in sheet.merged_cell_ranges or ()
+        )
         return found
 
     def _cell(self, value: Any) -> str:
@@ -319,7 +370,8 @@ class _Other:
 
 def _too_large(path: Path) -> SheetError:
     return SheetError(
-        f"{path.name} is too large: delete what is beyond the table, or save the sheet as CSV"
+        f"{path.name} is too large: delete what is beyond the table, or save the sheet"
+        " as CSV"
     )
 
 
@@ -339,11 +391,17 @@ def _open_zip(path: Path, book: zipfile.ZipFile) -> _Xlsx | _Other:
             raise ValueError("a merged cell covers a value")
         numbers = _SHOWN_NUMBER.findall(content)
         formatted = {
-            float(number) for number, text in numbers if text.strip().replace(b",", b".") != number
+            float(number)
+            for number, text in numbers
+            if text.strip().replace(b",", b".") != number
         }
         return _Other(path, map(_size, content.split(b"<table:table ")[1:]), formatted)
     sheets = [book.read(part)[:4_096] for part in parts if "/worksheets/" in part]
-    ends = [struct.unpack("<I4xI", end) for part in sheets for end in _XLSB_SIZE.findall(part)]
+    ends = [
+        struct.unpack("<I4xI", end)
+        for part in sheets
+        for end in _XLSB_SIZE.findall(part)
+    ]
     return _Other(path, ends)
 
 
@@ -351,11 +409,15 @@ def _open_ole(path: Path) -> _Other:
     whole = path.read_bytes()
     if _ENCRYPTED in whole:
         raise PasswordError
-    return _Other(path, [struct.unpack("<I2xH", size) for size in _XLS_SIZE.findall(whole)])
+    return _Other(
+        path, [struct.unpack("<I2xH", size) for size in _XLS_SIZE.findall(whole)]
+    )
 
 
 def _size(table: bytes) -> tuple[int, int]:
-    """Return the last row and the last column of a table of .ods that hold something."""
+    """
+    Return the last row and the last column of a table of .ods that hold something.
+    """
     height = 0
     width = 0
     number = 0
@@ -375,7 +437,9 @@ def _repeated(element: bytes) -> int:
 
 def _sheets(path: Path, sheet: str | None, book: _Xlsx | _Other) -> list[Worksheet]:
     every = tuple(name for name in book.sheets if name != CATEGORY_SHEET)
-    names = [name for name in every if name == sheet or (sheet is None and book.sheets[name])]
+    names = [
+        name for name in every if name == sheet or (sheet is None and book.sheets[name])
+    ]
     if not names:
         listed = ", ".join(map(repr, every))
         lack = "no visible sheet" if sheet is None else f"no sheet {sheet!r}"
@@ -397,7 +461,8 @@ def open_sheets(
     Open a spreadsheet.
 
     Args:
-        path: Its ending is one of `FORMATS`; whether it is a text or a workbook, its content tells.
+        path: Its ending is one of `FORMATS`; whether it is a text or a workbook, its
+            content tells.
         sheet: Which sheet of a workbook; None: all that are visible.
         encoding: Of a text file; None: it is found.
 
@@ -410,17 +475,23 @@ def open_sheets(
     if path.suffix.casefold() not in FORMATS:
         endings = ", ".join(FORMATS)
         raise SheetError(
-            f"{path.name or path} cannot be imported; save the sheet as one of these: {endings}"
+            f"{path.name or path} cannot be imported; save the sheet as one of these:"
+            f" {endings}"
         )
     try:
         if not path.is_file():  # a pipe would wait for ever
             folder = path.absolute().parent
-            raise SheetError(f"there is no file {printable(path.name)} in the folder {folder}")
-        with path.open("rb") as file:  # programs call texts .xls, and people rename files
+            raise SheetError(
+                f"there is no file {printable(path.name)} in the folder {folder}"
+            )
+        # programs call texts .xls, and people rename files
+        with path.open("rb") as file:
             begin = file.read(4)
         if begin not in (_ZIP, _OLE):
             if sheet is not None:
-                raise SheetError(f"{path.name} is not a workbook: it has no sheet {sheet!r}")
+                raise SheetError(
+                    f"{path.name} is not a workbook: it has no sheet {sheet!r}"
+                )
             suffix = path.suffix if path.suffix.casefold() in _TEXTS else ".csv"
             return [replace(read_csv(path, encoding), suffix=suffix)]
         if begin == _ZIP:
@@ -431,11 +502,13 @@ def open_sheets(
         raise
     except OSError as error:
         raise SheetError(
-            f"{path.name} cannot be read ({error.strerror}): close it in Excel, or check its "
-            "permissions"
+            f"{path.name} cannot be read ({error.strerror}): close it in Excel, or"
+            " check its permissions"
         ) from error
     except PasswordError as error:
-        raise SheetError(f"{path.name} has a password: remove it, and save the file") from error
+        raise SheetError(
+            f"{path.name} has a password: remove it, and save the file"
+        ) from error
     except Exception as error:  # whatever a foreign file makes its readers raise
         raise SheetError(
             f"{path.name} is not a workbook that can be read ({error}): "

@@ -1,5 +1,6 @@
 """
-Pure: what is known of one key's budget: our own count and the service's word, by window.
+Pure: what is known of one key's budget: our own count and the service's word, by
+window.
 
 It is plain, serialisable, and shared by all who use the key.
 """
@@ -13,13 +14,15 @@ from typing import Final
 from petstore_tools import spec
 from petstore_tools.plans import PERIODS, Plan, WindowName
 
-GUARD_S: Final = 1.0  # headers carry whole seconds: a reset may be up to one later than written
+# headers carry whole seconds: a reset may be up to one later than written
+GUARD_S: Final = 1.0
 PROBE_LEASE_S: Final = 4.0
 LONGEST_LEASE_S: Final = 60.0  # also behind a process that was stopped for hours
 STEP_S: Final = 1.0  # a clock that differs by more from one that nobody sets was set
 DRIFT: Final = 1e-3  # of two clocks that nobody sets
 MOST_CLOCKS: Final = 8  # of machines that share the budget
-QUARTER_S: Final = 900.0  # of an hour: zones differ by whole ones, and days begin at midnight there
+# of an hour: zones differ by whole ones, and days begin at midnight there
+QUARTER_S: Final = 900.0
 _BUCKETS: Final = 144  # of a day: ten minutes each; those of a minute are one second
 
 
@@ -30,7 +33,8 @@ class Reading:
 
     Attributes:
         limit: The limit in force.
-        remaining: Least Remaining of this window, less the answers since that did not report on it.
+        remaining: Least Remaining of this window, less the answers since that did not
+            report on it.
         reset: The service's Unix seconds at which the window ends.
     """
 
@@ -42,20 +46,23 @@ class Reading:
 @dataclass(slots=True)
 class WindowBudget:
     """
-    What is known of one window; times are the ledger's Unix seconds unless said otherwise.
+    What is known of one window; times are the ledger's Unix seconds unless said
+    otherwise.
 
-    A request is counted at the last moment at which it may have arrived, and until a whole period
-    after its bucket ends. So any period that the service may choose holds at most what is counted
-    here, whatever the latency was.
+    A request is counted at the last moment at which it may have arrived, and until a
+    whole period after its bucket ends. So any period that the service may choose holds
+    at most what is counted here, whatever the latency was.
 
     Attributes:
         period_s: Seconds of the window.
-        counts: Requests by bucket; a bucket's number is its start since 1970 in bucket widths.
+        counts: Requests by bucket; a bucket's number is its start since 1970 in bucket
+            widths.
         counted: Requests so far.
-        reading: What the headers said, None where they have said nothing that still holds.
+        reading: What the headers said, None where they have said nothing that still
+            holds.
         unreported_at: Grants until the last answer that did not report on this window.
-        opened_at: The last Reset, from which the service's window began anew or only some of its
-            requests ended; 0 where an answer left that open.
+        opened_at: The last Reset, from which the service's window began anew or only
+            some of its requests ended; 0 where an answer left that open.
         proven: An answer showed that it began anew.
         counted_before: Requests that surely came before it.
         last_reset: The latest believable Reset (the service's Unix seconds).
@@ -79,7 +86,10 @@ class WindowBudget:
         return max(1, self.period_s // _BUCKETS)
 
     def believe(self, new: Reading, *, number: int) -> None:
-        """Take in what the answer to grant `number` says: within one window it only lowers."""
+        """
+        Take in what the answer to grant `number` says: within one window it only
+        lowers.
+        """
         known = self.reading
         passed_s = new.reset - self.last_reset
         self.slides |= GUARD_S < passed_s < self.period_s - GUARD_S
@@ -88,7 +98,8 @@ class WindowBudget:
             self.reading = new
         elif new.reset >= known.reset - GUARD_S:
             if number <= self.unreported_at:
-                known.remaining -= 1  # what was answered meanwhile may not be in the new one
+                # what was answered meanwhile may not be in the new one
+                known.remaining -= 1
             known.remaining = min(known.remaining, new.remaining)
             known.reset = max(known.reset, new.reset)
 
@@ -106,72 +117,90 @@ class WindowBudget:
 
     def is_new(self, now: float, probe_at: float) -> bool:
         """
-        Say whether only what came since the last Reset counts: for sure, or for a probe.
+        Say whether only what came since the last Reset counts: for sure, or for a
+        probe.
 
-        One request ended for sure, which the first probe takes if nothing was sent since. Behind a
-        lost one another goes, unless the window is known to slide.
+        One request ended for sure, which the first probe takes if nothing was sent
+        since. Behind a lost one another goes, unless the window is known to slide.
         """
         if not self.opened_at <= now < self.opened_at + self.period_s:
             return False
         if self.counted == self.counted_before and probe_at < self.opened_at:
             return True
-        return self.proven or (not self.slides and now >= self.opened_at + PROBE_LEASE_S)
+        return self.proven or (
+            not self.slides and now >= self.opened_at + PROBE_LEASE_S
+        )
 
     def used(self, now: float, probe_at: float) -> tuple[int, float]:
         """
-        Return the requests that count at `now`, and when the first of them stop counting.
+        Return the requests that count at `now`, and when the first of them stop
+        counting.
 
         Args:
             now: The ledger's time.
             probe_at: When the last probe went.
         """
         if self.is_new(now, probe_at):
-            return self.counted - self.counted_before, self.opened_at + self.period_s + GUARD_S
-        frees_at: float = (min(self.counts, default=0) + 1) * self.width_s + self.period_s
+            return (
+                self.counted - self.counted_before,
+                self.opened_at + self.period_s + GUARD_S,
+            )
+        frees_at: float = (
+            min(self.counts, default=0) + 1
+        ) * self.width_s + self.period_s
         if not self.slides and now < self.opened_at + PROBE_LEASE_S:
             frees_at = min(frees_at, self.opened_at + PROBE_LEASE_S)
         return sum(self.counts.values()), frees_at
 
     def since(self, at: float) -> int:
         """Count the requests that may have arrived at or after `at`."""
-        return sum(n for bucket, n in self.counts.items() if bucket >= floor(at / self.width_s))
+        return sum(
+            n for bucket, n in self.counts.items() if bucket >= floor(at / self.width_s)
+        )
 
 
 @dataclass(slots=True)
 class Budget:
     """
-    The shared state of a throttle; times are the ledger's Unix seconds unless said otherwise.
+    The shared state of a throttle; times are the ledger's Unix seconds unless said
+    otherwise.
 
     Attributes:
         named: The plan named by the program that asks now, a ceiling; None to learn it.
         windows: Minute and day.
-        in_flight: When the requests that are not answered were allowed, by token: the number of the
-            grant.
+        in_flight: When the requests that are not answered were allowed, by token: the
+            number of the grant.
         needs_probe: Nothing is known of the windows now, so one request goes first.
         probe_at: When the last one went.
         slowest_s: What an answer took at most, of late.
-        blocked_until, reason: After a 429, or a 503 that names a time, nothing goes before this
-            time.
+        blocked_until, reason: After a 429, or a 503 that names a time, nothing goes
+            before this time.
         banned: The block is a ban of the key.
-        consecutive_429s: Answers of 429 in a row, those in flight together counted once.
+        consecutive_429s: Answers of 429 in a row, those in flight together counted
+            once.
         refused_at: When the last one was read.
-        doubted_until: The end of the day of the last refusal that neither our count nor the headers
-            explain.
+        doubted_until: The end of the day of the last refusal that neither our count nor
+            the headers explain.
         lowered: The plan that holds until then, after two of them.
         skew: The least that the service's clock can be ahead of ours; None until known.
-        day_begins: Seconds after midnight UTC at which whole days begin; None until proven.
+        day_begins: Seconds after midnight UTC at which whole days begin; None until
+            proven.
         learned: The plan that the headers showed.
-        hint: The last limit that did not fit the learned plan, and when it was first seen.
+        hint: The last limit that did not fit the learned plan, and when it was first
+            seen.
         granted: How many requests were allowed so far.
-        ahead_s: The ledger's clock less the clock it is read from: what steps of that one made.
+        ahead_s: The ledger's clock less the clock it is read from: what steps of that
+            one made.
         seen_at: The latest time that was seen.
-        clocks: Of the machines that used the budget last: their clock that nobody sets, and the
-            ledger's time then.
+        clocks: Of the machines that used the budget last: their clock that nobody sets,
+            and the ledger's time then.
     """
 
     named: Plan | None = None
     windows: dict[WindowName, WindowBudget] = field(
-        default_factory=lambda: {name: WindowBudget(period_s) for name, period_s in PERIODS.items()}
+        default_factory=lambda: {
+            name: WindowBudget(period_s) for name, period_s in PERIODS.items()
+        }
     )
     in_flight: dict[int, float] = field(default_factory=dict)
     needs_probe: bool = True
@@ -219,8 +248,8 @@ class Budget:
         """
         Learn from a Reset of the day whether days are whole, and when they begin.
 
-        Midnight UTC proves it, or the same quarter of an hour on two days; another time disproves
-        it.
+        Midnight UTC proves it, or the same quarter of an hour on two days; another time
+        disproves it.
         """
         begins = reset % spec.DAY_S
         passed_s = reset - self.windows["day"].last_reset
@@ -242,8 +271,8 @@ class Budget:
         """
         Narrow the skew by an answer's `Date`, whole seconds rounded down.
 
-        The service wrote it between `sent_at` and `now`; where that contradicts what was believed,
-        a clock was set, and only the new answer counts.
+        The service wrote it between `sent_at` and `now`; where that contradicts what
+        was believed, a clock was set, and only the new answer counts.
         """
         if date is not None:
             least = date - now

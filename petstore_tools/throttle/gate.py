@@ -1,6 +1,6 @@
 """
-The gate that every request of a key passes: it asks the throttle, waits, and records what came
-back.
+The gate that every request of a key passes: it asks the throttle, waits, and records
+what came back.
 """
 
 from __future__ import annotations
@@ -44,13 +44,14 @@ class CallOptions:
 
     Attributes:
         bulk: It leaves the last tenth of each window to people.
-        wait: Wait as long as the plan requires; else no longer than the client's `max_wait_s`.
+        wait: Wait as long as the plan requires; else no longer than the client's
+            `max_wait_s`.
         cancelled: Asked before each attempt; True ends the call.
-        on_wait: Called with each wait, a retry's included, and with None behind each attempt;
-            while an answer is awaited, from another thread.
+        on_wait: Called with each wait, a retry's included, and with None behind each
+            attempt; while an answer is awaited, from another thread.
         on_sent: Called with each request that may have reached the service.
-        more_follow: Another call follows soon, so the answer may be recorded with it; who sets it
-            calls `Gate.flush` behind the last one.
+        more_follow: Another call follows soon, so the answer may be recorded with it;
+            who sets it calls `Gate.flush` behind the last one.
     """
 
     bulk: bool = False
@@ -84,7 +85,8 @@ class Gate:
         is_number = isinstance(max_wait_s, Real) and not isinstance(max_wait_s, bool)
         if not is_number or not max_wait_s >= 0:
             raise SettingsError(
-                f"max_wait_s must be a number of seconds, 0 or more, not {max_wait_s!r:.60}"
+                "max_wait_s must be a number of seconds, 0 or more, not"
+                f" {max_wait_s!r:.60}"
             )
         self.ledger = ledger
         self._plan = plan
@@ -94,13 +96,16 @@ class Gate:
         self._logged_until = 0.0
         self._unrecorded: deque[Callable[[Throttle], None]] = deque()
 
-    def acquire(self, call_options: CallOptions = ALONE, *, waited_s: float = 0.0) -> Go:
+    def acquire(
+        self, call_options: CallOptions = ALONE, *, waited_s: float = 0.0
+    ) -> Go:
         """
         Ask until the throttle allows a request; the one loop that waits for a limit.
 
         Args:
             call_options: How the call waits.
-            waited_s: Seconds that it has waited already, which are taken off `max_wait_s`.
+            waited_s: Seconds that it has waited already, which are taken off
+                `max_wait_s`.
 
         Raises:
             QuotaError: The wait is longer than allowed.
@@ -111,7 +116,9 @@ class Gate:
         while True:
             if call_options.cancelled():
                 raise CallCancelled
-            decision = self._update(lambda throttle, now: throttle.ask(now, bulk=call_options.bulk))
+            decision = self._update(
+                lambda throttle, now: throttle.ask(now, bulk=call_options.bulk)
+            )
             match decision:
                 case Go():
                     return decision
@@ -126,13 +133,18 @@ class Gate:
                 case Wait(until, why, ask_at):
                     wait = Wait(self.local_time(until), why, self.local_time(ask_at))
                     if wait.until - self._clock.now() > patience_s:
-                        raise QuotaError(why, plan=str(self.read().plan), resumes_at=wait.until)
+                        raise QuotaError(
+                            why, plan=str(self.read().plan), resumes_at=wait.until
+                        )
                     self.log_wait(wait)
                     call_options.on_wait(wait)
                     self._clock.sleep_until(min(wait.until, wait.ask_at))
 
     def log_wait(self, wait: Wait) -> None:
-        """Log a wait of a second or more; calls that wait for the same moment share one line."""
+        """
+        Log a wait of a second or more; calls that wait for the same moment share one
+        line.
+        """
         soonest = min(wait.until, wait.ask_at)
         if soonest >= max(self._logged_until, self._clock.now()) + LOGGED_FROM_S:
             self._logged_until = wait.until
@@ -148,7 +160,8 @@ class Gate:
         more_follow: bool = False,
     ) -> None:
         """
-        Record an answer: status, headers, and the code of a 429's Error body, which may name a ban.
+        Record an answer: status, headers, and the code of a 429's Error body, which may
+        name a ban.
 
         An answer that others need, a probe's or a refusal, is recorded at once.
         """
@@ -164,19 +177,22 @@ class Gate:
 
     def failed(self, go: Go, *, may_have_left: bool) -> None:
         """
-        Record that no answer came: the request is spent, unless it is proven that nothing left.
+        Record that no answer came: the request is spent, unless it is proven that
+        nothing left.
         """
         now = self.now()
         self._unrecorded.append(
-            lambda throttle: throttle.lost(go.token, now) if may_have_left else throttle.unsent(go)
+            lambda throttle: (
+                throttle.lost(go.token, now) if may_have_left else throttle.unsent(go)
+            )
         )
         self.flush()
 
     def flush(self) -> None:
         """Record the answers that waited for another call."""
         if self._unrecorded:
-            # an error of the ledger must not cost the answer that is in hand: the next `acquire`
-            # meets the error, and until then the request counts as in flight
+            # an error of the ledger must not cost the answer that is in hand: the next
+            # `acquire` meets the error, and until then the request counts as in flight
             with suppress(LedgerError):
                 self._update(lambda throttle, now: None)  # noqa: ARG005
             self._clock.wake_sleepers()
@@ -198,8 +214,12 @@ class Gate:
 
         return self._update(copied)
 
-    def pause(self, seconds: float, why: str, call_options: CallOptions = ALONE) -> None:
-        """Sleep, unless the call is withdrawn; a clock that is set makes it no longer."""
+    def pause(
+        self, seconds: float, why: str, call_options: CallOptions = ALONE
+    ) -> None:
+        """
+        Sleep, unless the call is withdrawn; a clock that is set makes it no longer.
+        """
         ends_at = self._clock.steady() + seconds
         while (left_s := ends_at - self._clock.steady()) > 0:
             if call_options.cancelled():
@@ -215,7 +235,8 @@ class Gate:
 
     def _update(self, change: Callable[[Throttle, float], T]) -> T:
         """
-        Let `change` work on the budget; the time is read while the budget is held, not before.
+        Let `change` work on the budget; the time is read while the budget is held, not
+        before.
         """
 
         def changed(throttle: Throttle) -> T:

@@ -1,9 +1,11 @@
 """
-The ledger, which keeps the budget of a key: in this process, in a file, or in a team's database.
+The ledger, which keeps the budget of a key: in this process, in a file, or in a team's
+database.
 
-Each of the three gives one caller at a time the budget with its rules (`update`), keeps what the
-caller made of it, says in words who shares it (`shared`), how far its clock is ahead of this
-machine's (`ahead_s`), and what an update takes where that is felt (`takes_s`).
+Each of the three gives one caller at a time the budget with its rules (`update`), keeps
+what the caller made of it, says in words who shares it (`shared`), how far its clock is
+ahead of this machine's (`ahead_s`), and what an update takes where that is felt
+(`takes_s`).
 """
 
 from __future__ import annotations
@@ -24,7 +26,12 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, get_args
 from pydantic import SecretStr, TypeAdapter
 
 from petstore_tools import sqlite
-from petstore_tools.errors import LedgerError, MissingExtraError, SettingsError, without_frames
+from petstore_tools.errors import (
+    LedgerError,
+    MissingExtraError,
+    SettingsError,
+    without_frames,
+)
 from petstore_tools.throttle.throttle import Throttle
 
 if TYPE_CHECKING:
@@ -39,14 +46,21 @@ PRAGMA user_version = {_FORMAT};
 CREATE TABLE key_budget (subject TEXT PRIMARY KEY, state TEXT NOT NULL) WITHOUT ROWID
 """
 
-# the second time: how long the database waits for a machine that vanished inside a transaction
+# the second time: how long the database waits for a machine that vanished inside a
+# transaction
 _BEGIN: Final = (
-    "BEGIN; SET LOCAL lock_timeout = '10s'; SET LOCAL idle_in_transaction_session_timeout = '5s'"
+    "BEGIN; SET LOCAL lock_timeout = '10s'; SET LOCAL"
+    " idle_in_transaction_session_timeout = '5s'"
 )
 
 
 def open_ledger(
-    kind: Kind, folder: Path, base_url: str, key: SecretStr, *, url: SecretStr | None = None
+    kind: Kind,
+    folder: Path,
+    base_url: str,
+    key: SecretStr,
+    *,
+    url: SecretStr | None = None,
 ) -> Ledger:
     """
     Return the ledger of a key.
@@ -59,28 +73,39 @@ def open_ledger(
         url: Database that the processes of many machines share, in place of the file.
 
     Raises:
-        SettingsError: The URL is not that of a PostgreSQL database, or there is no such kind.
+        SettingsError: The URL is not that of a PostgreSQL database, or there is no such
+            kind.
     """
     if kind not in get_args(Kind):
         raise SettingsError(f"ledger is 'shared' or 'memory', not {kind!r:.80}")
     if kind == "memory":
         return MemoryLedger()
     name = subject(base_url, key.get_secret_value())
-    return SqliteLedger(folder / "budget.db", name) if url is None else PostgresLedger(url, name)
+    return (
+        SqliteLedger(folder / "budget.db", name)
+        if url is None
+        else PostgresLedger(url, name)
+    )
 
 
 def subject(base_url: str, key: str) -> str:
-    """Return the name of a budget: a digest of base address and key, neither of which it shows."""
+    """
+    Return the name of a budget: a digest of base address and key, neither of which it
+    shows.
+    """
     # a text that cannot be encoded would be an error, which shows the key
     named = f"{base_url}\n{key}".encode(errors="surrogatepass")
     return hashlib.sha256(named).hexdigest()[:32]
 
 
-# one for all: a fork waits until nobody is inside a transaction, which SQLite would never end
+# one for all: a fork waits until nobody is inside a transaction, which SQLite would
+# never end
 _LOCK: Final = threading.RLock()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
-        before=_LOCK.acquire, after_in_parent=_LOCK.release, after_in_child=_LOCK.release
+        before=_LOCK.acquire,
+        after_in_parent=_LOCK.release,
+        after_in_child=_LOCK.release,
     )
 
 
@@ -114,7 +139,9 @@ class DatabaseLedger(ABC):
 
     ahead_s = takes_s = 0.0
 
-    def __init__(self, subject: str, connect: Callable[[], Any], error: type[Exception]) -> None:
+    def __init__(
+        self, subject: str, connect: Callable[[], Any], error: type[Exception]
+    ) -> None:
         self._subject = subject
         self._unusable = (error, OSError, ValueError)
         self._connection: sqlite.PerProcess[Any] = sqlite.PerProcess(connect)
@@ -138,7 +165,8 @@ class DatabaseLedger(ABC):
             try:
                 self._transact(changed)
             except BaseException as failure:
-                clear_frames(failure.__traceback__)  # a transaction that an interrupt left open
+                # a transaction that an interrupt left open
+                clear_frames(failure.__traceback__)
                 self._connection.close()
                 if isinstance(failure, self._unusable):
                     raise LedgerError(self._message(failure)) from failure
@@ -152,7 +180,10 @@ class DatabaseLedger(ABC):
 
     @abstractmethod
     def _transact(self, changed: Callable[[str], str]) -> None:
-        """Replace the budget by what `changed` makes of it, in one transaction; all others wait."""
+        """
+        Replace the budget by what `changed` makes of it, in one transaction; all others
+        wait.
+        """
 
     @abstractmethod
     def _message(self, error: BaseException) -> str:
@@ -161,15 +192,16 @@ class DatabaseLedger(ABC):
 
 class SqliteLedger(DatabaseLedger):
     """
-    A budget as JSON in a file: exact under threads and processes, kept over restarts and kill -9.
+    A budget as JSON in a file: exact under threads and processes, kept over restarts
+    and kill -9.
 
     Args:
         path: The file, one for all keys; made with mode 0600.
         subject: Which budget in it (`subject`).
 
     Raises:
-        LedgerError: On use, where the file cannot be read or written, or was removed or replaced
-            since it was used first. That request was not sent.
+        LedgerError: On use, where the file cannot be read or written, or was removed or
+            replaced since it was used first. That request was not sent.
     """
 
     shared = "for all programs of this user on this machine"
@@ -185,7 +217,8 @@ class SqliteLedger(DatabaseLedger):
             query = "SELECT state FROM key_budget WHERE subject = ?"
             (state,) = db.execute(query, (self._subject,)).fetchone() or ("",)
             db.execute(
-                "INSERT OR REPLACE INTO key_budget VALUES (?, ?)", (self._subject, changed(state))
+                "INSERT OR REPLACE INTO key_budget VALUES (?, ?)",
+                (self._subject, changed(state)),
             )
 
     def _check_file(self) -> None:
@@ -199,11 +232,11 @@ class SqliteLedger(DatabaseLedger):
     def _message(self, error: BaseException) -> str:
         reason = "its content is damaged" if isinstance(error, ValueError) else error
         return (
-            f"The budget file {self.path.name} in the state folder cannot be used "
-            f"({reason}). This request was not sent. Make the folder "
-            "writable, set PETSTORE_STATE_DIR to a folder that is, move the file away if it is "
-            'damaged and start again, or pass ledger="memory" to count the requests of this '
-            "process only."
+            f"The budget file {self.path.name} in the state folder cannot be used"
+            f" ({reason}). This request was not sent. Make the folder writable, set"
+            " PETSTORE_STATE_DIR to a folder that is, move the file away if it is"
+            ' damaged and start again, or pass ledger="memory" to count the requests'
+            " of this process only."
         )
 
     def _open(self) -> sqlite3.Connection:
@@ -211,34 +244,38 @@ class SqliteLedger(DatabaseLedger):
             self._check_file()
         self.path.parent.mkdir(parents=True, exist_ok=True)
         if not self.path.exists():
-            for part in ("-wal", "-shm"):  # of a file that was removed while it was in use
+            # of a file that was removed while it was in use
+            for part in ("-wal", "-shm"):
                 Path(f"{self.path}{part}").unlink(missing_ok=True)
             sqlite.create(self.path, _TABLE)
         with closing(sqlite.read(self.path)) as database:
             sqlite.check_format(database, _FORMAT)
         connection = sqlite.connect(self.path, durability="OFF", journal="WAL")
-        connection.execute("PRAGMA wal_autocheckpoint = 20")  # pages: the log stays small
+        # pages: the log stays small
+        connection.execute("PRAGMA wal_autocheckpoint = 20")
         return connection
 
 
 class PostgresLedger(DatabaseLedger):
     """
-    A budget in a PostgreSQL database, for a team on many machines; the database's clock is
-    everybody's.
+    A budget in a PostgreSQL database, for a team on many machines; the database's clock
+    is everybody's.
 
-    A transaction is two round trips: one takes the row and one keeps it, so the row is held for one
-    of them. No state of the session is used, since PgBouncer may give each transaction another
-    session.
+    A transaction is two round trips: one takes the row and one keeps it, so the row is
+    held for one of them. No state of the session is used, since PgBouncer may give each
+    transaction another session.
 
     Args:
-        url: `postgresql://USER:PASSWORD@HOST/DATABASE`; a table `petstore_budget` is made there.
+        url: `postgresql://USER:PASSWORD@HOST/DATABASE`; a table `petstore_budget` is
+            made there.
         subject: Which budget in it (`subject`).
         wall: This machine's clock.
 
     Raises:
         SettingsError: The URL is not that of a PostgreSQL database.
         MissingExtraError: The extra `postgres` is not installed.
-        LedgerError: On use, where the database cannot be used. That request was not sent.
+        LedgerError: On use, where the database cannot be used. That request was not
+            sent.
     """
 
     shared = "for all programs that use the same ledger database"
@@ -248,7 +285,8 @@ class PostgresLedger(DatabaseLedger):
     ) -> None:
         if not url.get_secret_value().startswith(("postgresql://", "postgres://")):
             raise SettingsError(
-                "PETSTORE_LEDGER_URL must look like postgresql://USER:PASSWORD@HOST/DATABASE"
+                "PETSTORE_LEDGER_URL must look like"
+                " postgresql://USER:PASSWORD@HOST/DATABASE"
             )
         try:
             import psycopg
@@ -267,7 +305,8 @@ class PostgresLedger(DatabaseLedger):
         except self._psycopg.OperationalError:
             if not db.closed:
                 raise
-            self._connection.close()  # the database was restarted since: nothing is in progress yet
+            # the database was restarted since: nothing is in progress yet
+            self._connection.close()
             db = self._connection.get()
             state = self._take_row(db)
         query = "UPDATE petstore_budget SET state = %s WHERE subject = %s; COMMIT"
@@ -277,9 +316,11 @@ class PostgresLedger(DatabaseLedger):
     def _take_row(self, db: psycopg.Connection) -> str:
         """Begin a transaction that holds the budget, and read the database's clock."""
         held = db.execute(
-            f"{_BEGIN}; SELECT state, extract(epoch FROM clock_timestamp())::float8 FROM"
+            f"{_BEGIN}; SELECT state, extract(epoch FROM clock_timestamp())::float8"
+            " FROM"
             # a subquery, so that the time is read when the row is ours, not before
-            " (SELECT state FROM petstore_budget WHERE subject = %s FOR UPDATE) AS held",
+            " (SELECT state FROM petstore_budget WHERE subject = %s FOR UPDATE) AS"
+            " held",
             (self._subject,),
         )
         while held.nextset():
@@ -292,19 +333,20 @@ class PostgresLedger(DatabaseLedger):
 
     def _message(self, error: BaseException) -> str:
         return (  # not the error's text, which may show the password
-            f"The ledger database cannot be used ({type(error).__name__}). This request was not "
-            "sent. Check that the address in PETSTORE_LEDGER_URL can be reached from here and "
-            "that its user may create and change the table petstore_budget, or pass "
-            'ledger="memory" to count the requests of this process only.'
+            f"The ledger database cannot be used ({type(error).__name__}). This request"
+            " was not sent. Check that the address in PETSTORE_LEDGER_URL can be"
+            " reached from here and that its user may create and change the table"
+            ' petstore_budget, or pass ledger="memory" to count the requests of this'
+            " process only."
         )
 
     def _open(self) -> psycopg.Connection:
         db = self._connected()
         db.execute(  # several statements at once are one transaction
-            "SELECT pg_advisory_xact_lock(hashtext('petstore_budget'));"  # two may come first
-            "CREATE TABLE IF NOT EXISTS petstore_budget (subject text PRIMARY KEY, state text "
-            "NOT NULL);"
-            "INSERT INTO petstore_budget VALUES (%s, '') ON CONFLICT DO NOTHING",
+            # two may come first
+            "SELECT pg_advisory_xact_lock(hashtext('petstore_budget'));CREATE TABLE IF"
+            " NOT EXISTS petstore_budget (subject text PRIMARY KEY, state text NOT"
+            " NULL);INSERT INTO petstore_budget VALUES (%s, '') ON CONFLICT DO NOTHING",
             (self._subject,),
         )
         return db
@@ -315,8 +357,9 @@ class PostgresLedger(DatabaseLedger):
                 self._url.get_secret_value(),
                 autocommit=True,
                 prepare_threshold=None,
-                # sends several statements in one round trip; a pipeline of psycopg ends with a
-                # Flush after its Sync, and then PostgreSQL does not see that a transaction is idle
+                # sends several statements in one round trip; a pipeline of psycopg ends
+                # with a Flush after its Sync, and then PostgreSQL does not see that a
+                # transaction is idle
                 cursor_factory=self._psycopg.ClientCursor,
                 connect_timeout=5,
                 client_encoding="UTF8",  # else a server in SQL_ASCII answers bytes

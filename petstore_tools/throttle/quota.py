@@ -22,7 +22,8 @@ class WindowQuota:
         window: `minute` or `day`.
         limit: Requests, None where the number is not known.
         left: Requests that may go now, None where the number is not known.
-        frees_at: Unix seconds at which more is left, None while nothing is used or known.
+        frees_at: Unix seconds at which more is left, None while nothing is used or
+            known.
     """
 
     window: str
@@ -44,8 +45,8 @@ class Quota:
     Attributes:
         plan: In words.
         minute, day: The two windows.
-        blocked_until: Unix seconds until which nothing goes after a 429, a 503 or a ban; None where
-            nothing is blocked.
+        blocked_until: Unix seconds until which nothing goes after a 429, a 503 or a
+            ban; None where nothing is blocked.
         note: What else there is to know, in a sentence or two.
         as_of: Unix seconds.
     """
@@ -68,12 +69,16 @@ class Quota:
             for w in (self.minute, self.day)
         ]
         blocked = (
-            "" if self.blocked_until is None else f", blocked until {utc_text(self.blocked_until)}"
+            ""
+            if self.blocked_until is None
+            else f", blocked until {utc_text(self.blocked_until)}"
         )
         return f"Quota({self.plan}: {', '.join(parts)}{blocked})"
 
     def _repr_html_(self) -> str:
-        return html_table(self.plan, _HEADER, [self.minute._row, self.day._row], note=self.note)
+        return html_table(
+            self.plan, _HEADER, [self.minute._row, self.day._row], note=self.note
+        )
 
 
 _HEADER = ("window", "limit", "left", "more is free at")
@@ -102,7 +107,9 @@ def read_quota(gate: Gate) -> Quota:
         notes.append(f"Requests that wait for an answer: {len(throttle.in_flight):,}.")
     if throttle.lowered is not None:
         until = utc_text(gate.local_time(throttle.doubted_until))
-        notes.append(f"The plan is lowered until {until}, since the service refused more.")
+        notes.append(
+            f"The plan is lowered until {until}, since the service refused more."
+        )
     notes.append(f"Counted {gate.ledger.shared}.")
     return Quota(
         plan=str(throttle.plan),
@@ -126,10 +133,14 @@ class Forecast:
     What a bulk run will take.
 
     Attributes:
-        requests: Requests it spends at most, if no answer is lost: then one listing more.
-        baseline: Of these, at most so many to list the animals that exist before the first create.
-        left_today: Requests of the day that are left now; None where the number is not known.
-        reserve: Requests of each day that it leaves to people; of each minute it leaves a tenth.
+        requests: Requests it spends at most, if no answer is lost: then one listing
+            more.
+        baseline: Of these, at most so many to list the animals that exist before the
+            first create.
+        left_today: Requests of the day that are left now; None where the number is not
+            known.
+        reserve: Requests of each day that it leaves to people; of each minute it leaves
+            a tenth.
         days: Days it touches, from 1; 0 where there is nothing to send.
         ends_at: Unix seconds.
         plan: The plan in force, in words.
@@ -159,11 +170,13 @@ class Forecast:
         when = f"it {takes}ends about {ends}"
         if made[:10] == ends[:10]:
             when = f"it ends today at about {ends[11:16]} UTC"
-        left = "an unknown number" if self.left_today is None else f"{self.left_today:,}"
+        left = (
+            "an unknown number" if self.left_today is None else f"{self.left_today:,}"
+        )
         return (
-            f"{pluralize(self.requests, 'request')}{baseline}, on {self.plan}; {left} left today; "
-            f"an import leaves the last tenth of each minute and {self.reserve:,} requests a day "
-            f"for other work; {when}"
+            f"{pluralize(self.requests, 'request')}{baseline}, on {self.plan}; {left}"
+            " left today; an import leaves the last tenth of each minute and"
+            f" {self.reserve:,} requests a day for other work; {when}"
         )
 
 
@@ -204,13 +217,17 @@ def forecast(
     if rest:
         whole_days = ceil(rest / usable_a_day)
         days += whole_days
-        next_day = day.frees_at if day.by_headers else now + spec.DAY_S - now % spec.DAY_S
+        next_day = (
+            day.frees_at if day.by_headers else now + spec.DAY_S - now % spec.DAY_S
+        )
         begins_at = next_day + (whole_days - 1) * spec.DAY_S
         last = rest - (whole_days - 1) * usable_a_day
         left_now = per_minute
     ends_at = begins_at + max(_sending_s(last, left_now, per_minute), last * each_s)
     left_today = None if day.left == inf else int(max(0.0, day.left))
-    return Forecast(requests, baseline, left_today, reserve, days, ends_at, str(plan), now)
+    return Forecast(
+        requests, baseline, left_today, reserve, days, ends_at, str(plan), now
+    )
 
 
 def _sending_s(requests: float, left_now: float, per_minute: float) -> float:
@@ -219,7 +236,10 @@ def _sending_s(requests: float, left_now: float, per_minute: float) -> float:
 
 
 def connections(per_minute: int | None, latency_s: float) -> int:
-    """Return how many connections fill the plan at the measured latency, one spare included."""
+    """
+    Return how many connections fill the plan at the measured latency, one spare
+    included.
+    """
     if per_minute is None:
         return WITHOUT_A_PLAN
     needed = ceil(round(per_minute * latency_s / spec.MINUTE_S, 6))

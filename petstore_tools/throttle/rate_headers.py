@@ -13,7 +13,8 @@ from typing import Final
 from petstore_tools import plans, spec
 from petstore_tools.throttle.budget import Budget
 
-LONGEST_RETRY_AFTER_S: Final = 7 * spec.DAY_S  # after a 429; more is taken for nonsense: our choice
+# after a 429; more is taken for nonsense: our choice
+LONGEST_RETRY_AFTER_S: Final = 7 * spec.DAY_S
 LONGEST_PAUSE_S: Final = 300.0  # after a 503: a service that fails cannot say how long
 
 
@@ -24,11 +25,12 @@ class Answer:
 
     Attributes:
         status: HTTP status code.
-        limit: X-RateLimit-Limit, None where absent or no whole number that can be meant.
+        limit: X-RateLimit-Limit, None where absent or no whole number that can be
+            meant.
         remaining: X-RateLimit-Remaining, likewise.
         reset: X-RateLimit-Reset in the service's Unix seconds, not yet believed.
-        retry_after_s: Seconds from the answer on, at most 300 after a 503; None where absent,
-            negative or nonsense.
+        retry_after_s: Seconds from the answer on, at most 300 after a 503; None where
+            absent, negative or nonsense.
         date: The service's clock, whole seconds rounded down.
         banned: The body says that the key is banned.
     """
@@ -42,15 +44,17 @@ class Answer:
     banned: bool = False
 
 
-def read(status: int, headers: Mapping[str, str], *, now: float, banned: bool = False) -> Answer:
+def read(
+    status: int, headers: Mapping[str, str], *, now: float, banned: bool = False
+) -> Answer:
     """
     Read an answer's headers.
 
     Args:
         status: HTTP status code.
         headers: Case-insensitive mapping.
-        now: The service's Unix seconds as far as they are known, for a Retry-After that is a date
-            when no `Date` came.
+        now: The service's Unix seconds as far as they are known, for a Retry-After that
+            is a date when no `Date` came.
         banned: The body's code names a ban.
 
     Spec: §8.3, §8.4.
@@ -99,19 +103,22 @@ def _http_date(text: str | None) -> float | None:
         return None
 
 
-def learn(budget: Budget, limit: int, now: float, *, short: bool, day_ends: bool) -> None:
+def learn(
+    budget: Budget, limit: int, now: float, *, short: bool, day_ends: bool
+) -> None:
     """
     Let a header's limit show the plan, where the caller named none.
 
-    The strictest reading that fits holds first; a lower one holds at once; a higher one only when
-    an answer of a later minute agrees.
+    The strictest reading that fits holds first; a lower one holds at once; a higher one
+    only when an answer of a later minute agrees.
 
     Args:
         budget: Holds what is learnt.
         limit: X-RateLimit-Limit.
         now: The ledger's time.
         short: X-RateLimit-Reset is no further ahead than a minute's can be.
-        day_ends: It is midnight UTC, or when days were seen to end, so it may be a day's, too.
+        day_ends: It is midnight UTC, or when days were seen to end, so it may be a
+            day's, too.
     """
     strict = plans.strictest(limit, minute=short, day=True)
     known = budget.learned or strict

@@ -1,25 +1,29 @@
 """
 Pure: the throttle, which decides whether a request may go now.
 
-It is asked (`ask`), is given what came back (`answered`, `lost`, `unsent`), and keeps what it knows
-in a `Budget`, which a ledger shares between threads, processes and restarts. Why it causes no 429:
+It is asked (`ask`), is given what came back (`answered`, `lost`, `unsent`), and keeps
+what it knows in a `Budget`, which a ledger shares between threads, processes and
+restarts. Why it causes no 429:
 
-- *Own count.* A request counts from its grant until a whole period after the last moment at which
-  it may have arrived (`WindowBudget`), or to the end of the window that a passed Reset opened. So
-  every window holds at most the plan, whatever Remaining says.
-- *Remaining.* An answer that says `Remaining: R` allows R requests after the moment it was made.
-  What was answered later is in a smaller R of the same window, or is taken off (`unreported_at`);
-  so is what is in flight. Within one window R only lowers.
-- *Probe.* When a window's reset has passed, nothing is known: one request goes, the others wait for
-  it, for a few seconds; then another one goes. For a probe only what was sent since that Reset
-  counts: then the window may have begun anew. Where one is known to slide, that holds for the first
-  probe alone, since one request ended for sure.
-- *Block.* After a 429, or a 503 with a Retry-After, nothing goes before the time it named; then one
-  probe. Where 429s come that neither our count nor the headers explain, the plan is lowered for the
-  day to what was granted.
+- *Own count.* A request counts from its grant until a whole period after the last
+  moment at which it may have arrived (`WindowBudget`), or to the end of the window that
+  a passed Reset opened. So every window holds at most the plan, whatever Remaining
+  says.
+- *Remaining.* An answer that says `Remaining: R` allows R requests after the moment it
+  was made. What was answered later is in a smaller R of the same window, or is taken
+  off (`unreported_at`); so is what is in flight. Within one window R only lowers.
+- *Probe.* When a window's reset has passed, nothing is known: one request goes, the
+  others wait for it, for a few seconds; then another one goes. For a probe only what
+  was sent since that Reset
+  counts: then the window may have begun anew. Where one is known to slide, that holds
+  for the first probe alone, since one request ended for sure.
+- *Block.* After a 429, or a 503 with a Retry-After, nothing goes before the time it
+  named; then one probe. Where 429s come that neither our count nor the headers explain,
+  the plan is lowered for the day to what was granted.
 
-Other programs on the same key show in R; between two answers they can take what R promised. Spec:
-§8.2 to §8.4; the gaps there (window, unit, ban) are read as the service's README says.
+Other programs on the same key show in R; between two answers they can take what R
+promised. Spec: §8.2 to §8.4; the gaps there (window, unit, ban) are read as the
+service's README says.
 """
 
 from __future__ import annotations
@@ -42,10 +46,12 @@ from petstore_tools.throttle.budget import (
 )
 from petstore_tools.throttle.rate_headers import Answer
 
-SLOWER: Final = 0.9  # how much of the longest wait for an answer is remembered at each answer
+# how much of the longest wait for an answer is remembered at each answer
+SLOWER: Final = 0.9
 SHORT_S: Final = spec.MINUTE_S + 2 * GUARD_S  # a minute's reset is never further ahead
 LONGEST_S: Final = spec.DAY_S + 4 * GUARD_S
-LOST_AFTER_S: Final = 120.0  # an answer that is not whole by then: nobody reads it any more
+# an answer that is not whole by then: nobody reads it any more
+LOST_AFTER_S: Final = 120.0
 POLL_S: Final = 0.05  # how soon to ask again for a probe's answer, at first
 LATER: Final = 0.25  # then by how much of its age
 BLOCK_MARGIN_S: Final = 0.5
@@ -58,7 +64,8 @@ MOST_RESERVED: Final = 20  # requests of a day that it leaves at most
 @dataclass(frozen=True, slots=True)
 class Go:
     """
-    Send now, and report what came back under `token`; a probe's answer is what others wait for.
+    Send now, and report what came back under `token`; a probe's answer is what others
+    wait for.
     """
 
     token: int
@@ -70,7 +77,8 @@ class Wait:
     """
     Wait until `until` (client's Unix seconds) at most; `why` is for people.
 
-    An answer may end it before: ask again when one came in, or at `ask_at` at the latest.
+    An answer may end it before: ask again when one came in, or at `ask_at` at the
+    latest.
     """
 
     until: float
@@ -80,7 +88,9 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """Do not ask again before `resumes_at` (client's Unix seconds): the key is banned."""
+    """
+    Do not ask again before `resumes_at` (client's Unix seconds): the key is banned.
+    """
 
     resumes_at: float
     why: str
@@ -152,7 +162,8 @@ class Throttle(Budget):
             self.lost(go.token, now)
             self.probe_at = 0.0
             return
-        is_late = go.token not in self.in_flight  # it was given up, so it is counted already
+        # it was given up, so it is counted already
+        is_late = go.token not in self.in_flight
         sent_at = self.in_flight.pop(go.token, now)
         self.settle(now)
         took_s = now - sent_at
@@ -169,13 +180,22 @@ class Throttle(Budget):
             for window in self.windows.values():
                 if not window.proven:
                     window.opened_at = 0.0
-        if not reported and answer.limit and answer.remaining in range(len(self.in_flight) + 1):
+        if (
+            not reported
+            and answer.limit
+            and answer.remaining in range(len(self.in_flight) + 1)
+        ):
             why = "the service says that nothing is left, and not until when"
             self._block(now + spec.MINUTE_S, why)
         if refused:
             self._refused(answer, sent_at, now)
-        elif answer.status == HTTPStatus.SERVICE_UNAVAILABLE and answer.retry_after_s is not None:
-            self._block(now + answer.retry_after_s, "the service asked for a pause (503)")
+        elif (
+            answer.status == HTTPStatus.SERVICE_UNAVAILABLE
+            and answer.retry_after_s is not None
+        ):
+            self._block(
+                now + answer.retry_after_s, "the service asked for a pause (503)"
+            )
         elif sent_at > self.refused_at and not is_late:
             self.consecutive_429s = 0
 
@@ -192,7 +212,9 @@ class Throttle(Budget):
         if reading is None:
             return counted
         ends_at = self.client_time(reading.reset) + GUARD_S
-        reported = WindowState(reading.limit, reading.remaining - in_flight, ends_at, True)
+        reported = WindowState(
+            reading.limit, reading.remaining - in_flight, ends_at, True
+        )
         return min(reported, counted, key=lambda state: state.left)
 
     def _check(self, name: WindowName, now: float, *, bulk: bool) -> Wait | None:
@@ -201,10 +223,15 @@ class Throttle(Budget):
         reserve = reserved(name, state.limit) if bulk else 0
         if state.left > reserve:
             return None
-        rest = f", except {reserve:,} that imports leave for other work" if reserve else ""
+        rest = (
+            f", except {reserve:,} that imports leave for other work" if reserve else ""
+        )
         why = f"all {state.limit:,} requests of this {name} are used{rest}"
-        if state.left + len(self.in_flight) > reserve:  # Remaining may have counted these already
-            wait_why = f"the last requests of this {name} were sent, and not all are answered"
+        # Remaining may have counted these already
+        if state.left + len(self.in_flight) > reserve:
+            wait_why = (
+                f"the last requests of this {name} were sent, and not all are answered"
+            )
             if wait := self._await_answer(max(self.in_flight.values()), now, wait_why):
                 return wait
         # where all are in flight, none frees before a whole period
@@ -212,15 +239,17 @@ class Throttle(Budget):
         return Wait(max(now + POLL_S, frees_at), why)
 
     def _await_answer(self, sent_at: float, now: float, why: str) -> Wait | None:
-        """Return a wait for an answer, None where it took so long that it may be lost."""
+        """
+        Return a wait for an answer, None where it took so long that it may be lost.
+        """
         until = sent_at + min(max(PROBE_LEASE_S, 3 * self.slowest_s), LONGEST_LEASE_S)
         ask_at = now + max(POLL_S, LATER * (now - sent_at))
         return Wait(until, why, ask_at) if now < until else None
 
     def settle(self, now: float) -> None:
         """
-        Apply the passing of time: requests of dead processes are spent, old counts and readings
-        end.
+        Apply the passing of time: requests of dead processes are spent, old counts and
+        readings end.
         """
         for token, sent_at in list(self.in_flight.items()):
             if now - sent_at >= LOST_AFTER_S:
@@ -238,7 +267,9 @@ class Throttle(Budget):
                     window.reading = None
                     self.needs_probe = True
                     if ahead_s <= 0:
-                        self._reset(window, self.client_time(reading.reset), proven=whole)
+                        self._reset(
+                            window, self.client_time(reading.reset), proven=whole
+                        )
             if day_begins is not None and window.proven:
                 begins_at = service_now - (service_now - day_begins) % spec.DAY_S
                 self._reset(window, self.client_time(begins_at), proven=True)
@@ -260,7 +291,9 @@ class Throttle(Budget):
             window.proven = proven
             window.counted_before = window.counted - recent
 
-    def _count(self, now: float, *, reported: WindowName | None, refused: bool = False) -> None:
+    def _count(
+        self, now: float, *, reported: WindowName | None, refused: bool = False
+    ) -> None:
         """Count one request; a refused one costs the day nothing (our choice, §7)."""
         for name, window in self.windows.items():
             if not refused or name == "minute":
@@ -270,7 +303,9 @@ class Throttle(Budget):
                     if window.reading is not None:
                         window.reading.remaining -= 1
 
-    def _read(self, number: int, answer: Answer, now: float, *, slow_s: float) -> WindowName | None:
+    def _read(
+        self, number: int, answer: Answer, now: float, *, slow_s: float
+    ) -> WindowName | None:
         """Take in the rate headers of an answer; return the window they reported on."""
         limit, remaining, reset = answer.limit, answer.remaining, answer.reset
         if not limit or remaining is None or reset is None:  # a limit of 0 is no plan
@@ -283,8 +318,8 @@ class Throttle(Budget):
         day_ends = reset % spec.DAY_S in (0, self.day_begins)
         if self.named is None:
             rate_headers.learn(self, limit, now, short=short, day_ends=day_ends)
-        # where it may be either, the minute is the safe reading: what is left of the day is never
-        # too much for the minute
+        # where it may be either, the minute is the safe reading: what is left of the
+        # day is never too much for the minute
         plan = self.plan
         is_day = not short or limit == plan.per_day != plan.per_minute
         name: WindowName = "day" if is_day else "minute"
@@ -321,14 +356,17 @@ class Throttle(Budget):
         self._block(until, reason, banned=answer.banned)
 
     def _doubt_plan(self, wait_s: float, now: float) -> None:
-        """Lower the plan to what was granted where refusals go on that nothing explains."""
+        """
+        Lower the plan to what was granted where refusals go on that nothing explains.
+        """
         if now < self.doubted_until:
             # the window that refused it ends when the wait does
             name: WindowName = "minute" if wait_s <= spec.MINUTE_S + GUARD_S else "day"
             window = self.windows[name]
             granted = window.since(now + wait_s - window.period_s)
             if name == "minute":
-                granted -= 1  # the refused request, which is counted in the minute alone
+                # the refused request, which is counted in the minute alone
+                granted -= 1
             granted = max(1, granted)
             if granted < (self.plan.limit(name) or inf):
                 self.lowered = replace(self.plan, **{f"per_{name}": granted})  # type: ignore[arg-type]

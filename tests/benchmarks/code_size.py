@@ -1,9 +1,9 @@
 """
 Count what a reader of the code meets: a word or a sign is one token. Less is better.
 
-Comments, docstrings, line ends and indents count nothing. SQL in a string counts by its words, and
-an f-string by the parts of its expressions. Templates count by words between blanks. A bound that
-is not kept prints `missed`; the script fails 2 % above it.
+Comments, docstrings, line ends and indents count nothing. SQL in a string counts by its
+words, and an f-string by the parts of its expressions. Templates count by words between
+blanks. A bound that is not kept prints `missed`; the script fails 2 % above it.
 
 Run: python tests/benchmarks/code_size.py
 """
@@ -42,7 +42,9 @@ SQL = re.compile(
 def docstrings(tree: ast.Module) -> list[ast.Constant]:
     """Return the strings that open modules, classes and functions."""
     nodes = [node for node in ast.walk(tree) if isinstance(node, DOCUMENTED)]
-    return [node.body[0].value for node in nodes if ast.get_docstring(node, clean=False)]
+    return [
+        node.body[0].value for node in nodes if ast.get_docstring(node, clean=False)
+    ]
 
 
 def signs(source: str, comments: list[ast.Constant]) -> int:
@@ -64,10 +66,17 @@ def signs(source: str, comments: list[ast.Constant]) -> int:
 
 
 def hidden(tree: ast.Module, comments: list[ast.Constant]) -> int:
-    """Count the words of SQL, but for the string itself, and the parts of what f-strings show."""
+    """
+    Count the words of SQL, but for the string itself, and the parts of what f-strings
+    show.
+    """
     nodes = list(ast.walk(tree))
     expressions = [node.value for node in nodes if isinstance(node, ast.FormattedValue)]
-    constants = [node for node in nodes if isinstance(node, ast.Constant) and node not in comments]
+    constants = [
+        node
+        for node in nodes
+        if isinstance(node, ast.Constant) and node not in comments
+    ]
     texts = [node.value for node in constants if isinstance(node.value, str)]
     queries = [text for text in texts if SQL.search(text)]
     words = sum(len(re.findall(r"\w+|[^\w\s]", query)) - 1 for query in queries)
@@ -89,7 +98,9 @@ def verdict(label: str, size: int, most: int) -> bool:
 
 
 def main() -> int:
-    """Print each room, and each sum beside its bound; the exit code is 1 where one fails."""
+    """
+    Print each room, and each sum beside its bound; the exit code is 1 where one fails.
+    """
     failures = []
     for folder, most in MOST_TOKENS.items():
         rooms: Counter[str] = Counter()
@@ -100,7 +111,9 @@ def main() -> int:
         failures.append(verdict(f"{folder}: tokens", rooms.total(), most))
     package = ROOT / "petstore_tools"
     failures.append(verdict("files", len(list(package.rglob("*.py"))), MOST_FILES))
-    templates = [path.read_text(encoding="utf-8") for path in package.rglob("templates/*.html")]
+    templates = [
+        path.read_text(encoding="utf-8") for path in package.rglob("templates/*.html")
+    ]
     words = sum(len(template.split()) for template in templates)
     failures.append(verdict("templates: words", words, MOST_WORDS))
     return int(any(failures))

@@ -1,9 +1,10 @@
 """
-What one request costs beside the same request through `requests`: CPU of the client, and time.
+What one request costs beside the same request through `requests`: CPU of the client,
+and time.
 
-The service runs in a process of its own. A read goes through the throttle and its shared budget. An
-import checks, looks before, keeps its journal durable against power loss, and writes its files; all
-of that is in its row.
+The service runs in a process of its own. A read goes through the throttle and its
+shared budget. An import checks, looks before, keeps its journal durable against power
+loss, and writes its files; all of that is in its row.
 
 Run: python tests/benchmarks/cost.py [ROWS]
 """
@@ -42,11 +43,18 @@ def compare(title: str, number: int, ways: dict[str, Callable[[], object]]) -> N
             cpu = time.process_time()
             do()
             taken = [time.process_time() - cpu, time.perf_counter() - wall]
-            least[name] = [min(pair) for pair in zip(taken, least[name] or taken, strict=True)]
+            least[name] = [
+                min(pair) for pair in zip(taken, least[name] or taken, strict=True)
+            ]
     base = next(iter(least.values()))[0]
     head(title, "CPU us", "ratio", "a second")
     for name, (cpu, wall) in least.items():
-        row(name, f"{1e6 * cpu / number:.0f}", f"{cpu / base:.2f}", f"{number / wall:,.0f}")
+        row(
+            name,
+            f"{1e6 * cpu / number:.0f}",
+            f"{cpu / base:.2f}",
+            f"{number / wall:,.0f}",
+        )
 
 
 def main(words: list[str]) -> None:
@@ -65,7 +73,9 @@ def main(words: list[str]) -> None:
 
         page = f"{url}?limit=1"
         reads = {
-            "requests.Session.get": lambda: [session.get(page, timeout=5) for _ in range(rows)],
+            "requests.Session.get": lambda: [
+                session.get(page, timeout=5) for _ in range(rows)
+            ],
             "PetStore": lambda: [store.client.call("GET", page) for _ in range(rows)],
         }
         compare("read", rows, reads)
@@ -84,7 +94,9 @@ def main(words: list[str]) -> None:
                 body |= {"status": status} if status else {}
                 assert session.post(url, json=body, timeout=5).status_code == 201
 
-        compare("create", rows, {"requests.Session.post": posted, "import_pets": imported})
+        compare(
+            "create", rows, {"requests.Session.post": posted, "import_pets": imported}
+        )
         store.close()
 
 

@@ -1,11 +1,13 @@
 """
 What stands after an import of 500 rows that meets faults, beside what people would use.
 
-Of the creates, every 25th loses its answer after the commit, every 25th before it, and every 25th
-is answered 500. In the second scenario the process is killed three times as well, soon after its
-first create, and started again as one would: by the same command. Cells: animals too many / rows that do not stand / whether what
-the tool said of the number created is true. All rows have a status: pandas makes a number of an
-empty cell, which JSON does not have. What cannot run prints `not run`.
+Of the creates, every 25th loses its answer after the commit, every 25th before it, and
+every 25th is answered 500. In the second scenario the process is killed three times as
+well, soon after its
+first create, and started again as one would: by the same command. Cells: animals too
+many / rows that do not stand / whether what the tool said of the number created is
+true. All rows have a status: pandas makes a number of an empty cell, which JSON does
+not have. What cannot run prints `not run`.
 
 Run: python tests/benchmarks/faults.py [ROWS]
 """
@@ -57,7 +59,10 @@ def post_all(path: Path, base_url: str, key: str, retry: Retry) -> int:
     created = 0
     for body in pd.read_csv(path).to_dict("records"):
         try:
-            created += session.post(f"{base_url}/pets", json=body, timeout=5).status_code == 201
+            created += (
+                session.post(f"{base_url}/pets", json=body, timeout=5).status_code
+                == 201
+            )
         except requests.RequestException:
             continue
     return created
@@ -72,7 +77,10 @@ def the_loop(path: Path, base_url: str, key: str) -> str:
 def requests_and_retry(path: Path, base_url: str, key: str) -> int:
     """The script that most write."""
     every = Retry(
-        total=5, allowed_methods=None, status_forcelist=[500, 502, 503, 504], backoff_factor=0.01
+        total=5,
+        allowed_methods=None,
+        status_forcelist=[500, 502, 503, 504],
+        backoff_factor=0.01,
     )
     return post_all(path, base_url, key, every)
 
@@ -85,7 +93,9 @@ def requests_without_retry(path: Path, base_url: str, key: str) -> int:
 def ours(path: Path, base_url: str, key: str) -> int:
     """The import of this toolkit."""
     os.environ["PETSTORE_RECONCILE_AFTER_S"] = "0.5"
-    store = PetStore(base_url=base_url, api_key=key, plan=AMPLE, state_dir=path.parent / "state")
+    store = PetStore(
+        base_url=base_url, api_key=key, plan=AMPLE, state_dir=path.parent / "state"
+    )
     for _ in range(10):
         result = store.import_pets(path)
         if not result.unsent:
@@ -102,7 +112,9 @@ WAYS: dict[str, Callable[[Path, str, str], int | str]] = {
 
 
 def kill_after_first_create(command: list[str], box: Sandbox, after_s: float) -> None:
-    """Start a program, and kill it so long after it made an animal, unless it has ended."""
+    """
+    Start a program, and kill it so long after it made an animal, unless it has ended.
+    """
     before = existing(box).total()
     nothing = subprocess.DEVNULL
     with subprocess.Popen(command, stdout=nothing, stderr=nothing) as program:
@@ -120,12 +132,16 @@ def run(way: str, rows: int, *, kills: bool) -> str:
         tempfile.TemporaryDirectory() as name,
         Sandbox(plan=AMPLE, clock="system", animals=0, faults=FAULTS) as box,
     ):
-        path = write(Path(name) / "animals.csv", *(f"{n},{c},{s}" for n, c, s in animals))
+        path = write(
+            Path(name) / "animals.csv", *(f"{n},{c},{s}" for n, c, s in animals)
+        )
         command = [sys.executable, __file__, way, str(path), box.base_url, box.api_key]
         for after_s in KILL_AFTER_S if kills else ():
             kill_after_first_create(command, box, after_s)
         try:
-            done = subprocess.run(command, capture_output=True, timeout=LONGEST_S, check=False)
+            done = subprocess.run(
+                command, capture_output=True, timeout=LONGEST_S, check=False
+            )
         except subprocess.TimeoutExpired:
             return f"did not end within {LONGEST_S} s"
         if done.returncode:

@@ -1,8 +1,8 @@
 """
 What a long history costs, beside one Parquet file a listing: CPU seconds.
 
-Listings of the same inventory, a day apart; 0.5 % of the animals change, come or go each day. The
-reports are made in turns at the end, on copies of the history as it was.
+Listings of the same inventory, a day apart; 0.5 % of the animals change, come or go
+each day. The reports are made in turns at the end, on copies of the history as it was.
 
 Run: python tests/benchmarks/history.py [ANIMALS LISTINGS]     (10 listings or more)
 """
@@ -87,7 +87,11 @@ def main(animals: int, listings: int) -> None:
         head(f"{listings:,} listings of {animals:,} animals", "CPU s", "ratio")
         base = median(theirs)
         row("one Parquet file", f"{base:.2f}", "1.0")
-        row("keeping a listing, median", f"{median(ours):.2f}", f"{median(ours) / base:.1f}")
+        row(
+            "keeping a listing, median",
+            f"{median(ours):.2f}",
+            f"{median(ours) / base:.1f}",
+        )
         row("the file", f"{history.path.stat().st_size / 1e6:.1f} MB", "")
         reports: dict[int, list[float]] = {number: [] for number in kept}
         for _ in range(TURNS):
@@ -95,15 +99,24 @@ def main(animals: int, listings: int) -> None:
                 reports[number].append(cpu_s(partial(reported, one, frame)))
         base = min(reports[10])
         for number, times in reports.items():
-            row(f"the report of the {number:,}th", f"{min(times):.2f}", f"{min(times) / base:.2f}")
+            row(
+                f"the report of the {number:,}th",
+                f"{min(times):.2f}",
+                f"{min(times) / base:.2f}",
+            )
         mb, seconds, rows = measured(__file__, "read", history.path)
         row(
-            f"history() of all, {rows:,} rows", f"{mb:.0f} MB above the imports", f"{seconds:.1f} s"
+            f"history() of all, {rows:,} rows",
+            f"{mb:.0f} MB above the imports",
+            f"{seconds:.1f} s",
         )
 
 
 def reported(history: History, frame: pd.DataFrame) -> None:
-    """Make the page of a report that compares with a listing of a week before; keep nothing."""
+    """
+    Make the page of a report that compares with a listing of a week before; keep
+    nothing.
+    """
     listing = Listing.as_listed(frame)
     looked_at = frame.copy()
     looked_at.attrs["listing"] = {**frame.attrs["listing"], "started_at": 0.0}

@@ -1,8 +1,9 @@
 """
-Print how long an import takes beside the import of requests and pydantic, which the toolkit needs.
+Print how long an import takes beside the import of requests and pydantic, which the
+toolkit needs.
 
-Each figure is the median processor time of many fresh processes, taken in turn, so that other
-programs on the machine count little.
+Each figure is the median processor time of many fresh processes, taken in turn, so that
+other programs on the machine count little.
 
 Run: python tests/benchmarks/import_time.py [ROUNDS]
 """

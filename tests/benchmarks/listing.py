@@ -1,8 +1,9 @@
 """
-Listings beside what people use: time, CPU, memory, and whether all rows came, from one fast server.
+Listings beside what people use: time, CPU, memory, and whether all rows came, from one
+fast server.
 
-Each peer runs in a process of its own, the server in another. A peer that is not installed prints
-`not run`. `--rows`: only whether all rows came.
+Each peer runs in a process of its own, the server in another. A peer that is not
+installed prints `not run`. `--rows`: only whether all rows came.
 
 Run: python tests/benchmarks/listing.py [ANIMALS | --rows]
 """
@@ -139,7 +140,10 @@ SERVERS = {
 
 
 def serve(speaks: str, animals: str, latency_s: str, kind: str) -> None:
-    """Run the paging service of the tests; `moving`: animals come and go between its answers."""
+    """
+    Run the paging service of the tests; `moving`: animals come and go between its
+    answers.
+    """
     from paging_server import PagingService, pets
 
     from petstore_tools.service.server import ThreadedServer
@@ -180,7 +184,9 @@ def measure(list_all: List) -> None:
     print(json.dumps(found))
 
 
-def speed(animals: int, latency_s: float, speaks: str, peers: list[Callable[[str], List]]) -> None:
+def speed(
+    animals: int, latency_s: float, speaks: str, peers: list[Callable[[str], List]]
+) -> None:
     """Print seconds, and ratios to the first."""
     title = f"{animals:,} animals, {latency_s * 1_000:.0f} ms, {speaks}"
     head(title, "s", "ratio", "CPU s", "grows MB")
@@ -212,7 +218,9 @@ def what_came(peers: list[Callable[[str], List]]) -> None:
             told = by_links if speaks == "link" and peer is by_offset else peer
             with serving(__file__, "serve", speaks, 450, 0, kind) as url:
                 got = measured(__file__, told.__name__, url)
-            cells.append(f"{got['rows']} of 450 {got['said']}".strip() if got else "not run")
+            cells.append(
+                f"{got['rows']} of 450 {got['said']}".strip() if got else "not run"
+            )
         row(NAMES[peer], *cells)
 
 

@@ -1,8 +1,10 @@
 """
-How often an import asks about rows that may exist already, where a list is imported each night.
+How often an import asks about rows that may exist already, where a list is imported
+each night.
 
-Each scenario is thirty imports through the service, its clock a day on each time. Columns: nights
-that asked, rows that were held back, and animals in the service beside those that should be there.
+Each scenario is thirty imports through the service, its clock a day on each time.
+Columns: nights that asked, rows that were held back, and animals in the service beside
+those that should be there.
 
 Run: python tests/benchmarks/nights.py
 """
@@ -47,7 +49,9 @@ def one_row_deleted(night: int, files: Files) -> int:
 
 def list_that_grows(night: int, files: Files) -> int:
     """Add three rows; begin a new list each month, under the name of the month."""
-    files[f"month {night // 30}.csv"] = files.pop(next(iter(files))) + rows(f"night {night}", 3)
+    files[f"month {night // 30}.csv"] = files.pop(next(iter(files))) + rows(
+        f"night {night}", 3
+    )
     return 3
 
 
@@ -63,7 +67,10 @@ def file_each_week(night: int, files: Files) -> int:
 def rows_that_exist(night: int, files: Files) -> int:
     """Import a file of animals of which one exists already."""
     files.clear()
-    files[f"night {night}.csv"] = [("list 0", 3, "available"), *rows(f"night {night}", 3)]
+    files[f"night {night}.csv"] = [
+        ("list 0", 3, "available"),
+        *rows(f"night {night}", 3),
+    ]
     return 3
 
 
@@ -87,7 +94,10 @@ SCENARIOS: dict[str, Callable[[int, Files], int]] = {
 
 
 def play(change: Callable[[int, Files], int], *, named: bool) -> tuple[int, int, int]:
-    """Import for thirty nights; count the nights that asked, rows held back, and wrong animals."""
+    """
+    Import for thirty nights; count the nights that asked, rows held back, and wrong
+    animals.
+    """
     files: Files = {"list.csv": rows("list", 60)}
     asked = 0
     held = 0
@@ -110,7 +120,10 @@ def play(change: Callable[[int, Files], int], *, named: bool) -> tuple[int, int,
                 held += len(error.preview.doubts)
                 exists = change is not next_list_under_the_old_name
                 box.store.import_pets(
-                    path, doubtful="skip" if exists else "send", name=name, progress=False
+                    path,
+                    doubtful="skip" if exists else "send",
+                    name=name,
+                    progress=False,
                 )
             box.advance(days=1)
         stands = len(box.store.list_pets())
@@ -119,7 +132,12 @@ def play(change: Callable[[int, Files], int], *, named: bool) -> tuple[int, int,
 
 def main() -> None:
     """Print the table."""
-    head("thirty nights", "nights that asked", "rows held back", "animals too many or too few")
+    head(
+        "thirty nights",
+        "nights that asked",
+        "rows held back",
+        "animals too many or too few",
+    )
     for name, change in SCENARIOS.items():
         row(name, *play(change, named="name=" in name))
 

@@ -1,5 +1,6 @@
 """
-The three routes as people write them: FastAPI, SQLite, a model a row, a quota a key. PORT FOLDER.
+The three routes as people write them: FastAPI, SQLite, a model a row, a quota a key.
+PORT FOLDER.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from pydantic import BaseModel
 
 Status = Literal["available", "pending", "sold"]
 app = FastAPI()
-db = sqlite3.connect(f"{sys.argv[2]}/plain.db", isolation_level=None, check_same_thread=False)
+db = sqlite3.connect(
+    f"{sys.argv[2]}/plain.db", isolation_level=None, check_same_thread=False
+)
 
 
 class NewPet(BaseModel):
@@ -55,10 +58,15 @@ async def list_pets(
         "SELECT id, name, category, status FROM pet WHERE id > ? ORDER BY id LIMIT ?",
         (after, limit),
     )
-    return [dict(zip(("id", "name", "categoryId", "status"), row, strict=True)) for row in rows]
+    return [
+        dict(zip(("id", "name", "categoryId", "status"), row, strict=True))
+        for row in rows
+    ]
 
 
-@app.post("/v1/pets", response_model=Pet, status_code=201, response_model_exclude_none=True)
+@app.post(
+    "/v1/pets", response_model=Pet, status_code=201, response_model_exclude_none=True
+)
 async def create_pet(
     pet: NewPet, response: Response, authorization: Annotated[str, Header()]
 ) -> dict[str, object]:
@@ -75,10 +83,12 @@ def main() -> None:
     # weaker than ours: a power loss may take acknowledged creates
     db.execute("PRAGMA synchronous = NORMAL")
     db.execute(
-        "CREATE TABLE pet (id INTEGER PRIMARY KEY, name TEXT, category INTEGER, status TEXT)"
+        "CREATE TABLE pet (id INTEGER PRIMARY KEY, name TEXT, category INTEGER, status"
+        " TEXT)"
     )
     db.execute(
-        "CREATE TABLE usage (key TEXT, minute INTEGER, used INTEGER, PRIMARY KEY (key, minute))"
+        "CREATE TABLE usage (key TEXT, minute INTEGER, used INTEGER, PRIMARY KEY (key,"
+        " minute))"
     )
     rows = [(f"Pet {n}", n % 7, "sold") for n in range(1_000)]
     db.executemany("INSERT INTO pet (name, category, status) VALUES (?, ?, ?)", rows)

@@ -1,8 +1,10 @@
 """
-The preview of an import beside reading the cells alone: CPU seconds, and memory beyond the imports.
+The preview of an import beside reading the cells alone: CPU seconds, and memory beyond
+the imports.
 
-Names of categories and words of statuses are matched with tables, and 1 % of the rows are bad. Each
-runs in a process of its own. `CHECKOUT`: another version is measured, too.
+Names of categories and words of statuses are matched with tables, and 1 % of the rows
+are bad. Each runs in a process of its own. `CHECKOUT`: another version is measured,
+too.
 
 Run: python tests/benchmarks/preview.py [ROWS [CHECKOUT]]
 """
@@ -22,7 +24,11 @@ from programs import ROOT, head, measured, peak_mb, row
 
 IDS = {f"Category {n}": n for n in range(1, 13)}
 WORDS = {"frei": "available", "verkauft": "sold"}
-BAD = [("", "Category 3", "sold"), ("Rex", "cats", "frei"), ("Rex", "Category 3", "gone")]
+BAD = [
+    ("", "Category 3", "sold"),
+    ("Rex", "cats", "frei"),
+    ("Rex", "Category 3", "gone"),
+]
 
 
 def write(folder: Path, rows: int) -> list[Path]:
@@ -80,7 +86,10 @@ def main(words: list[str]) -> None:
     rows = int(words[0]) if words else 100_000
     ways = {"the cells alone": ("read", ROOT), "petstore_tools": ("preview", ROOT)}
     if len(words) > 1:
-        ways["petstore_tools, the other version"] = ("preview", Path(words[1]).resolve())
+        ways["petstore_tools, the other version"] = (
+            "preview",
+            Path(words[1]).resolve(),
+        )
     with tempfile.TemporaryDirectory() as folder:
         os.environ["PETSTORE_STATE_DIR"] = folder
         for small in write(Path(folder), 10):
@@ -93,7 +102,12 @@ def main(words: list[str]) -> None:
                 runs = [measured(__file__, "measure", way, path) for _ in range(3)]
                 found = min(runs, key=lambda run: float(run["s"]))
                 base = base or found["s"]
-                row(name, f"{found['s']:.2f}", f"{found['s'] / base:.1f}", f"{found['mb']:.0f}")
+                row(
+                    name,
+                    f"{found['s']:.2f}",
+                    f"{found['s'] / base:.1f}",
+                    f"{found['mb']:.0f}",
+                )
 
 
 if __name__ == "__main__":

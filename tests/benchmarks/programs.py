@@ -1,6 +1,6 @@
 """
-What the benchmarks share: the programs that run beside them, the loop that the README prints, and
-the rows of their tables.
+What the benchmarks share: the programs that run beside them, the loop that the README
+prints, and the rows of their tables.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ sys.path.insert(0, str(ROOT / "tests" / "support"))
 
 @contextmanager
 def serving(*command: object) -> Iterator[str]:
-    """Run a script that serves until its input ends; give the line that it prints first."""
+    """
+    Run a script that serves until its input ends; give the line that it prints first.
+    """
     pipe = subprocess.PIPE
     with subprocess.Popen(
         [sys.executable, *map(str, command)], stdin=pipe, stdout=pipe, text=True
@@ -47,9 +49,15 @@ def serve_until_input_ends(*said: object) -> None:
 
 
 def measured(*command: object) -> Any:
-    """Run a script that prints what it measured as JSON; None where a peer is not installed."""
+    """
+    Run a script that prints what it measured as JSON; None where a peer is not
+    installed.
+    """
     done = subprocess.run(
-        [sys.executable, *map(str, command)], capture_output=True, text=True, check=False
+        [sys.executable, *map(str, command)],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if done.returncode:
         print(done.stderr.strip().rpartition("\n")[2], file=sys.stderr)
@@ -65,15 +73,23 @@ def readme_loop() -> CodeType:
     return compile(block, "README.md", "exec")
 
 
-def run_readme_loop(session: requests.Session, base_url: str, folder: Path) -> pd.DataFrame:
+def run_readme_loop(
+    session: requests.Session, base_url: str, folder: Path
+) -> pd.DataFrame:
     """
-    Run the loop as the README prints it, in a folder whose `animals.csv` it imports: a file of no
-    rows where there is none. Return what it listed.
+    Run the loop as the README prints it, in a folder whose `animals.csv` it imports: a
+    file of no rows where there is none. Return what it listed.
     """
     sheet = folder / "animals.csv"
     if not sheet.exists():
         sheet.write_text("name,categoryId\n")
-    names = {"session": session, "BASE": base_url, "time": time, "pd": pd, "requests": requests}
+    names = {
+        "session": session,
+        "BASE": base_url,
+        "time": time,
+        "pd": pd,
+        "requests": requests,
+    }
     with chdir(folder):
         exec(readme_loop(), names)
     animals: pd.DataFrame = names["animals"]
@@ -81,8 +97,13 @@ def run_readme_loop(session: requests.Session, base_url: str, folder: Path) -> p
 
 
 def peak_mb() -> float:
-    """Return the most memory that this process had; `getrusage` counts that of its parent, too."""
-    return int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0]) / 1_024
+    """
+    Return the most memory that this process had; `getrusage` counts that of its parent,
+    too.
+    """
+    return (
+        int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0]) / 1_024
+    )
 
 
 def row(*cells: object) -> None:
@@ -92,13 +113,18 @@ def row(*cells: object) -> None:
 
 def head(title: str, *titles: str) -> None:
     """
-    Print date, machine and command, and the first two lines of a table: one column of words, and
-    columns of numbers.
+    Print date, machine and command, and the first two lines of a table: one column of
+    words, and columns of numbers.
     """
     script = f"tests/benchmarks/{Path(sys.argv[0]).name}"
     command = shlex.join(["python", script, *sys.argv[1:]])
-    machine = f"{platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}"
+    machine = (
+        f"{platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}"
+    )
     python = f"{platform.python_implementation()} {platform.python_version()}"
-    print(f"\n{time.strftime('%Y-%m-%d')}, {python}, {platform.system()} {machine}: `{command}`\n")
+    print(
+        f"\n{time.strftime('%Y-%m-%d')}, {python}, {platform.system()} {machine}:"
+        f" `{command}`\n"
+    )
     row(title, *titles)
     row("---", *["---:"] * len(titles))

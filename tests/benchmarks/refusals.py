@@ -1,12 +1,15 @@
 """
-Clients side by side that want all they may have of a strict service, for two whole minutes.
+Clients side by side that want all they may have of a strict service, for two whole
+minutes.
 
-A peer runs against every scenario at once, with four threads a process, on a plan of 300 requests a
-minute; `the loop` is the README's, with the one thread that it has, over and over. `--distance`: six processes of ours fill 1,000 a minute, with no more threads than an import
-opens, while the database of their budget is so many milliseconds away. Columns: share of the plan
-in the whole minutes (by all who used the key), answers of 429 / requests sent more than 2 s inside a
-Retry-After, and the fewest and most requests of a process. The last table has the refusals of all.
-A peer that is not installed prints `not run`.
+A peer runs against every scenario at once, with four threads a process, on a plan of
+300 requests a minute; `the loop` is the README's, with the one thread that it has, over
+and over. `--distance`: six processes of ours fill 1,000 a minute, with no more threads
+than an import opens, while the database of their budget is so many milliseconds away.
+Columns: share of the plan in the whole minutes (by all who used the key), answers of
+429 / requests sent more than 2 s inside a Retry-After, and the fewest and most requests
+of a process. The last table has the refusals of all. A peer that is not installed
+prints `not run`.
 
 Run: python tests/benchmarks/refusals.py [PEER ...]
      python tests/benchmarks/refusals.py --distance 0 20 80
@@ -72,7 +75,9 @@ class Client:
     def start(self) -> subprocess.Popen[bytes]:
         """Run it."""
         Path(self.folder).mkdir(exist_ok=True)
-        return subprocess.Popen([sys.executable, __file__, "--client", json.dumps(asdict(self))])
+        return subprocess.Popen(
+            [sys.executable, __file__, "--client", json.dumps(asdict(self))]
+        )
 
     def work(self) -> None:
         """Be it: send from all threads until the end."""
@@ -87,7 +92,10 @@ class Client:
                 if status != 200:
                     time.sleep(0.1)  # so that the machine is not the limit
 
-        workers = [threading.Thread(target=one_thread, daemon=True) for _ in range(self.threads)]
+        workers = [
+            threading.Thread(target=one_thread, daemon=True)
+            for _ in range(self.threads)
+        ]
         for worker in workers:
             worker.start()
         for worker in workers:
@@ -114,7 +122,9 @@ class Client:
         # an import records each answer with the next question
         options = CallOptions(wait=True, more_follow=bool(self.ledger_url))
         url = f"{self.base_url}/pets"
-        return lambda: store.client.attempt("GET", url, None, options, lambda: None).status
+        return lambda: (
+            store.client.attempt("GET", url, None, options, lambda: None).status
+        )
 
     def theirs(self) -> Callable[[], int]:
         """Return what sends one request as a peer does."""
@@ -136,7 +146,10 @@ class Client:
                 per_minute=self.per_minute,
                 burst=self.per_minute,
                 bucket_class=SQLiteBucket,
-                bucket_kwargs={"path": f"{self.folder}/bucket.db", "use_file_lock": True},
+                bucket_kwargs={
+                    "path": f"{self.folder}/bucket.db",
+                    "use_file_lock": True,
+                },
             )
             session.mount("http://", adapter)
         return lambda: session.get(f"{self.base_url}/pets", timeout=10).status_code
@@ -148,10 +161,14 @@ def next_minute(ahead_s: float) -> float:
 
 
 def seen(address: str, place: str, begin: float, per_minute: int) -> tuple[str, ...]:
-    """Return what the service saw: share, refusals, sent too early, and each process."""
+    """
+    Return what the service saw: share, refusals, sent too early, and each process.
+    """
     found = requests.get(f"{address}/results", timeout=10).json()[place]
     first = int(begin // 60)
-    whole = sum(found["minutes"].get(str(first + minute), 0) for minute in range(MINUTES))
+    whole = sum(
+        found["minutes"].get(str(first + minute), 0) for minute in range(MINUTES)
+    )
     each = found["by_process"].values() or [0]
     return (
         f"{100 * whole / (per_minute * MINUTES):.1f} %",
@@ -161,7 +178,9 @@ def seen(address: str, place: str, begin: float, per_minute: int) -> tuple[str, 
 
 
 def in_all_scenarios(peer: str, address: str) -> dict[str, str]:
-    """Run a peer through every scenario and print its rows; return the refusals of each."""
+    """
+    Run a peer through every scenario and print its rows; return the refusals of each.
+    """
     threads = 1 if peer == LOOP else 4
     refusals = {}
     begin = next_minute(12)
@@ -189,7 +208,10 @@ def in_all_scenarios(peer: str, address: str) -> dict[str, str]:
 
 
 def take_a_third(url: str, begin: float) -> None:
-    """Use the same key without asking anybody: a hundred in the first seconds of each minute."""
+    """
+    Use the same key without asking anybody: a hundred in the first seconds of each
+    minute.
+    """
     with requests.Session() as session:
         session.headers["X-Process"] = OTHER
         for minute in range(-1, MINUTES):
@@ -210,12 +232,18 @@ def at_a_distance(milliseconds: int, address: str, ledger_url: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         url = f"{address}/{place}/v1"
         machines = [
-            Client(OURS, url, folder, str(me), begin, 1_000, threads, ledger_url).start()
+            Client(
+                OURS, url, folder, str(me), begin, 1_000, threads, ledger_url
+            ).start()
             for me in range(6)
         ]
         for machine in machines:
             machine.wait(600)
-    row(f"{milliseconds} ms, {threads} threads", OURS, *seen(address, place, begin, 1_000))
+    row(
+        f"{milliseconds} ms, {threads} threads",
+        OURS,
+        *seen(address, place, begin, 1_000),
+    )
 
 
 def main(words: list[str]) -> None:
@@ -228,7 +256,10 @@ def main(words: list[str]) -> None:
         import postgres
         from tcp_proxy import TcpProxy
 
-        with serving(HERE / "strict_service.py", 1_000) as address, postgres.running() as server:
+        with (
+            serving(HERE / "strict_service.py", 1_000) as address,
+            postgres.running() as server,
+        ):
             for milliseconds in map(int, words[1:]):
                 with TcpProxy(server.port, delay_s=milliseconds / 1_000) as proxy:
                     at_a_distance(milliseconds, address, proxy.url(server.database()))

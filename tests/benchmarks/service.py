@@ -1,12 +1,12 @@
 """
-The service beside what people run in its place: each on one core, `wrk` with 16 connections on the
-other. What is missing prints `not run`.
+The service beside what people run in its place: each on one core, `wrk` with 16
+connections on the other. What is missing prints `not run`.
 
-`--node` has the node_modules of @stoplight/prism-cli and json-server. `--before`: beside a checkout
-of another version alone, with what that needs in its `.venv`.
+`--node` has the node_modules of @stoplight/prism-cli and json-server. `--before`:
+beside a checkout of another version alone, with what that needs in its `.venv`.
 
-Run: python tests/benchmarks/service.py [--node FOLDER] [--animals 5000000] [--seconds 4]
-     python tests/benchmarks/service.py --before CHECKOUT [--seconds 4]
+Run: python tests/benchmarks/service.py [--node FOLDER] [--animals 5000000] [--seconds
+     4] python tests/benchmarks/service.py --before CHECKOUT [--seconds 4]
 """
 
 from __future__ import annotations
@@ -60,7 +60,8 @@ request = function()
   return wrk.format("GET", nil, wrk.headers, nil)
 end
 """
-Peer = tuple[list[str | Path], str, str]  # command, path of its list, name of its page size
+# command, path of its list, name of its page size
+Peer = tuple[list[str | Path], str, str]
 
 
 @contextmanager
@@ -90,13 +91,15 @@ def ours(
     where: str, *, animals: int = 1_000, checkout: Path = ROOT, far: str = ""
 ) -> Iterator[tuple[int, str]]:
     """
-    Run a checkout's service, durable against power loss, on a database that it fills first.
+    Run a checkout's service, durable against power loss, on a database that it fills
+    first.
 
     Args:
         where: Path or address of the database.
         animals: In it.
         checkout: Its `.venv` is used, where there is one.
-        far: The address under which the service reaches the database, where that is another.
+        far: The address under which the service reaches the database, where that is
+            another.
 
     Yields:
         Port and key.
@@ -116,7 +119,9 @@ def ours(
         yield port, made.stdout.strip()
 
 
-def wrk(url: str, key: str, seconds: int, script: str = "", *, connections: int = 16) -> float:
+def wrk(
+    url: str, key: str, seconds: int, script: str = "", *, connections: int = 16
+) -> float:
     """Return requests a second; none may fail."""
     with tempfile.NamedTemporaryFile("w", suffix=".lua") as file:
         file.write(script)
@@ -135,7 +140,9 @@ def wrk(url: str, key: str, seconds: int, script: str = "", *, connections: int 
 def rates(
     port: int, key: str, seconds: int, path: str = LIST_PATH, limit: str = "limit"
 ) -> list[float]:
-    """Return what a server answers a second: pages of 100, creates, four of those to one."""
+    """
+    Return what a server answers a second: pages of 100, creates, four of those to one.
+    """
     url = f"http://127.0.0.1:{port}{path}"
     page = f"{url}?{limit}=100"
     mixed = MIXED.replace("PATH", path)
@@ -163,13 +170,16 @@ def pets(count: int) -> list[dict[str, object]]:
 
 def prism(folder: Path, port: int, node: Path) -> Peer | None:
     """
-    Return prism, which answers from the document and keeps nothing; its example has 100 animals.
+    Return prism, which answers from the document and keeps nothing; its example has 100
+    animals.
     """
     binary = node / "node_modules" / ".bin" / "prism"
     if not binary.exists():
         return None
     tree = json.loads(OPENAPI)
-    answer = tree["paths"]["/pets"]["get"]["responses"]["200"]["content"]["application/json"]
+    answer = tree["paths"]["/pets"]["get"]["responses"]["200"]["content"][
+        "application/json"
+    ]
     answer["example"] = pets(100)
     tree["servers"] = [{"url": f"http://127.0.0.1:{port}/v1"}]
     document = folder / "openapi.json"
@@ -193,7 +203,10 @@ PEERS = {"FastAPI + SQLite": plain, "prism": prism, "json-server": json_server}
 def beside_peers(node: Path, seconds: int) -> None:
     """Print requests a second of each."""
     head("one core, 16 connections", "GET 100", "POST", "4 GET : 1 POST")
-    with tempfile.TemporaryDirectory() as folder, ours(f"{folder}/service.db") as (port, key):
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        ours(f"{folder}/service.db") as (port, key),
+    ):
         found = rates(port, key, seconds)
     row("petstore_tools, durable, quotas on", *(f"{rate:,.0f}" for rate in found))
     for name, peer in PEERS.items():
@@ -210,14 +223,21 @@ def beside_peers(node: Path, seconds: int) -> None:
 
 
 def growth(animals: int, seconds: int) -> None:
-    """Print what a page costs at the head and at the end of a small and a large inventory."""
+    """
+    Print what a page costs at the head and at the end of a small and a large inventory.
+    """
     head("page of 100, us", "first", "last", "deep, each another")
     turn = "n = n + 1\n return wrk.format('GET', paths[n % #paths + 1])"
     for count in (1_000, animals):
         behind = range(0, count - 200, max(1, count // 20_000))
-        queries = [f"limit=100&cursor={write_cursor(n, None)}" for n in (count - 100, *behind)]
+        queries = [
+            f"limit=100&cursor={write_cursor(n, None)}" for n in (count - 100, *behind)
+        ]
         paths = ",".join(f"'{LIST_PATH}?{query}'" for query in queries[1:])
-        script = f"local paths = {{{paths}}}\nlocal n = 0\nrequest = function()\n {turn}\nend\n"
+        script = (
+            f"local paths = {{{paths}}}\nlocal n = 0\nrequest = function()\n"
+            f" {turn}\nend\n"
+        )
         with (
             tempfile.TemporaryDirectory() as folder,
             ours(f"{folder}/service.db", animals=count) as (port, key),
@@ -231,23 +251,43 @@ def growth(animals: int, seconds: int) -> None:
 
 
 def beside_before(before: Path, seconds: int) -> None:
-    """Print this version beside a checkout of another, in turns, the best of three each."""
+    """
+    Print this version beside a checkout of another, in turns, the best of three each.
+    """
     import postgres
 
-    head("requests a second of one worker: now / before", "GET 100", "POST", "4 GET : 1 POST")
+    head(
+        "requests a second of one worker: now / before",
+        "GET 100",
+        "POST",
+        "4 GET : 1 POST",
+    )
     with postgres.running() as server, tempfile.TemporaryDirectory() as folder:
-        for name, delay_s in (("SQLite", None), ("PostgreSQL", 0.0), ("PostgreSQL, 1 ms", 0.001)):
+        for name, delay_s in (
+            ("SQLite", None),
+            ("PostgreSQL", 0.0),
+            ("PostgreSQL, 1 ms", 0.001),
+        ):
             best = [[0.0] * 3, [0.0] * 3]
             for turn in range(6):
-                where = f"{folder}/{name}{turn}.db" if delay_s is None else server.database()
+                where = (
+                    f"{folder}/{name}{turn}.db"
+                    if delay_s is None
+                    else server.database()
+                )
                 checkout = (ROOT, before)[turn % 2]
                 with TcpProxy(server.port, delay_s=delay_s or 0.0) as proxy:
                     far = proxy.url(where) if delay_s else ""
                     with ours(where, checkout=checkout, far=far) as (port, key):
                         found = rates(port, key, seconds)
-                best[turn % 2] = [max(pair) for pair in zip(best[turn % 2], found, strict=True)]
+                best[turn % 2] = [
+                    max(pair) for pair in zip(best[turn % 2], found, strict=True)
+                ]
             pairs = zip(*best, strict=True)
-            row(name, *(f"{new:,.0f} / {old:,.0f} = {new / old:.2f}" for new, old in pairs))
+            row(
+                name,
+                *(f"{new:,.0f} / {old:,.0f} = {new / old:.2f}" for new, old in pairs),
+            )
 
 
 def main() -> None:

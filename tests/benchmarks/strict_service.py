@@ -1,5 +1,6 @@
 """
-The strict service of `refusals.py`: one budget for each path, counted as the scenario says.
+The strict service of `refusals.py`: one budget for each path, counted as the scenario
+says.
 
 It answers `/SCENARIO/PEER/v1/pets`, and `/results` with what was counted.
 
@@ -26,7 +27,13 @@ from petstore_tools.throttle.rate_headers import Answer
 
 PER_DAY = 1_000_000
 OTHER = "another program"
-PLAIN = {"kind": "whole", "speaks": "tight", "skew_s": 0.0, "jitter_s": 0.05, "outage": False}
+PLAIN = {
+    "kind": "whole",
+    "speaks": "tight",
+    "skew_s": 0.0,
+    "jitter_s": 0.05,
+    "outage": False,
+}
 SCENARIOS: dict[str, dict[str, Any]] = {
     "alone": {},
     "3 processes": {},

@@ -1,4 +1,6 @@
-"""A service with 25 animals, and the command line in this process, in a folder of its own."""
+"""
+A service with 25 animals, and the command line in this process, in a folder of its own.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,10 @@ def run(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> Run:
-    """Run a command with the sandbox as its service; it never shows a traceback or the key."""
+    """
+    Run a command with the sandbox as its service; it never shows a traceback or the
+    key.
+    """
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PETSTORE_BASE_URL", box.base_url)
     monkeypatch.setenv("PETSTORE_API_KEY", box.api_key)

@@ -17,7 +17,9 @@ from petstore_tools.cli import cli
 
 
 def configure(*answers: str) -> Result:
-    return CliRunner().invoke(cli, ["configure"], input="".join(f"{each}\n" for each in answers))
+    return CliRunner().invoke(
+        cli, ["configure"], input="".join(f"{each}\n" for each in answers)
+    )
 
 
 def config() -> Path:
@@ -67,10 +69,15 @@ def test_a_key_at_the_wrong_question_is_not_shown_again(box: Sandbox) -> None:
     assert "[psk_typed_here]" not in done.output
 
 
-def test_what_is_kept_is_shown_with_the_key_masked_and_enter_keeps_it(box: Sandbox) -> None:
-    """Other entries of the file stay, which is for this user alone; one request checks it."""
+def test_what_is_kept_is_shown_with_the_key_masked_and_enter_keeps_it(
+    box: Sandbox,
+) -> None:
+    """
+    Other entries of the file stay, which is for this user alone; one request checks it.
+    """
     config().write_text(
-        f'base_url = "{box.base_url}"\napi_key = "{box.api_key}"\nreconcile_after_s = 5.5\n'
+        f'base_url = "{box.base_url}"\napi_key = "{box.api_key}"\nreconcile_after_s ='
+        " 5.5\n"
     )
     config().chmod(0o644)
 
@@ -126,7 +133,9 @@ def test_quota_costs_no_request(run: Run, box: Sandbox) -> None:
     assert "100,000" in done.stdout
 
 
-def test_doctor_finds_all_well_and_says_what_it_looked_at(run: Run, box: Sandbox) -> None:
+def test_doctor_finds_all_well_and_says_what_it_looked_at(
+    run: Run, box: Sandbox
+) -> None:
     """One request."""
     done = run("doctor")
 

@@ -21,9 +21,9 @@ from petstore_tools.sandbox import samples
 
 SHEET = "Tier;Art;Zustand\nRex;Hunde;verkauft\nMia;Katzen;\nBo;Hunde;frei\n"
 OPTIONS = (
-    "--columns Tier=name --columns Art=categoryId --columns Zustand=status "
-    "--categories kategorien.csv --status-word verkauft=sold --status-word frei=available "
-    "--default status=pending"
+    "--columns Tier=name --columns Art=categoryId --columns Zustand=status --categories"
+    " kategorien.csv --status-word verkauft=sold --status-word frei=available --default"
+    " status=pending"
 ).split()
 ANIMALS = [("Rex", 3, "sold"), ("Mia", 4, "pending"), ("Bo", 3, "available")]
 
@@ -31,13 +31,17 @@ ANIMALS = [("Rex", 3, "sold"), ("Mia", 4, "pending"), ("Bo", 3, "available")]
 @pytest.fixture(autouse=True)
 def _sheet(tmp_path: Path) -> None:
     (tmp_path / "tiere.csv").write_text(SHEET, encoding="utf-8")
-    (tmp_path / "kategorien.csv").write_text("id,name\n3,Hunde\n4,Katzen\n", encoding="utf-8")
+    (tmp_path / "kategorien.csv").write_text(
+        "id,name\n3,Hunde\n4,Katzen\n", encoding="utf-8"
+    )
 
 
 def animals(box: Sandbox) -> list[tuple[Any, ...]]:
     """Return what stands behind the 25 animals of the service."""
     frame = box.store.list_pets().iloc[25:]
-    return list(frame[["name", "categoryId", "status"]].itertuples(index=False, name=None))
+    return list(
+        frame[["name", "categoryId", "status"]].itertuples(index=False, name=None)
+    )
 
 
 @pytest.mark.case("P55")
@@ -61,10 +65,17 @@ def animals(box: Sandbox) -> list[tuple[Any, ...]]:
     ],
 )
 def test_json_is_one_object_with_every_exit_code(
-    run: Run, box: Sandbox, tmp_path: Path, code: int, error: str, arguments: str, here: Any
+    run: Run,
+    box: Sandbox,
+    tmp_path: Path,
+    code: int,
+    error: str,
+    arguments: str,
+    here: Any,
 ) -> None:
     """
-    A program that reads it learns what happened, whatever that was; nothing is sent without a yes.
+    A program that reads it learns what happened, whatever that was; nothing is sent
+    without a yes.
     """
     box.add([("Old", 3, None)])
     for name, row in {"good": "Rex,3", "bad": "Mia,x", "copy": "Old,3"}.items():
@@ -74,18 +85,25 @@ def test_json_is_one_object_with_every_exit_code(
 
     told = json.loads(done.stdout)
     assert (done.returncode, told.get("error")) == (code, error), done.stderr
-    assert error is None or told["message"].split(".")[0] in done.stderr.replace("\n", " ")
+    assert error is None or told["message"].split(".")[0] in done.stderr.replace(
+        "\n", " "
+    )
     of_a_preview = error == "DoubtfulRowsError" or "bad.csv --dry-run" in arguments
     assert ("doubtful" in told) == of_a_preview
     if error is None and not of_a_preview:
-        fields = "rows created rejected unknown unsent skipped stopped resumes_at journal files"
+        fields = (
+            "rows created rejected unknown unsent skipped stopped resumes_at journal"
+            " files"
+        )
         assert list(told) == [*fields.split(), "not_written", "notes"]
         assert ("petstore-tools imports show" in done.stderr) == (told["skipped"] > 0)
     assert (box.traffic()["method"] == "POST").sum() == told.get("created", 0)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a terminal of its own needs POSIX")
-@pytest.mark.parametrize(("answer", "code", "sent"), [("skip", 1, 1), ("send", 0, 2), ("", 2, 0)])
+@pytest.mark.parametrize(
+    ("answer", "code", "sent"), [("skip", 1, 1), ("send", 0, 2), ("", 2, 0)]
+)
 def test_a_terminal_asks_once_about_doubtful_rows(
     box: Sandbox, tmp_path: Path, answer: str, code: int, sent: int
 ) -> None:
@@ -98,7 +116,10 @@ def test_a_terminal_asks_once_about_doubtful_rows(
     )
 
     assert (ended, len(animals(box)) - len(old)) == (code, sent), shown
-    assert "import:" not in shown.partition("Leave the doubtful rows out, send them, or stop")[0]
+    assert (
+        "import:"
+        not in shown.partition("Leave the doubtful rows out, send them, or stop")[0]
+    )
 
 
 @pytest.mark.case("P98")
@@ -110,10 +131,21 @@ def test_a_terminal_asks_once_about_doubtful_rows(
 def test_an_answer_on_a_terminal_is_for_the_rows_that_were_shown(
     box: Sandbox, tmp_path: Path, run: Run, answer: str, code: int, sent: int, then: str
 ) -> None:
-    """What another import sends while the question is read waits for the next run, which asks."""
+    """
+    What another import sends while the question is read waits for the next run, which
+    asks.
+    """
     box.add([("Old", 3, None)])
     for name, first in {"a": "Old,3,", "b": "New,4,"}.items():
-        write(tmp_path / f"{name}.csv", first, "Rex,3,", "Mia,3,", "Tom,3,", "Bo,3,", "Ida,3,")
+        write(
+            tmp_path / f"{name}.csv",
+            first,
+            "Rex,3,",
+            "Mia,3,",
+            "Tom,3,",
+            "Bo,3,",
+            "Ida,3,",
+        )
 
     ended, shown = on_a_terminal(
         *("import", "a.csv", "--yes"),
@@ -126,10 +158,15 @@ def test_an_answer_on_a_terminal_is_for_the_rows_that_were_shown(
 
     assert "1 row of a.csv may be animals" in shown
     assert (ended, len(animals(box))) == (code, 7 + sent), shown
-    assert (again.returncode, "5 rows of a.csv may be animals" in again.stderr) == (2, True)
+    assert (again.returncode, "5 rows of a.csv may be animals" in again.stderr) == (
+        2,
+        True,
+    )
 
 
-def test_a_stopped_import_is_shown_with_the_command_that_goes_on(run: Run, tmp_path: Path) -> None:
+def test_a_stopped_import_is_shown_with_the_command_that_goes_on(
+    run: Run, tmp_path: Path
+) -> None:
     """And the earliest time; `imports` lists it, `show` its rows."""
     for name in ("many", "other"):
         write(tmp_path / f"{name}.csv", *(f"{name} {n},3," for n in range(3)))
@@ -140,7 +177,9 @@ def test_a_stopped_import_is_shown_with_the_command_that_goes_on(run: Run, tmp_p
 
     last = done.stderr.splitlines()[-1]
     assert done.returncode == 4
-    assert last.startswith("Continue with: petstore-tools import many.csv --yes   # from 20")
+    assert last.startswith(
+        "Continue with: petstore-tools import many.csv --yes   # from 20"
+    )
     listed = run("imports", "--environment", "production")
     (name,) = re.findall(r"^(\w+) +many.csv", listed.stdout, re.M)
     assert run("imports", "show", name).stdout.count("  unsent\n") == 2
@@ -152,7 +191,10 @@ def test_a_stopped_import_is_shown_with_the_command_that_goes_on(run: Run, tmp_p
 def test_a_person_decides_what_a_look_cannot(
     run: Run, box: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Somebody adds equal animals: the lost row is ambiguous, listed, shown, decided, done."""
+    """
+    Somebody adds equal animals: the lost row is ambiguous, listed, shown, decided,
+    done.
+    """
     (tmp_path / "a.csv").write_text(samples.animals_csv(5, seed=5), encoding="utf-8")
     posted: list[int] = []
 
@@ -177,7 +219,10 @@ def test_a_person_decides_what_a_look_cannot(
         ((row, pet_id),) = re.findall(rows, shown.stdout, re.M)
         assert f"petstore-tools imports reconcile {name}" in shown.stderr
         elsewhere = run("imports", "reconcile", name)
-        assert (elsewhere.returncode, "the settings name" in elsewhere.stderr) == (2, True)
+        assert (elsewhere.returncode, "the settings name" in elsewhere.stderr) == (
+            2,
+            True,
+        )
 
         for code, decision in (
             (1, ()),  # still ambiguous
@@ -198,18 +243,31 @@ def test_a_person_decides_what_a_look_cannot(
 
 LOST = [  # seconds until a listing tells, what became of the row, why it is asked about
     ("1000", "drop before", r"a listing can show it only from 20\S+ \S+ UTC on"),
-    ("1000", "drop after", r"only from .* on, and the animal with id 26 has the same values"),
+    (
+        "1000",
+        "drop after",
+        r"only from .* on, and the animal with id 26 has the same values",
+    ),
     ("0", "drop after", "Row 2 may exist: the animal with id 26 has the same values"),
     ("0", "drop before", ""),
 ]
 
 
 @contextmanager
-def a_lost_row(run: Run, box: Sandbox, fate: Fate) -> Iterator[tuple[str, dict[str, str]]]:
-    """Import a row whose answer is lost; yield the import, and the service that lost it."""
+def a_lost_row(
+    run: Run, box: Sandbox, fate: Fate
+) -> Iterator[tuple[str, dict[str, str]]]:
+    """
+    Import a row whose answer is lost; yield the import, and the service that lost it.
+    """
     write(Path("a.csv"), "Rex,3,")
-    with FaultProxy(box.base_url, lambda method, _: fate if method == "POST" else "pass") as proxy:
-        service = {"PETSTORE_BASE_URL": proxy.base_url, "PETSTORE_RECONCILE_AFTER_S": "1000"}
+    with FaultProxy(
+        box.base_url, lambda method, _: fate if method == "POST" else "pass"
+    ) as proxy:
+        service = {
+            "PETSTORE_BASE_URL": proxy.base_url,
+            "PETSTORE_RECONCILE_AFTER_S": "1000",
+        }
         done = run("import", "a.csv", "--yes", "--json", **service)
         yield json.loads(done.stdout)["journal"], service
 
@@ -218,7 +276,9 @@ def a_lost_row(run: Run, box: Sandbox, fate: Fate) -> Iterator[tuple[str, dict[s
 def test_absent_is_asked_about_where_the_row_may_exist(
     run: Run, box: Sandbox, after_s: str, fate: Fate, reason: str
 ) -> None:
-    """Before a listing can show it, or where one shows an equal animal; `--yes` answers."""
+    """
+    Before a listing can show it, or where one shows an equal animal; `--yes` answers.
+    """
     with a_lost_row(run, box, fate) as (name, service):
         service["PETSTORE_RECONCILE_AFTER_S"] = after_s
         decision = ("imports", "reconcile", name, "--row", "2", "--absent")
@@ -229,17 +289,27 @@ def test_absent_is_asked_about_where_the_row_may_exist(
     assert asked is None or asked.returncode == 2
     assert asked is None or "Nothing was changed: there is no terminal" in asked.stderr
     assert re.search(reason, decided.stderr)
-    assert (decided.returncode, decided.stdout) == (0, "row 2 is absent: the next run sends it\n")
+    assert (decided.returncode, decided.stdout) == (
+        0,
+        "row 2 is absent: the next run sends it\n",
+    )
 
 
 def test_reconcile_says_from_when_on_a_listing_can_tell(run: Run, box: Sandbox) -> None:
     """One that begins too early settles nothing."""
     with a_lost_row(run, box, "drop after") as (name, service):
         early = run("imports", "reconcile", name, **service)
-        late = run("imports", "reconcile", name, **service | {"PETSTORE_RECONCILE_AFTER_S": "0"})
+        late = run(
+            "imports",
+            "reconcile",
+            name,
+            **service | {"PETSTORE_RECONCILE_AFTER_S": "0"},
+        )
 
     assert (early.returncode, early.stdout) == (1, "1 unknown\n")
-    assert re.search(r"only from 20\S+ \S+ UTC on: run the same command again then", early.stderr)
+    assert re.search(
+        r"only from 20\S+ \S+ UTC on: run the same command again then", early.stderr
+    )
     assert (late.returncode, late.stdout, late.stderr) == (0, "1 created\n", "")
 
 
@@ -250,7 +320,11 @@ def test_the_command_finds_the_animal_of_an_answer_without_an_id(
     path = write(tmp_path / "a.csv", "Rex,3,")
 
     def fate(method: str, _: int) -> Fate:
-        return (lambda ask, sent: with_body(ask(sent), b"{}")) if method == "POST" else "pass"
+        return (
+            (lambda ask, sent: with_body(ask(sent), b"{}"))
+            if method == "POST"
+            else "pass"
+        )
 
     with FaultProxy(box.base_url, fate) as proxy:
         store = PetStore(base_url=proxy.base_url)
@@ -264,8 +338,8 @@ def test_the_command_finds_the_animal_of_an_answer_without_an_id(
 
 def test_a_forgotten_import_counts_as_new(run: Run, tmp_path: Path) -> None:
     """
-    Only after a yes; then its animals are met as standing in the inventory. A copy of its file is
-    refused before anybody is asked, and the message says what to say.
+    Only after a yes; then its animals are met as standing in the inventory. A copy of
+    its file is refused before anybody is asked, and the message says what to say.
     """
     for path in ("a.csv", "b.csv"):
         (tmp_path / path).write_text(samples.animals_csv(5, seed=5), encoding="utf-8")
@@ -278,7 +352,10 @@ def test_a_forgotten_import_counts_as_new(run: Run, tmp_path: Path) -> None:
     assert unasked.returncode == 2
     assert "there is no terminal to ask in. Pass --yes" in unasked.stderr
     assert name in run("imports").stdout
-    assert run("imports", "forget", name, "--yes").stdout == f"import {name} is forgotten\n"
+    assert (
+        run("imports", "forget", name, "--yes").stdout
+        == f"import {name} is forgotten\n"
+    )
     assert run("imports").stdout == "No imports yet.\n"
     again = run("import", "a.csv", "--yes").stderr
     assert "5 rows of a.csv may be animals that exist already" in again
@@ -294,7 +371,9 @@ def test_a_journal_that_cannot_be_read_is_named(run: Run, tmp_path: Path) -> Non
     assert (done.returncode, "x.db" in done.stderr) == (2, True)
 
 
-def test_a_sheet_of_names_and_words_is_imported_with_options_alone(box: Sandbox, run: Run) -> None:
+def test_a_sheet_of_names_and_words_is_imported_with_options_alone(
+    box: Sandbox, run: Run
+) -> None:
     """Each value that is read differently stands in the preview, with its count."""
     done = run("import", "tiere.csv", *OPTIONS, "--yes")
 
@@ -306,7 +385,8 @@ def test_a_sheet_of_names_and_words_is_imported_with_options_alone(box: Sandbox,
 
 def test_the_line_to_copy_keeps_every_option(box: Sandbox, run: Run) -> None:
     """
-    `--yes` accepts no proposal. With the category file in its place, it imports as was asked.
+    `--yes` accepts no proposal. With the category file in its place, it imports as was
+    asked.
     """
     asked = (
         "--strict --drop-duplicates --wait --first 2 --doubtful skip --encoding utf-8 "

@@ -26,13 +26,17 @@ def test_twenty_rows_are_shown_and_their_completeness(run: Run) -> None:
 def test_a_status_may_be_typed_in_any_case(run: Run, tmp_path: Path) -> None:
     """`--status Sold` is `sold`."""
     assert run("list", "--status", "Sold", "-o", "pets.json").returncode == 0
-    assert {pet["status"] for pet in json.loads((tmp_path / "pets.json").read_text())} == {"sold"}
+    assert {
+        pet["status"] for pet in json.loads((tmp_path / "pets.json").read_text())
+    } == {"sold"}
 
 
 def test_the_names_of_the_categories_stand_beside_their_ids(
     run: Run, box: Sandbox, tmp_path: Path
 ) -> None:
-    """None where the file has none; the four columns of the document stay as they are."""
+    """
+    None where the file has none; the four columns of the document stay as they are.
+    """
     (tmp_path / "names.csv").write_text("id,name\n3,Dogs\n", encoding="utf-8")
     named = {"PETSTORE_CATEGORIES": str(tmp_path / "names.csv")}
     box.add([("Rex", 3, "sold"), ("Tom", 99, None)])
@@ -42,7 +46,13 @@ def test_the_names_of_the_categories_stand_beside_their_ids(
 
     assert done.returncode == 0, done.stderr
     found = pd.read_csv(tmp_path / "pets.csv")
-    assert found.columns[:5].tolist() == ["id", "name", "categoryId", "category", "status"]
+    assert found.columns[:5].tolist() == [
+        "id",
+        "name",
+        "categoryId",
+        "category",
+        "status",
+    ]
     assert found["category"].fillna("").tolist()[-2:] == ["Dogs", ""]
     assert found["categoryId"].tolist()[-2:] == [3, 99]
     assert shown.stdout.split()[:5] == found.columns[:5].tolist()

@@ -24,7 +24,10 @@ LINUX = pytest.mark.skipif(
     sys.platform != "linux", reason="of Linux: /dev/full takes nothing, /proc no file"
 )
 TIME = "[0-9]{2}:[0-9]{2}:[0-9]{2}"
-RETRY = rf"{TIME} GET /v1/pets: the service answered 500\. Attempt 2 of 5 follows in [0-9.]+ s\."
+RETRY = (
+    rf"{TIME} GET /v1/pets: the service answered 500\. Attempt 2 of 5 follows in"
+    r" [0-9.]+ s\."
+)
 
 
 @pytest.mark.case("P55")
@@ -53,7 +56,11 @@ RETRY = rf"{TIME} GET /v1/pets: the service answered 500\. Attempt 2 of 5 follow
         ("keys create --plan gold --database k.db", "unknown plan"),
         ("keys list --database .", "--database"),
         *(
-            pytest.param(f"{command} -o /proc/x{ending}", "the folder /proc cannot be", marks=LINUX)
+            pytest.param(
+                f"{command} -o /proc/x{ending}",
+                "the folder /proc cannot be",
+                marks=LINUX,
+            )
             for command, ending in (("list", ".csv"), ("report", ".html"))
         ),
     ],
@@ -81,7 +88,9 @@ def test_every_help_names_its_command(run: Run) -> None:
     assert "-v, --verbose" in run("keys", "list", "--help").stdout
 
 
-def test_a_console_with_few_letters_gets_every_message(box: Sandbox, tmp_path: Path) -> None:
+def test_a_console_with_few_letters_gets_every_message(
+    box: Sandbox, tmp_path: Path
+) -> None:
     """Polish names, arrows and frogs; the output of ours is UTF-8 wherever it goes."""
     pets = "name,categoryId,status\nŻabka 🐸,3,\nŁódź,4,sold\nRex → Max,4,weg…\n"
     (tmp_path / "pets.csv").write_text(pets, encoding="utf-8")
@@ -110,14 +119,23 @@ def test_a_stream_that_takes_nothing_ends_no_work(
     box: Sandbox, tmp_path: Path, streams: str, arguments: str, code: int
 ) -> None:
     """
-    Closed, as some schedulers start programs, or on a full disk: messages are lost, data are not;
-    without a stdin, nobody can be asked.
+    Closed, as some schedulers start programs, or on a full disk: messages are lost,
+    data are not; without a stdin, nobody can be asked.
     """
     (tmp_path / "pets.csv").write_text("name,categoryId\nRex,3\n")
 
     done = subprocess.run(
-        ["sh", "-c", f'exec "$0" -m petstore_tools {arguments} {streams}', sys.executable],
-        env=os.environ | {"PETSTORE_BASE_URL": box.base_url, "PETSTORE_API_KEY": box.api_key},
+        [
+            "sh",
+            "-c",
+            f'exec "$0" -m petstore_tools {arguments} {streams}',
+            sys.executable,
+        ],
+        env=os.environ
+        | {
+            "PETSTORE_BASE_URL": box.base_url,
+            "PETSTORE_API_KEY": box.api_key,
+        },
         cwd=tmp_path,
         capture_output=True,
         text=True,
@@ -125,13 +143,17 @@ def test_a_stream_that_takes_nothing_ends_no_work(
 
     assert (done.returncode, "Traceback" in done.stderr) == (code, False), done.stderr
     assert streams != "<&-" or "no terminal to ask in" in done.stderr
-    assert len(box.store.list_pets()) == (26 if arguments.startswith("import --yes") else 25)
+    assert len(box.store.list_pets()) == (
+        26 if arguments.startswith("import --yes") else 25
+    )
 
 
 def test_a_mistake_of_the_toolkit_is_shown_with_exit_code_2(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Not with 1, which says that some rows are left; `--json` prints its object, too."""
+    """
+    Not with 1, which says that some rows are left; `--json` prints its object, too.
+    """
     monkeypatch.setitem(MODULES, "quota", "absent")
 
     with pytest.raises(SystemExit) as ended:
@@ -140,7 +162,9 @@ def test_a_mistake_of_the_toolkit_is_shown_with_exit_code_2(
     shown = capsys.readouterr()
     assert ended.value.code == 2
     assert "Traceback" in shown.err
-    assert shown.err.endswith("This is a mistake of petstore_tools. Please report these lines.\n")
+    assert shown.err.endswith(
+        "This is a mistake of petstore_tools. Please report these lines.\n"
+    )
     assert json.loads(shown.out)["error"] == "ModuleNotFoundError"
 
 
@@ -160,8 +184,11 @@ def test_an_interrupt_that_a_library_makes_an_error_of_is_one(
                 raise ValueError("no schema") from interrupt
 
     monkeypatch.setitem(sys.modules, "petstore_tools.cli.configure", Module("turned"))
-    before = [(each, signal.getsignal(each)) for each in (signal.SIGINT, signal.SIGTERM)]
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background it is ignored
+    before = [
+        (each, signal.getsignal(each)) for each in (signal.SIGINT, signal.SIGTERM)
+    ]
+    # in the background it is ignored
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     with pytest.raises(SystemExit) as ended:
         main(["quota"])
     for each, handler in before:
@@ -178,7 +205,11 @@ def test_a_closed_pipe_is_quiet(box: Sandbox, tmp_path: Path) -> None:
         [sys.executable, "-m", "petstore_tools", "list"],
         stdout=writer,
         stderr=subprocess.PIPE,
-        env=os.environ | {"PETSTORE_BASE_URL": box.base_url, "PETSTORE_API_KEY": box.api_key},
+        env=os.environ
+        | {
+            "PETSTORE_BASE_URL": box.base_url,
+            "PETSTORE_API_KEY": box.api_key,
+        },
         cwd=tmp_path,
         text=True,
     )
@@ -189,12 +220,15 @@ def test_a_closed_pipe_is_quiet(box: Sandbox, tmp_path: Path) -> None:
 
 def test_v_writes_retries_and_vv_each_request_to_stderr() -> None:
     """
-    Before the command or behind it. The second of four requests fails; data stays alone on stdout.
+    Before the command or behind it. The second of four requests fails; data stays alone
+    on stdout.
     """
     answered = rf"^{TIME} GET /v1/pets: the service answered [0-9]+\.$"
     rows = set()
     for flags, retries, answers in (((), 0, 0), (("-v",), 1, 0), (("-vv",), 1, 4)):
-        with Sandbox(animals=300, clock="system", faults=[Fault("error_before", at=(2,))]) as box:
+        with Sandbox(
+            animals=300, clock="system", faults=[Fault("error_before", at=(2,))]
+        ) as box:
             done = commands.run(*flags, "list", box=box)
         assert len(re.findall(f"^{RETRY}$", done.stderr, re.M)) == retries
         assert len(re.findall(answered, done.stderr, re.M)) == answers
@@ -205,9 +239,13 @@ def test_v_writes_retries_and_vv_each_request_to_stderr() -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a terminal of its own needs POSIX")
-def test_on_a_terminal_each_line_of_the_log_stands_above_the_bar(tmp_path: Path) -> None:
+def test_on_a_terminal_each_line_of_the_log_stands_above_the_bar(
+    tmp_path: Path,
+) -> None:
     """The bar is taken away, the line is written, and the bar is drawn again."""
-    with Sandbox(animals=300, clock="system", faults=[Fault("error_before", at=(2,))]) as box:
+    with Sandbox(
+        animals=300, clock="system", faults=[Fault("error_before", at=(2,))]
+    ) as box:
         code, shown = commands.on_a_terminal("list", "-v", box=box, cwd=tmp_path)
 
     lines = [line.rpartition("\r")[2] for line in shown.split("\r\n")]

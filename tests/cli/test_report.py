@@ -23,7 +23,9 @@ def twice(run: Run, box: Sandbox, tmp_path: Path) -> Run:
     return run
 
 
-def test_a_report_names_the_categories_of_the_settings(twice: Run, tmp_path: Path) -> None:
+def test_a_report_names_the_categories_of_the_settings(
+    twice: Run, tmp_path: Path
+) -> None:
     """As a listing does."""
     twice("report", "-o", "r.md", PETSTORE_CATEGORIES=str(tmp_path / "names.csv"))
 
@@ -50,12 +52,16 @@ def test_ids_have_all_their_digits_and_a_status_that_is_not_set_is_empty(
     box.add([("Rex", 1_234_567, None)])
     run("report")
 
-    assert re.search(r"^26 +Rex +1234567 +20", run("history", "--id", "26").stdout, re.M)
+    assert re.search(
+        r"^26 +Rex +1234567 +20", run("history", "--id", "26").stdout, re.M
+    )
 
 
 def test_the_history_is_written_to_a_file(twice: Run, tmp_path: Path) -> None:
     """As a listing is, in each of its formats."""
-    done = twice("history", "-o", "h.csv", PETSTORE_CATEGORIES=str(tmp_path / "names.csv"))
+    done = twice(
+        "history", "-o", "h.csv", PETSTORE_CATEGORIES=str(tmp_path / "names.csv")
+    )
 
     frame = pd.read_csv(tmp_path / "h.csv")
     assert done.returncode == 0, done.stderr
@@ -74,7 +80,10 @@ def test_without_a_kept_listing_it_says_so(run: Run) -> None:
 
 @pytest.mark.parametrize("which", ["--before 0s", "--after 2026-01-01"])
 def test_listings_are_forgotten_once_it_was_asked_for(twice: Run, which: str) -> None:
-    """One of the two dates says which; without a terminal and without `--yes` nothing goes."""
+    """
+    One of the two dates says which; without a terminal and without `--yes` nothing
+    goes.
+    """
     neither = twice("history", "forget", "--yes")
     refused = twice("history", "forget", *which.split())
     done = twice("history", "forget", *which.split(), "--yes")
@@ -86,8 +95,13 @@ def test_listings_are_forgotten_once_it_was_asked_for(twice: Run, which: str) ->
 
 
 @pytest.mark.case("P103")
-def test_a_damaged_history_is_named_and_no_output_is_missing(twice: Run, box: Sandbox) -> None:
-    """`history` ends with 2, a report and a listing with 0; a report on one status says why."""
+def test_a_damaged_history_is_named_and_no_output_is_missing(
+    twice: Run, box: Sandbox
+) -> None:
+    """
+    `history` ends with 2, a report and a listing with 0; a report on one status says
+    why.
+    """
     path = PetStore(base_url=box.base_url, api_key=box.api_key).kept.path
     path.write_bytes(b"")
     refused = twice("history")
@@ -100,7 +114,10 @@ def test_a_damaged_history_is_named_and_no_output_is_missing(twice: Run, box: Sa
     assert "another program's): it is kept aside as" in refused.stderr
     assert report.stderr.count("report in ") == 2
     assert "Note: not compared with an earlier listing: the history" in report.stderr
-    assert "there is no earlier snapshot to compare with; a report on one status" in sold.stdout
+    assert (
+        "there is no earlier snapshot to compare with; a report on one status"
+        in sold.stdout
+    )
 
 
 def test_a_name_like_a_formula_is_text_in_a_workbook(
@@ -124,11 +141,14 @@ def test_several_outputs_cost_one_listing_and_carry_the_same_numbers(
     """The second report compares with the first one, not with itself."""
     run("report", "-o", "first.html")
     box.add([("Newcomer", 1, "sold")])
-    many = [word for end in ("json", "html", "xlsx", "eml") for word in ("-o", f"r.{end}")]
+    many = [
+        word for end in ("json", "html", "xlsx", "eml") for word in ("-o", f"r.{end}")
+    ]
     done = run("report", *many, "--since", "last")
 
     document = json.loads((tmp_path / "r.json").read_text("utf-8"))
-    assert (done.returncode, len(box.traffic())) == (0, 3), done.stderr  # one asked for signs
+    # one asked for signs
+    assert (done.returncode, len(box.traffic())) == (0, 3), done.stderr
     assert {"what": "new", "animals": 1, "share": 0.04} in document["summary"]
     assert "<strong>1</strong>new" in (tmp_path / "r.html").read_text("utf-8")
     assert len([*tmp_path.glob("r.*")]) == 4

@@ -11,17 +11,32 @@ from services import free_port
 
 
 def test_keys_are_shown_once_and_serve_runs_on_them(tmp_path: Path, run: Run) -> None:
-    """Create prints the lines that set the variables; list shows no key; serve answers it."""
+    """
+    Create prints the lines that set the variables; list shows no key; serve answers it.
+    """
     assert run("keys", "list", "--database", "s.db").stdout == "No keys yet.\n"
     made = run("keys", "create", "--plan", "pro", "--database", "s.db")
-    key = next(line.partition("=")[2] for line in made.stdout.splitlines() if "API_KEY=" in line)
+    key = next(
+        line.partition("=")[2]
+        for line in made.stdout.splitlines()
+        if "API_KEY=" in line
+    )
     assert key.startswith("psk_")
     listed = run("keys", "list", "--database", "s.db")
     assert "pro (300" in listed.stdout
     assert key not in listed.stdout
     port = str(free_port())
     server = subprocess.Popen(
-        [sys.executable, "-m", "petstore_tools", "serve", "--port", port, "--database", "s.db"],
+        [
+            sys.executable,
+            "-m",
+            "petstore_tools",
+            "serve",
+            "--port",
+            port,
+            "--database",
+            "s.db",
+        ],
         cwd=tmp_path,
         stderr=subprocess.PIPE,
         text=True,

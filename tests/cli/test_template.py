@@ -11,7 +11,10 @@ from petstore_tools.tabular.template import CATEGORY_SHEET
 
 
 def test_a_template_offers_the_categories(run: Run, tmp_path: Path) -> None:
-    """Those of the settings; `--categories` counts more; the command that imports it is shown."""
+    """
+    Those of the settings; `--categories` counts more; the command that imports it is
+    shown.
+    """
     (tmp_path / "names.csv").write_text("id,name\n3,Dogs\n")
     (tmp_path / "others.csv").write_text("id,name\n4,Cats\n")
     named = {"PETSTORE_CATEGORIES": str(tmp_path / "names.csv")}

@@ -53,7 +53,11 @@ def shown_by(frame: pd.DataFrame) -> Shown:
 
 
 def listed(
-    animals: Mapping[int, Values], started_at: float, ended_at: float, *, hole: bool = False
+    animals: Mapping[int, Values],
+    started_at: float,
+    ended_at: float,
+    *,
+    hole: bool = False,
 ) -> Shown:
     """Return a complete listing of these animals."""
     rows = [(pet_id, *values) for pet_id, values in animals.items()]
@@ -61,8 +65,13 @@ def listed(
 
 
 def simulated(rng: random.Random) -> Iterator[Shown]:
-    """Yield listings, at any fraction of a second, of an inventory that changes; some have holes."""
-    there = {n: ("Rex", 1, rng.choice(STATUSES)) for n in range(1, rng.choice([1, 9, 9, 9]))}
+    """
+    Yield listings, at any fraction of a second, of an inventory that changes; some have
+    holes.
+    """
+    there = {
+        n: ("Rex", 1, rng.choice(STATUSES)) for n in range(1, rng.choice([1, 9, 9, 9]))
+    }
     at = T0 + rng.random()
     newest = 2**62  # no float holds such a number
     missed = set[int]()
@@ -76,7 +85,11 @@ def simulated(rng: random.Random) -> Iterator[Shown]:
                 there.pop(picked)
             else:
                 status = rng.choice([*STATUSES, "from", there[picked][2]])
-                there[picked] = (rng.choice(["Rex", "=1+1"]), rng.choice([1, 2]), status)
+                there[picked] = (
+                    rng.choice(["Rex", "=1+1"]),
+                    rng.choice([1, 2]),
+                    status,
+                )
         at += rng.choice([0.0, 1e-6, rng.random() * 90_000])
         started_at = at
         at = at + rng.choice([0.0, rng.random() * 60])
@@ -87,23 +100,38 @@ def simulated(rng: random.Random) -> Iterator[Shown]:
         yield listed({n: there[n] for n in seen}, started_at, at, hole=hole)
 
 
-def truth(shown: Sequence[Shown], key: Callable[[Values], tuple[Any, ...]] = tuple) -> list[Stay]:
+def truth(
+    shown: Sequence[Shown], key: Callable[[Values], tuple[Any, ...]] = tuple
+) -> list[Stay]:
     """
-    Return each stay: id, values, begun after, first seen, last seen, and the interval of its end.
+    Return each stay: id, values, begun after, first seen, last seen, and the interval
+    of its end.
 
-    An animal that one listing alone lacks, which may have a hole, was there. The key says of an
-    animal's values which are those of the stay.
+    An animal that one listing alone lacks, which may have a hole, was there. The key
+    says of an animal's values which are those of the stay.
     """
     stays = list[Stay]()
     for pet_id in sorted({n for one in shown for n in one.animals}):
-        here = [key(one.animals[pet_id]) if pet_id in one.animals else None for one in shown]
+        here = [
+            key(one.animals[pet_id]) if pet_id in one.animals else None for one in shown
+        ]
         read = [
-            here[n - 1] if n and values is None and shown[n].of.may_have_hole else values
+            (
+                here[n - 1]
+                if n and values is None and shown[n].of.may_have_hole
+                else values
+            )
             for n, values in enumerate(here)
         ]
-        begins = [n for n, v in enumerate(read) if v is not None and (not n or read[n - 1] != v)]
+        begins = [
+            n
+            for n, v in enumerate(read)
+            if v is not None and (not n or read[n - 1] != v)
+        ]
         for begin in begins:
-            end = next((n for n in range(begin, len(read)) if read[n] != read[begin]), None)
+            end = next(
+                (n for n in range(begin, len(read)) if read[n] != read[begin]), None
+            )
             last = max(n for n in range(begin, end or len(read)) if here[n] is not None)
             before = begin - 1
             if before >= 0 and here[before] is None and shown[before].of.may_have_hole:
@@ -115,16 +143,22 @@ def truth(shown: Sequence[Shown], key: Callable[[Values], tuple[Any, ...]] = tup
                     shown[before].of.started_at if before >= 0 else None,
                     shown[begin].of.ended_at,
                     shown[last].of.ended_at,
-                    None if end is None else (shown[last].of.started_at, shown[end].of.ended_at),
+                    (
+                        None
+                        if end is None
+                        else (shown[last].of.started_at, shown[end].of.ended_at)
+                    ),
                 )
             )
     return stays
 
 
-def events(shown: Sequence[Shown], since: int, only: str = "") -> Iterator[tuple[int, str, str]]:
+def events(
+    shown: Sequence[Shown], since: int, only: str = ""
+) -> Iterator[tuple[int, str, str]]:
     """
-    Yield what happened after a listing, from each one to the next: animal, from and to. Where only
-    one status is looked at, an animal with another one is as good as absent.
+    Yield what happened after a listing, from each one to the next: animal, from and to.
+    Where only one status is looked at, an animal with another one is as good as absent.
     """
     for earlier, later in pairwise(range(since, len(shown))):
         before = there_in(shown, earlier)
@@ -165,7 +199,9 @@ def as_told(stays: Sequence[Stay]) -> list[Stay]:
 
 
 def there_in(shown: Sequence[Shown], n: int) -> dict[int, Values]:
-    """Return the animals that were there in listing n, as it and the one before it tell."""
+    """
+    Return the animals that were there in listing n, as it and the one before it tell.
+    """
     unseen = shown[n - 1].animals if n and shown[n].of.may_have_hole else {}
     return {**unseen, **shown[n].animals}
 
@@ -173,7 +209,9 @@ def there_in(shown: Sequence[Shown], n: int) -> dict[int, Values]:
 def check(
     history: History, shown: Sequence[Shown], report: StatusReport, rng: random.Random
 ) -> None:
-    """Compare all that the history says with the truth, and a report on the last listing."""
+    """
+    Compare all that the history says with the truth, and a report on the last listing.
+    """
     for one, snapshot in zip(shown, history.snapshots(), strict=True):
         pd.testing.assert_frame_equal(
             snapshot.frame(), one.frame.sort_values("id", ignore_index=True)
@@ -185,8 +223,12 @@ def check(
     assert told(history.history(pet_id=some, now=now)) == as_told(
         [stay for stay in stays if stay[0] == some]
     )
-    given = datetime.fromtimestamp(rng.choice(shown).of.ended_at + rng.choice([0.0, 0.5]), UTC)
-    recent = [stay for stay in as_told(stays) if stay[-1] is None or stay[-1][1] >= given]
+    given = datetime.fromtimestamp(
+        rng.choice(shown).of.ended_at + rng.choice([0.0, 0.5]), UTC
+    )
+    recent = [
+        stay for stay in as_told(stays) if stay[-1] is None or stay[-1][1] >= given
+    ]
     assert told(history.history(since=given, now=now)) == recent
     check_report(report, shown)
 
@@ -200,7 +242,9 @@ def status_of(animals: Mapping[int, Values], pet_id: int, absent: str) -> str:
 
 
 def since_in(shown: Sequence[Shown], report: StatusReport) -> int:
-    """Return the position of the listing that a report on the last one is compared with."""
+    """
+    Return the position of the listing that a report on the last one is compared with.
+    """
     old_at = report.since and report.since.ended_at
     return max(n for n in range(len(shown) - 1) if shown[n].of.ended_at == old_at)
 
@@ -223,14 +267,18 @@ def check_report(report: StatusReport, shown: Sequence[Shown]) -> None:
     unseen = [(n, status_of(there, n, ""), "not seen") for n in there if n not in now]
     assert moves(report) == Counter([*happened, *unseen])
     flow = tables["flow"].set_index("from").stack()
-    flows = {pair: count for pair, count in flow[flow > 0].items() if "total" not in pair}
+    flows = {
+        pair: count for pair, count in flow[flow > 0].items() if "total" not in pair
+    }
     pairs = Counter((begin, end) for _, begin, end in happened)
     assert flows == pairs
     changes = tables["changes"].set_index("status")
     for side, animals in (("before", old), ("now", now)):
         counts = Counter(status_of(animals, pet_id, "") for pet_id in animals)
         assert changes.loc[changes[side] > 0, side].to_dict() == counts
-    assert [+Counter(row) for row in tables["counts"].iloc[:, 1:].to_dict("records")] == [
+    assert [
+        +Counter(row) for row in tables["counts"].iloc[:, 1:].to_dict("records")
+    ] == [
         Counter(status_of(one.animals, pet, "") for pet in one.animals) for one in shown
     ]
     sums = {
@@ -248,7 +296,9 @@ def check_report(report: StatusReport, shown: Sequence[Shown]) -> None:
         if begun is not None and ended is not None:
             name = status_of({0: ("", 0, status)}, 0, "")
             days.setdefault(name, []).append((sum(ended) - begun - first) / 2 / 86_400)
-    assert [row[:3] for row in tables["time_in_status"].itertuples(index=False, name=None)] == [
+    assert [
+        row[:3] for row in tables["time_in_status"].itertuples(index=False, name=None)
+    ] == [
         (status, len(lengths), pytest.approx(median(lengths), abs=1e-9))
         for status, lengths in sorted(days.items())
     ]
@@ -256,7 +306,8 @@ def check_report(report: StatusReport, shown: Sequence[Shown]) -> None:
 
 def scripted(rng: random.Random, history: History) -> tuple[list[Shown], StatusReport]:
     """
-    Keep listings of a script, and report on the last; a report on one status, which is not kept,
+    Keep listings of a script, and report on the last; a report on one status, which is
+    not kept,
     counts what was kept in between: what has another status is as good as gone.
     """
     shown = list(simulated(rng))
@@ -272,14 +323,16 @@ def scripted(rng: random.Random, history: History) -> tuple[list[Shown], StatusR
         old = history.since(since, status=status, now=newest.of.ended_at)
         both.append(report_and_keep(frame, history, old, looks, partial=False))
     whole = [*shown[:-1], replace(newest, of=sold)]
-    assert moves(both[0]) == Counter(events(whole, since_in(shown, both[0]), only="sold"))
+    assert moves(both[0]) == Counter(
+        events(whole, since_in(shown, both[0]), only="sold")
+    )
     return shown, both[1]
 
 
 def lived(rng: random.Random, box: Sandbox) -> tuple[list[Shown], StatusReport]:
     """
-    Let two writers keep listings of a service in turn, with filtered and partial ones in between,
-    and report on the last.
+    Let two writers keep listings of a service in turn, with filtered and partial ones
+    in between, and report on the last.
     """
     shown = list[Shown]()
     for number in range(1, rng.randint(4, 9)):
@@ -293,11 +346,15 @@ def lived(rng: random.Random, box: Sandbox) -> tuple[list[Shown], StatusReport]:
         store.list_pets(first=5)
         shown.append(shown_by(store.list_pets(max_age="0s")))
     box.change(2, status=rng.choice(STATUSES))
-    report = store.status_report(since=datetime.fromtimestamp(rng.choice(shown).of.ended_at, UTC))
+    report = store.status_report(
+        since=datetime.fromtimestamp(rng.choice(shown).of.ended_at, UTC)
+    )
     return [*shown, shown_by(report.animals)], report
 
 
-SCRIPTS = [pytest.param(n, marks=[] if n < 30 else pytest.mark.soak) for n in range(300)]
+SCRIPTS = [
+    pytest.param(n, marks=[] if n < 30 else pytest.mark.soak) for n in range(300)
+]
 
 
 @pytest.mark.case("P77")
@@ -305,8 +362,8 @@ SCRIPTS = [pytest.param(n, marks=[] if n < 30 else pytest.mark.soak) for n in ra
 @pytest.mark.parametrize("seed", SCRIPTS)
 def test_the_history_is_the_truth_of_its_listings(seed: int, tmp_path: Path) -> None:
     """
-    Changes, removals, returns, listings at one instant, with a hole, of two writers; one script in
-    20 on the machine's own clock.
+    Changes, removals, returns, listings at one instant, with a hole, of two writers;
+    one script in 20 on the machine's own clock.
     """
     rng = random.Random(seed)
     if seed % 20:
@@ -320,7 +377,9 @@ def test_the_history_is_the_truth_of_its_listings(seed: int, tmp_path: Path) -> 
 def of_number(number: int) -> Shown:
     """Return a listing of 2,000 animals; another number has other ids and statuses."""
     rng = random.Random(number)
-    animals = {n: ("Rex", 1, rng.choice(STATUSES)) for n in range(number, number + 2_000)}
+    animals = {
+        n: ("Rex", 1, rng.choice(STATUSES)) for n in range(number, number + 2_000)
+    }
     return listed(animals, T0 + number, T0 + number)
 
 
@@ -332,12 +391,17 @@ def write(path: Path, first: int, step: int) -> None:
 
 
 def test_writers_that_are_killed_leave_whole_listings(tmp_path: Path) -> None:
-    """Two at once, killed at any instant, again and again: each kept listing is rebuilt exactly."""
+    """
+    Two at once, killed at any instant, again and again: each kept listing is rebuilt
+    exactly.
+    """
     path = tmp_path / "history.db"
     spawn = multiprocessing.get_context("spawn")
     kept = 0
     for _ in range(2):
-        writers = [spawn.Process(target=write, args=(path, kept + n, 2)) for n in (0, 1)]
+        writers = [
+            spawn.Process(target=write, args=(path, kept + n, 2)) for n in (0, 1)
+        ]
         for writer in writers:
             writer.start()
         until(lambda: len(History(path).snapshots()) >= kept + 3)  # noqa: B023
@@ -361,7 +425,8 @@ def test_a_listing_that_began_before_the_newest_ended_is_not_kept_and_says_so(
     history.keep(listed({1: ("Rex", 1, None)}, T0, T0 + 60.5).frame)
 
     with pytest.raises(
-        HistoryError, match="after this one began .*history forget --after 2026-01-05T09:01:01"
+        HistoryError,
+        match="after this one began .*history forget --after 2026-01-05T09:01:01",
     ):
         history.keep(listed({}, T0 + 60.4, T0 + 61).frame)
 
@@ -406,8 +471,8 @@ CALLS: dict[str, Callable[[PetStore], object]] = {
 @pytest.mark.parametrize("harm", HARMS)
 def test_a_damaged_file_is_named_and_kept_aside(harm: str) -> None:
     """
-    Where the history is what was asked for, it is an error; a listing or a report is made all the
-    same, and says so. The next report has a history again.
+    Where the history is what was asked for, it is an error; a listing or a report is
+    made all the same, and says so. The next report has a history again.
     """
     messages = list[str]()
     with Sandbox(animals=200) as box:
@@ -430,7 +495,9 @@ def test_a_damaged_file_is_named_and_kept_aside(harm: str) -> None:
         messages.append(report.notes[0])
         messages.append(harmed().status_report().notes[0])
         harmed()
-        with pytest.warns(UserWarning, match="the kept listings were not read: ") as warnings:
+        with pytest.warns(
+            UserWarning, match="the kept listings were not read: "
+        ) as warnings:
             assert len(box.store.list_pets(max_age="1h")) == len(report.animals) == 200
         messages.append(str(warnings[0].message))
         box.advance(days=1)
@@ -439,7 +506,10 @@ def test_a_damaged_file_is_named_and_kept_aside(harm: str) -> None:
 
     for copy, message in zip(copies, messages, strict=True):
         assert f"the history {path} cannot be used (" in message
-        assert f"): it is kept aside as {copy}, and the next listing begins a new one" in message
+        assert (
+            f"): it is kept aside as {copy}, and the next listing begins a new one"
+            in message
+        )
     assert (again.notes, again.moved is not None and len(again.moved)) == ((), 0)
 
 
@@ -456,7 +526,10 @@ def test_a_history_that_was_changed_is_noticed(tmp_path: Path) -> None:
 def test_a_file_of_a_newer_version_or_of_another_service_is_refused_and_stays(
     tmp_path: Path,
 ) -> None:
-    """An older program would not know what to write there; animals of two services are no story."""
+    """
+    An older program would not know what to write there; animals of two services are no
+    story.
+    """
     history = History(tmp_path / "history.db")
     history.keep(listed({1: ("Rex", 1, None)}, T0, T0).frame)
     renamed = History(history.path.rename(tmp_path / "other.db"))
@@ -472,7 +545,10 @@ def test_a_file_of_a_newer_version_or_of_another_service_is_refused_and_stays(
 
 
 def test_what_is_forgotten_is_gone_and_the_rest_is_as_it_was(tmp_path: Path) -> None:
-    """A day means its begin; the first listing that is left is where all that it shows begins."""
+    """
+    A day means its begin; the first listing that is left is where all that it shows
+    begins.
+    """
     rng = random.Random(3)
     shown = [one for one in simulated(rng) if not one.of.may_have_hole]
     shown += [
@@ -543,8 +619,8 @@ def test_what_is_forgotten_on_a_full_disk_is_forgotten(tmp_path: Path) -> None:
 
 def test_an_empty_history_has_the_same_columns_and_dtypes() -> None:
     """
-    Before the first listing, and of an animal that never was; an id may be one of numpy, and what
-    is none is refused.
+    Before the first listing, and of an animal that never was; an id may be one of
+    numpy, and what is none is refused.
     """
     with Sandbox(animals=3) as box:
         before = box.store.history()
@@ -553,7 +629,9 @@ def test_an_empty_history_has_the_same_columns_and_dtypes() -> None:
         empty = [before, box.store.history(id=99)]
         two = box.store.history(id=full["id"].to_numpy()[1])
         for other in ("2", 2.0, True, 2**70):
-            with pytest.raises(ArgumentError, match="must be a whole number in int64, not"):
+            with pytest.raises(
+                ArgumentError, match="must be a whole number in int64, not"
+            ):
                 box.store.history(id=other)  # type: ignore[arg-type]
 
     assert two["id"].tolist() == [2]
@@ -573,7 +651,10 @@ def test_within_max_age_a_listing_costs_no_request() -> None:
         sold = box.store.list_pets(status="sold", max_age="60min")
         assert len(box.traffic()) == asked
         assert Listing.of(sold).rows == len(sold) == (again["status"] == "sold").sum()
-        assert (Listing.of(sold).status, Listing.of(sold).completeness) == ("sold", "complete")
+        assert (Listing.of(sold).status, Listing.of(sold).completeness) == (
+            "sold",
+            "complete",
+        )
         counted = box.store.snapshots(status="sold")[0]
         assert counted.counts == {"sold": len(sold)}
         pd.testing.assert_frame_equal(counted.frame(), sold)
@@ -587,7 +668,13 @@ def test_within_max_age_a_listing_costs_no_request() -> None:
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC).timestamp()
 FIFTH = datetime(2026, 3, 5, tzinfo=UTC).timestamp()
 MEANINGS = {
-    FIFTH + spec.DAY_S: ["2026-03-05", "05.03.2026", "5.3.2026", " 2026-03-05 ", date(2026, 3, 5)],
+    FIFTH + spec.DAY_S: [
+        "2026-03-05",
+        "05.03.2026",
+        "5.3.2026",
+        " 2026-03-05 ",
+        date(2026, 3, 5),
+    ],
     FIFTH + 14 * 3_600: [
         "2026-03-05T14:00",
         "2026-03-05T14:00Z",
@@ -602,7 +689,10 @@ MEANINGS = {
 
 @pytest.mark.case("P67")
 def test_a_date_an_age_or_a_time_means_one_instant() -> None:
-    """A date is ISO or day first with dots, and means its end; a time without a zone is UTC."""
+    """
+    A date is ISO or day first with dots, and means its end; a time without a zone is
+    UTC.
+    """
     for meant, givens in MEANINGS.items():
         assert {instant(given, NOW) for given in givens} == {meant}  # type: ignore[attr-defined]
 
@@ -610,12 +700,24 @@ def test_a_date_an_age_or_a_time_means_one_instant() -> None:
 @pytest.mark.case("P67")
 @pytest.mark.parametrize(
     "given",
-    ["05/03/2026", "5 March 2026", "yesterday", "30.02.2026", "2026-02-30", "1m", 7, pd.NaT],
+    [
+        "05/03/2026",
+        "5 March 2026",
+        "yesterday",
+        "30.02.2026",
+        "2026-02-30",
+        "1m",
+        7,
+        pd.NaT,
+    ],
 )
 def test_what_could_be_read_in_two_ways_or_in_none_is_refused(given: Any) -> None:
     """Before a request, with how a date is written."""
     with Sandbox(animals=1) as box:
-        calls: list[Callable[..., object]] = [box.store.status_report, box.store.history]
+        calls: list[Callable[..., object]] = [
+            box.store.status_report,
+            box.store.history,
+        ]
         for call in calls:
             with pytest.raises(ArgumentError, match="write a date as 2026-03-05"):
                 call(since=given)
@@ -623,10 +725,14 @@ def test_what_could_be_read_in_two_ways_or_in_none_is_refused(given: Any) -> Non
 
 
 @pytest.mark.case("P67")
-@pytest.mark.parametrize("given", ["2026-03-10", "2026-03-10T12:00:01", "2099-01-01T00:00+02:00"])
+@pytest.mark.parametrize(
+    "given", ["2026-03-10", "2026-03-10T12:00:01", "2099-01-01T00:00+02:00"]
+)
 def test_the_future_is_refused(given: str) -> None:
     """A date means its end: that of today is still to come."""
-    with pytest.raises(ArgumentError, match="in the future: .* now it is 2026-03-10 12:00:00 UTC"):
+    with pytest.raises(
+        ArgumentError, match="in the future: .* now it is 2026-03-10 12:00:00 UTC"
+    ):
         instant(given, NOW)
 
 
@@ -646,7 +752,10 @@ def test_last_is_the_last_report_that_was_handed_out(tmp_path: Path) -> None:
             box.store.snapshot()
         thursday = box.store.status_report(since="last")
 
-    note = "no such report was written to a file before, so the newest snapshot is compared"
+    note = (
+        "no such report was written to a file before, so the newest snapshot is"
+        " compared"
+    )
     assert first.notes == (note,)
     assert thursday.since is not None
     assert (thursday.since.ended_at, thursday.notes) == (monday, ())

@@ -1,4 +1,6 @@
-"""What tests of requests share: answers in place of a service, and a store that gets them."""
+"""
+What tests of requests share: answers in place of a service, and a store that gets them.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,10 @@ from petstore_tools.settings import SecretStr, Settings
 
 @pytest.fixture
 def wire() -> Iterator[responses.RequestsMock]:
-    """Answers in the order they are added; a test fails where one of them is not asked for."""
+    """
+    Answers in the order they are added; a test fails where one of them is not asked
+    for.
+    """
     with responses.RequestsMock(registry=registries.OrderedRegistry) as mock:
         yield mock
 
@@ -28,9 +33,12 @@ def wire() -> Iterator[responses.RequestsMock]:
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[PetStore]:
     """
-    A store on plan Free, with a clock that moves by itself and waits of the same length each time.
+    A store on plan Free, with a clock that moves by itself and waits of the same length
+    each time.
     """
-    settings = Settings(BASE, "production", SecretStr(KEY), Plan(60, 1_000, "free"), tmp_path)
+    settings = Settings(
+        BASE, "production", SecretStr(KEY), Plan(60, 1_000, "free"), tmp_path
+    )
     with PetStore.from_settings(settings, clock=ManualClock(T0)) as found:
         found.client.rng = random.Random(1)
         yield found

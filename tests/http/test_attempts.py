@@ -1,4 +1,7 @@
-"""What a caller learns of each attempt of a call, so that it needs no retry loop of its own."""
+"""
+What a caller learns of each attempt of a call, so that it needs no retry loop of its
+own.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +22,8 @@ REFUSED = requests.ConnectionError(NewConnectionError(None, "refused"))  # type:
 
 def create(client: Client) -> tuple[list[str], int]:
     """
-    Create an animal; return what the hooks were told in order, and the status, or whether the
-    request may have left.
+    Create an animal; return what the hooks were told in order, and the status, or
+    whether the request may have left.
     """
     steps: list[str] = []
     try:
@@ -39,12 +42,20 @@ def create(client: Client) -> tuple[list[str], int]:
 LOST = {"body": requests.ConnectionError("the connection broke")}
 ENDS = {
     "a refused connection and a 429 change nothing": (
-        [{"body": REFUSED}, {"status": 429, "headers": {"Retry-After": "5"}}, {"status": 201}],
+        [
+            {"body": REFUSED},
+            {"status": 429, "headers": {"Retry-After": "5"}},
+            {"status": 201},
+        ],
         ["before", "no effect", "before", "no effect", "before"],
         201,
     ),
     "it may have been created, so it is sent once": ([LOST], ["before"], True),
-    "five attempts, then the error": ([{"body": REFUSED}] * 5, ["before", "no effect"] * 5, False),
+    "five attempts, then the error": (
+        [{"body": REFUSED}] * 5,
+        ["before", "no effect"] * 5,
+        False,
+    ),
 }
 
 
@@ -97,8 +108,12 @@ def test_refusals_end_a_call_once_max_wait_s_has_passed(
         client.call("GET", f"{BASE}/pets")
 
 
-def test_an_exception_before_an_attempt_sends_and_spends_nothing(client: Client) -> None:
-    """The caller could not record its intent: nothing left, and the request is given back."""
+def test_an_exception_before_an_attempt_sends_and_spends_nothing(
+    client: Client,
+) -> None:
+    """
+    The caller could not record its intent: nothing left, and the request is given back.
+    """
 
     def fail() -> None:
         raise OSError("the disk is full")

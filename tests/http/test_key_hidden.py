@@ -74,7 +74,9 @@ ENDS: dict[str, Serve] = {
     "closed": nothing,
     "silent": silence,
     "half": half,
-    "401": answer(401, f'{{"code": "unauthorized", "message": "{KEY}?", "status": 401}}'.encode()),
+    "401": answer(
+        401, f'{{"code": "unauthorized", "message": "{KEY}?", "status": 401}}'.encode()
+    ),
     "500": answer(500),
     "redirect": answer(302, Location="https://elsewhere.example/v1"),
     "200 that echoes": answer(200, ECHO),
@@ -96,14 +98,18 @@ def opened(base_url: str) -> PetStore:
 @pytest.mark.parametrize("end", ENDS)
 @pytest.mark.parametrize("call", ["list_pets", "create_pet"])
 def test_no_failure_shows_the_key(end: str, call: str) -> None:
-    """Each kind of answer, or none: neither frames with their locals nor causes hold it."""
+    """
+    Each kind of answer, or none: neither frames with their locals nor causes hold it.
+    """
     with RawServer(ENDS[end]) as server:
         moved = {"nobody listens": f"http://127.0.0.1:{free_port()}/v1"}
         moved["no TLS"] = server.base_url.replace("http", "https")
         with opened(moved.get(end, server.base_url)) as store:
             store.client.transport.timeout_s = (1.0, 0.2)
             with pytest.raises((PetstoreError, KeyboardInterrupt)) as raised:
-                store.list_pets() if call == "list_pets" else store.create_pet("Rex", category_id=3)
+                store.list_pets() if call == "list_pets" else store.create_pet(
+                    "Rex", category_id=3
+                )
 
     assert KEY not in shown(raised.value)
 
@@ -120,8 +126,8 @@ class Failing(requests.adapters.HTTPAdapter):
 
 def test_a_mistake_in_an_adapter_of_the_caller_shows_no_key() -> None:
     """
-    An adapter of their own may sign, log or tunnel; what it raises comes out as it is, without the
-    frames that held the headers.
+    An adapter of their own may sign, log or tunnel; what it raises comes out as it is,
+    without the frames that held the headers.
     """
     session = requests.Session()
     session.mount("http://", Failing())
@@ -136,11 +142,16 @@ def test_a_mistake_in_an_adapter_of_the_caller_shows_no_key() -> None:
     assert KEY not in shown(raised.value)
 
 
-def test_what_configure_asks_for_is_not_shown_either(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_configure_asks_for_is_not_shown_either(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """It has the key from the keyboard, or from the file it kept."""
     monkeypatch.setenv("PETSTORE_RECONCILE_AFTER_S", "soon")
     for answers in (f"https://host/v1\n{KEY}\npro\n\n", "\n\n\n\n"):
-        with CliRunner().isolation(input=answers), pytest.raises(click.UsageError) as raised:
+        with (
+            CliRunner().isolation(input=answers),
+            pytest.raises(click.UsageError) as raised,
+        ):
             configure_.callback()  # type: ignore[misc]
         assert KEY not in shown(raised.value)
         Path(os.environ["PETSTORE_CONFIG"]).write_text(
@@ -150,7 +161,8 @@ def test_what_configure_asks_for_is_not_shown_either(monkeypatch: pytest.MonkeyP
 
 def test_no_attribute_of_a_store_holds_the_key() -> None:
     """
-    Store, settings, client, transport, the auth object, its adapters: before and after a request.
+    Store, settings, client, transport, the auth object, its adapters: before and after
+    a request.
     """
     with RawServer(answer(200)) as server, opened(server.base_url) as store:
         for _ in range(2):
@@ -161,7 +173,9 @@ def test_no_attribute_of_a_store_holds_the_key() -> None:
 
 def test_the_password_of_a_ledger_database_is_in_no_traceback() -> None:
     """The driver has the address in its frames."""
-    ledger = PostgresLedger(SecretStr("postgresql://me:in-no-place@127.0.0.1:9/budgets"), "subject")
+    ledger = PostgresLedger(
+        SecretStr("postgresql://me:in-no-place@127.0.0.1:9/budgets"), "subject"
+    )
 
     with pytest.raises(LedgerError) as raised:
         ledger.update(lambda budget: None)

@@ -1,6 +1,6 @@
 """
-What the client logs: each wait, retry, refusal and reconciliation once, never the key, nothing
-unasked.
+What the client logs: each wait, retry, refusal and reconciliation once, never the key,
+nothing unasked.
 """
 
 from __future__ import annotations
@@ -31,12 +31,16 @@ TIME = r"20[0-9-]{8} [0-9:]{8} UTC"
 
 @pytest.fixture
 def log(caplog: pytest.LogCaptureFixture) -> Iterator[pytest.LogCaptureFixture]:
-    """What a program sees that asks for waits, retries, refusals and reconciliations."""
+    """
+    What a program sees that asks for waits, retries, refusals and reconciliations.
+    """
     with caplog.at_level(logging.INFO, logger="petstore_tools"):
         yield caplog
 
 
-def test_threads_that_wait_for_the_same_moment_log_one_line(log: pytest.LogCaptureFixture) -> None:
+def test_threads_that_wait_for_the_same_moment_log_one_line(
+    log: pytest.LogCaptureFixture,
+) -> None:
     """130 requests of eight threads at 60 a minute meet the end of the minute twice."""
     with Sandbox(plan="60/1000", animals=1) as box:
 
@@ -99,7 +103,10 @@ def test_refusals_waits_and_retries_are_logged_once(
     lines: list[str],
     least_s: float,
 ) -> None:
-    """A refusal is a warning, a wait a line of information; a call after a ban logs nothing."""
+    """
+    A refusal is a warning, a wait a line of information; a call after a ban logs
+    nothing.
+    """
     for answer in answers:
         wire.get(f"{BASE}/pets/1", **answer)  # type: ignore[arg-type]
 
@@ -129,30 +136,41 @@ def test_a_link_to_another_host_is_not_followed_and_logged_once(
     store.list_pets(first=2)
 
     assert log.messages == [
-        "A listing is cut: the service says that the next page is at https://elsewhere.example; "
-        "the key is not sent there."
+        "A listing is cut: the service says that the next page is at"
+        " https://elsewhere.example; the key is not sent there."
     ]
 
 
 def test_a_reconciliation_is_logged_once(
     fast: Sandbox, file: Path, log: pytest.LogCaptureFixture
 ) -> None:
-    """Two answers are lost, one animal exists: the wait, and what became of the rows."""
+    """
+    Two answers are lost, one animal exists: the wait, and what became of the rows.
+    """
     lost = {5: "drop before", 10: "drop after"}
     with FaultProxy(
-        fast.base_url, lambda method, n: lost.get(n, "pass") if method == "POST" else "pass"
+        fast.base_url,
+        lambda method, n: lost.get(n, "pass") if method == "POST" else "pass",
     ) as proxy:
         result = through(fast, proxy).import_pets(file)
 
     waits, reconciled = log.messages
     assert result.created == ROWS
-    assert re.fullmatch(rf"Waiting until {TIME}: .* 2 rows whose answer was lost\.", waits)
+    assert re.fullmatch(
+        rf"Waiting until {TIME}: .* 2 rows whose answer was lost\.", waits
+    )
     assert reconciled == "Reconciled 2 rows: 1 created, 1 unsent."
 
 
 def test_no_record_holds_the_key(caplog: pytest.LogCaptureFixture, file: Path) -> None:
-    """Not even of each request, from a service that fails; what is said of refusals is above."""
-    faults = (Fault("error_before", every=4), Fault("drop_after", method="POST", every=5))
+    """
+    Not even of each request, from a service that fails; what is said of refusals is
+    above.
+    """
+    faults = (
+        Fault("error_before", every=4),
+        Fault("drop_after", method="POST", every=5),
+    )
     with (
         caplog.at_level(logging.DEBUG, logger="petstore_tools"),
         Sandbox(plan="60/1000", animals=250, faults=faults) as box,
@@ -169,7 +187,10 @@ def test_no_record_holds_the_key(caplog: pytest.LogCaptureFixture, file: Path) -
 
 
 def test_nothing_is_written_unless_a_program_asks() -> None:
-    """A retry, a wait and a refused key: not even Python's last resort for warnings shows them."""
+    """
+    A retry, a wait and a refused key: not even Python's last resort for warnings shows
+    them.
+    """
     script = """if True:
         from contextlib import suppress
         from pydantic import SecretStr
@@ -177,7 +198,8 @@ def test_nothing_is_written_unless_a_program_asks() -> None:
         from petstore_tools.errors import UnauthorizedError
         from petstore_tools.sandbox.faults import Fault
 
-        with Sandbox(plan="2/100", animals=150, faults=[Fault("error_before", at=(2,))]) as box:
+        faults = [Fault("error_before", at=(2,))]
+        with Sandbox(plan="2/100", animals=150, faults=faults) as box:
             box.store.list_pets()
             with suppress(UnauthorizedError):
                 box.connect(api_key=SecretStr("psk_wrong")).list_pets()

@@ -20,8 +20,13 @@ from petstore_tools import Sandbox
     ],
     ids=["int64", "int32", "uint8", "Series", "Int64"],
 )
-def test_numbers_as_a_frame_holds_them_are_whole_numbers(sandbox: Sandbox, category: int) -> None:
-    """A category is sent as 7, and comes back as Python's own integer; an id fetches its animal."""
+def test_numbers_as_a_frame_holds_them_are_whole_numbers(
+    sandbox: Sandbox, category: int
+) -> None:
+    """
+    A category is sent as 7, and comes back as Python's own integer; an id fetches its
+    animal.
+    """
     pet = sandbox.store.create_pet("Rex", category_id=category)
 
     with pytest.warns(DeprecationWarning, match="get_pet is deprecated"):
@@ -35,7 +40,10 @@ NO_NUMBERS = (np.True_, True, np.float64(7), 7.5, pd.NA, np.uint64(2**63), 2**63
 @pytest.mark.parametrize(
     ("name", "category", "status", "message"),
     [
-        *[("Rex", value, None, "category_id: must be a whole number") for value in NO_NUMBERS],
+        *[
+            ("Rex", value, None, "category_id: must be a whole number")
+            for value in NO_NUMBERS
+        ],
         (" ", 1, None, "cannot be created"),
         ("Rex", 1, "gone", "status must be one of"),
     ],
@@ -45,8 +53,8 @@ def test_what_the_document_does_not_allow_is_refused(
     sandbox: Sandbox, name: str, category: int, status: str | None, message: str
 ) -> None:
     """
-    A truth value, a decimal number, one beyond int64, a blank name, an unknown status: nothing is
-    sent.
+    A truth value, a decimal number, one beyond int64, a blank name, an unknown status:
+    nothing is sent.
     """
     with pytest.raises(ValueError, match=message):
         sandbox.store.create_pet(name, category_id=category, status=status)

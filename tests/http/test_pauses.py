@@ -39,12 +39,19 @@ def date(at: float) -> str:
     ],
 )
 def test_a_503_is_asked_again_when_it_said(
-    wire: responses.RequestsMock, store: PetStore, said: str, least_s: float, most_s: float
+    wire: responses.RequestsMock,
+    store: PetStore,
+    said: str,
+    least_s: float,
+    most_s: float,
 ) -> None:
     """
-    Seconds, a date, or at most five minutes; nonsense is a failure like any other, under backoff.
+    Seconds, a date, or at most five minutes; nonsense is a failure like any other,
+    under backoff.
     """
-    wire.get(f"{BASE}/pets", status=503, headers={"Retry-After": said, "Date": date(T0)})
+    wire.get(
+        f"{BASE}/pets", status=503, headers={"Retry-After": said, "Date": date(T0)}
+    )
     wire.get(f"{BASE}/pets", json=[])
 
     assert len(store.list_pets(wait=True)) == 0
@@ -56,7 +63,10 @@ def test_a_503_is_asked_again_when_it_said(
 def test_whoever_shares_the_budget_keeps_the_pause(
     wire: responses.RequestsMock, store: PetStore
 ) -> None:
-    """A create of one process is answered 503: a listing of another waits, and says until when."""
+    """
+    A create of one process is answered 503: a listing of another waits, and says until
+    when.
+    """
     wire.post(f"{BASE}/pets", status=503, headers={"Retry-After": "200"})
     wire.get(f"{BASE}/pets", json=[])
     with pytest.raises(ApiError, match="503"):
@@ -81,7 +91,9 @@ def test_what_shows_progress_shows_what_it_waits_for(
     capsys: pytest.CaptureFixture[str],
     progress: bool,
 ) -> None:
-    """A create waits for the minute, and the fetch of an animal for its second attempt."""
+    """
+    A create waits for the minute, and the fetch of an animal for its second attempt.
+    """
     store.progress = progress
     wire.get(f"{BASE}/pets/17", status=503)
     wire.get(f"{BASE}/pets/17", json=PET, headers=rate(0))
@@ -92,13 +104,20 @@ def test_what_shows_progress_shows_what_it_waits_for(
     store.create_pet("Rex", category_id=3)
 
     shown = capsys.readouterr().err
-    assert ("/v1/pets/17: the service answered 503; attempt 2 of 5 follows" in shown) is progress
+    assert (
+        "/v1/pets/17: the service answered 503; attempt 2 of 5 follows" in shown
+    ) is progress
     assert ("all 60 requests of this minute are used" in shown) is progress
 
 
 @pytest.mark.case("P95")
-def test_a_service_that_says_nothing_is_shown_while_it_is_waited_for(tmp_path: Path) -> None:
-    """It answers when that was told: to a call alone, and to an import that lists and creates."""
+def test_a_service_that_says_nothing_is_shown_while_it_is_waited_for(
+    tmp_path: Path,
+) -> None:
+    """
+    It answers when that was told: to a call alone, and to an import that lists and
+    creates.
+    """
     told = threading.Event()
     reasons = list[str | None]()
 
@@ -121,7 +140,9 @@ def test_a_service_that_says_nothing_is_shown_while_it_is_waited_for(tmp_path: P
         url = f"{server.base_url}/pets/17"
         store.client.call("GET", url, call_options=CallOptions(on_wait=tell))
         animals = pd.DataFrame({"name": ["Rex"], "categoryId": [3], "status": ["sold"]})
-        result = store.import_pets(animals, name="a", progress=lambda now: tell(now.wait))
+        result = store.import_pets(
+            animals, name="a", progress=lambda now: tell(now.wait)
+        )
 
     assert result.created == 1
     assert reasons[:2] == ["the answer to GET /v1/pets/17", None]

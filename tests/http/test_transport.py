@@ -1,6 +1,6 @@
 """
-Redirects, .netrc files, idle connections, silence, handshakes; proxies, certificates and sessions
-of a company work as with `requests`.
+Redirects, .netrc files, idle connections, silence, handshakes; proxies, certificates
+and sessions of a company work as with `requests`.
 """
 
 from __future__ import annotations
@@ -41,7 +41,10 @@ def fail_to_post(
 
 
 def test_an_answer_that_announces_another_is_not_taken_for_it() -> None:
-    """103 comes first: the next request of the connection would be given the 201 of this one."""
+    """
+    103 comes first: the next request of the connection would be given the 201 of this
+    one.
+    """
     hints = b"HTTP/1.1 103 Early Hints\r\nLink: </x>; rel=preload\r\n\r\n"
     created = answer(201, json.dumps(PET).encode())
 
@@ -61,7 +64,9 @@ def test_an_answer_that_announces_another_is_not_taken_for_it() -> None:
 def test_a_redirect_is_not_followed_and_its_target_is_named(
     wire: responses.RequestsMock, store: PetStore, status: int, method: str
 ) -> None:
-    """Neither GET nor POST: the key would go elsewhere, and a POST would become a GET."""
+    """
+    Neither GET nor POST: the key would go elsewhere, and a POST would become a GET.
+    """
     wire.add(
         method,
         f"{BASE}/pets",
@@ -87,7 +92,9 @@ def test_a_netrc_entry_does_not_replace_the_key(
     assert netrc.netrc(str(entry)).authenticators("pets.example")
     wire.post(f"{BASE}/pets", json=PET, status=201)
 
-    PetStore(base_url=BASE, api_key=KEY, ledger="memory").create_pet("Rex", category_id=3)
+    PetStore(base_url=BASE, api_key=KEY, ledger="memory").create_pet(
+        "Rex", category_id=3
+    )
 
     assert wire.calls[0].request.headers["Authorization"] == f"Bearer {KEY}"
 
@@ -98,7 +105,9 @@ def test_a_create_on_a_connection_that_idled_opens_a_fresh_one(
 ) -> None:
     """The service may be closing it: what is sent there is lost with nothing known."""
     connections = []
-    created = reply(201, json.dumps(PET).encode()).replace(b"Connection: close", b"X: y")
+    created = reply(201, json.dumps(PET).encode()).replace(
+        b"Connection: close", b"X: y"
+    )
 
     def keep_open(connection: socket.socket, request: bytes) -> None:
         connections.append(connection)
@@ -130,7 +139,9 @@ def test_a_callers_session_that_retries_is_refused_at_once() -> None:
 
 
 @pytest.mark.case("P31")
-@pytest.mark.parametrize("begins", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n["])
+@pytest.mark.parametrize(
+    "begins", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n["]
+)
 def test_a_service_that_falls_silent_is_given_up(begins: bytes) -> None:
     """Before its answer, and in the middle of it; the request may have left."""
     silent = threading.Event()
@@ -150,7 +161,10 @@ DRIPS = {
     "head": [b"HTTP/1.1 201 Created\r\nX-Drops: ", b"x"],
     "announcements": [b"", b"HTTP/1.1 103 Early Hints\r\n\r\n"],
     "body": [b"HTTP/1.1 201 Created\r\nContent-Length: 999999999\r\n\r\n", b" "],
-    "parts": [b"HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\n", b"1\r\n \r\n"],
+    "parts": [
+        b"HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\n",
+        b"1\r\n \r\n",
+    ],
     "body without an end": [b"HTTP/1.0 201 Created\r\n\r\n", b" "],
 }
 
@@ -181,7 +195,8 @@ def test_an_answer_that_drips_is_lost_after_two_minutes(
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """
-    A certificate of this machine that no public authority signed, with its key in the same file.
+    A certificate of this machine that no public authority signed, with its key in the
+    same file.
     """
     if shutil.which("openssl") is None:
         pytest.skip("no openssl to make a certificate")
@@ -221,7 +236,9 @@ def proxy(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, list[bytes]]]:
         connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
         address = request.split()[1].decode().split(":")
         with socket.create_connection((address[0], int(address[1]))) as server:
-            threading.Thread(target=copy, args=(server, connection), daemon=True).start()
+            threading.Thread(
+                target=copy, args=(server, connection), daemon=True
+            ).start()
             copy(connection, server)
 
     for name in ("NO_PROXY", "no_proxy", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"):
@@ -253,9 +270,13 @@ def test_a_proxy_and_a_certificate_of_a_company_work(
 
     with (
         RawServer(answer(200), tls=tls if scheme == "https" else None) as server,
-        PetStore(base_url=server.base_url, api_key="k", ledger="memory", session=session) as store,
+        PetStore(
+            base_url=server.base_url, api_key="k", ledger="memory", session=session
+        ) as store,
     ):
-        assert store.client.transport.send("GET", f"{server.base_url}/pets").body == b"[]"
+        assert (
+            store.client.transport.send("GET", f"{server.base_url}/pets").body == b"[]"
+        )
 
     (request,) = asked
     assert request.startswith(b"CONNECT" if scheme == "https" else b"GET http://")
@@ -267,10 +288,15 @@ def test_a_proxy_and_a_certificate_of_a_company_work(
 def test_a_failed_handshake_proves_that_nothing_left(
     fault: str, tls: ssl.SSLContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Https to a port that speaks http; a bundle that is not there; a certificate of nobody."""
+    """
+    Https to a port that speaks http; a bundle that is not there; a certificate of
+    nobody.
+    """
     if fault == "no bundle":
         monkeypatch.setenv("REQUESTS_CA_BUNDLE", "nowhere.pem")
-    with RawServer(answer(200), tls=tls if fault == "nobody vouches" else None) as server:
+    with RawServer(
+        answer(200), tls=tls if fault == "nobody vouches" else None
+    ) as server:
         error = fail_to_post(f"https://127.0.0.1:{server.port}/v1")
 
     assert not error.may_have_left

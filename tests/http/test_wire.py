@@ -1,4 +1,7 @@
-"""What leaves on the wire, and what each reply does that a real server cannot be made to show."""
+"""
+What leaves on the wire, and what each reply does that a real server cannot be made to
+show.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,10 @@ from petstore_tools.listing.frames import ENDINGS, write
 def test_a_listing_asks_for_the_documented_maximum_with_key_and_timeout(
     wire: responses.RequestsMock, store: PetStore
 ) -> None:
-    """GET /pets?limit=100&status=sold, bearer key, JSON wanted, a timeout always (§4.1, §5)."""
+    """
+    GET /pets?limit=100&status=sold, bearer key, JSON wanted, a timeout always (§4.1,
+    §5).
+    """
     wire.get(f"{BASE}/pets", json=[PET], headers=rate(**{"X-Has-More": "false"}))
 
     frame = store.list_pets(status="sold")
@@ -57,8 +63,14 @@ def test_a_listing_asks_for_the_documented_maximum_with_key_and_timeout(
 def test_errors_are_translated_into_the_tree(
     wire: responses.RequestsMock, store: PetStore, status: int, kind: type[ApiError]
 ) -> None:
-    """Status, code, message and the request's line (§2.5, §7); no create is sent again."""
-    wire.post(f"{BASE}/pets", json={"code": "c", "message": "m", "status": status}, status=status)
+    """
+    Status, code, message and the request's line (§2.5, §7); no create is sent again.
+    """
+    wire.post(
+        f"{BASE}/pets",
+        json={"code": "c", "message": "m", "status": status},
+        status=status,
+    )
 
     with pytest.raises(kind) as raised:
         store.create_pet("Rex", category_id=3)
@@ -70,7 +82,9 @@ def test_errors_are_translated_into_the_tree(
 
 
 @pytest.mark.case("P6")
-@pytest.mark.parametrize("body", ["null", "{}", "<html>proxy</html>", '[{"id": 1}]', "[1, 2", ""])
+@pytest.mark.parametrize(
+    "body", ["null", "{}", "<html>proxy</html>", '[{"id": 1}]', "[1, 2", ""]
+)
 def test_a_page_that_is_no_list_of_animals_is_an_error_not_a_short_frame(
     wire: responses.RequestsMock, store: PetStore, body: str
 ) -> None:
@@ -91,18 +105,26 @@ def test_a_page_that_is_no_list_of_animals_is_an_error_not_a_short_frame(
 def test_half_a_character_costs_no_inventory(
     wire: responses.RequestsMock, store: PetStore, tmp_path: Path, half: bytes
 ) -> None:
-    """U+FFFD stands for it, with a note; a whole pair stays; the frame can be written and read."""
+    """
+    U+FFFD stands for it, with a note; a whole pair stays; the frame can be written and
+    read.
+    """
     row = rb'{"id": %d, "name": "%s Rex \ud83d\ude00", "categoryId": 3}'
     page = b"[" + row % (1, half) + b"," + row % (2, b"") + b"]"
     wire.get(f"{BASE}/pets", body=page, headers=rate(**{"X-Has-More": "false"}))
     wire.post(f"{BASE}/pets", body=row % (3, half), status=201, headers=rate())
 
-    with pytest.warns(UserWarning, match="a broken character in a name is shown as \ufffd"):
+    with pytest.warns(
+        UserWarning, match="a broken character in a name is shown as \ufffd"
+    ):
         frame = store.list_pets()
 
     names = ["\ufffd Rex \U0001f600", " Rex \U0001f600"]
     assert frame["name"].tolist() == names
-    assert (Listing.of(frame).completeness, len(Listing.of(frame).notes)) == ("complete", 1)
+    assert (Listing.of(frame).completeness, len(Listing.of(frame).notes)) == (
+        "complete",
+        1,
+    )
     for ending in ENDINGS:
         write(frame, tmp_path / f"pets{ending}")
     for read, ending in (
@@ -165,14 +187,19 @@ def test_unknown_fields_and_statuses_are_kept_and_told(
 def test_after_the_removal_a_404_says_removed_as_announced(
     wire: responses.RequestsMock, store: PetStore
 ) -> None:
-    """From that day on a missing operation is no missing animal (§4.3); the call warns before."""
+    """
+    From that day on a missing operation is no missing animal (§4.3); the call warns
+    before.
+    """
     clock = store.client.clock
     assert isinstance(clock, ManualClock)
     clock.advance(1_922_659_200 - T0)
     wire.get(f"{BASE}/pets/17", status=410)
 
     with (
-        pytest.warns(DeprecationWarning, match=r"5 December 2030. Use list_pets\(status=...\)"),
+        pytest.warns(
+            DeprecationWarning, match=r"5 December 2030. Use list_pets\(status=...\)"
+        ),
         pytest.raises(NotFoundError, match="removed as announced"),
     ):
         store.get_pet(17)
@@ -185,12 +212,20 @@ WIRE = sorted((Path(__file__).parents[1] / "wire").glob("*.json"))
 def test_the_client_reads_the_literal_replies_written_from_the_document(
     wire: responses.RequestsMock, store: PetStore, path: Path
 ) -> None:
-    """The same files that the service is held to; what is sent is their request (§4.2)."""
+    """
+    The same files that the service is held to; what is sent is their request (§4.2).
+    """
     case = json.loads(path.read_text())
     sent = case["request"]
     answer = case["reply"]
     url = BASE + sent["path"].partition("?")[0]
-    wire.add(sent["method"], url, json=answer["body"], status=answer["status"], headers=rate())
+    wire.add(
+        sent["method"],
+        url,
+        json=answer["body"],
+        status=answer["status"],
+        headers=rate(),
+    )
     body = {"categoryId": 3, "status": None} | (sent.get("body") or {})
 
     def call() -> Any:

@@ -1,6 +1,6 @@
 """
-A base address behind which there is no service, or one that speaks otherwise: said in words (item
-17).
+A base address behind which there is no service, or one that speaks otherwise: said in
+words (item 17).
 """
 
 from __future__ import annotations
@@ -17,11 +17,14 @@ from petstore_tools.errors import ApiError, PetstoreError, ProtocolError, Transp
 from petstore_tools.sandbox.faults import Fault
 from petstore_tools.settings import load
 
-PAGE = b"<!DOCTYPE html><html><head><title>Welcome</title></head><body>Hello</body></html>"
+PAGE = (
+    b"<!DOCTYPE html><html><head><title>Welcome</title></head><body>Hello</body></html>"
+)
 TLS_ALERT = b"\x15\x03\x01\x00\x02\x02\x46"  # what a TLS server says to plain HTTP
 GO = b"Client sent an HTTP request to an HTTPS server.\n"
 NGINX = (
-    b"<html><head><title>400 The plain HTTP request was sent to HTTPS port</title></head></html>"
+    b"<html><head><title>400 The plain HTTP request was sent to HTTPS"
+    b" port</title></head></html>"
 )
 
 
@@ -39,7 +42,8 @@ def refusal(address: str) -> PetstoreError:
 
 
 @pytest.mark.parametrize(
-    "answer", [b"", TLS_ALERT, reply(400, GO, Content_Type="text/plain"), reply(400, NGINX)]
+    "answer",
+    [b"", TLS_ALERT, reply(400, GO, Content_Type="text/plain"), reply(400, NGINX)],
 )
 def test_http_to_a_service_that_speaks_https_says_so(answer: bytes) -> None:
     """A closed connection, an alert, and what Go and nginx answer."""
@@ -55,7 +59,10 @@ def test_https_to_a_service_that_speaks_http_says_so() -> None:
     with Sandbox(animals=1) as box:
         error = refusal(box.base_url.replace("http://", "https://"))
 
-    assert "does not use https; if it uses http, write http:// in the base address" in str(error)
+    assert (
+        "does not use https; if it uses http, write http:// in the base address"
+        in str(error)
+    )
     assert isinstance(error, TransportError)
     assert not error.may_have_left
 
@@ -68,7 +75,8 @@ def test_a_web_page_behind_the_address_is_called_one(
     status: int, kind: type[PetstoreError]
 ) -> None:
     """
-    And where it cannot be a proxy's word on a service that is down, the address is asked about.
+    And where it cannot be a proxy's word on a service that is down, the address is
+    asked about.
     """
     with sending(reply(status, PAGE, Content_Type="text/html")) as server:
         error = refusal(server.base_url)
@@ -81,7 +89,10 @@ def test_a_web_page_behind_the_address_is_called_one(
 def test_a_connection_that_breaks_later_is_no_matter_of_the_address() -> None:
     """Once the service has answered, nobody is sent to look at https."""
     drops = Fault("drop_before", method="GET", at=tuple(range(2, 9)))
-    with Sandbox(animals=150, faults=[drops]) as box, pytest.raises(TransportError) as caught:
+    with (
+        Sandbox(animals=150, faults=[drops]) as box,
+        pytest.raises(TransportError) as caught,
+    ):
         box.store.list_pets()
 
     assert "https" not in str(caught.value)

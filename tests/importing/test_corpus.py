@@ -1,10 +1,10 @@
 """
-Spreadsheets as people have them: each reads with at most two arguments, or its problems say what
-helps.
+Spreadsheets as people have them: each reads with at most two arguments, or its problems
+say what helps.
 
-Beside each file of the corpus lies what it must give, as JSON: for each way to read it the options,
-the animals in order, parts of each problem, the rows that are left out by reason, and what the
-preview shows; or a part of the refusal.
+Beside each file of the corpus lies what it must give, as JSON: for each way to read it
+the options, the animals in order, parts of each problem, the rows that are left out by
+reason, and what the preview shows; or a part of the refusal.
 """
 
 from __future__ import annotations
@@ -42,7 +42,9 @@ def box() -> Iterator[Sandbox]:
 
 @pytest.mark.case("P44", "P44a", "P45", "P46", "P47", "P48", "P49", "P50", "P51", "P65")
 @pytest.mark.parametrize(("path", "case"), CASES)
-def test_each_file_imports_or_says_what_helps(box: Sandbox, path: Path, case: Any) -> None:
+def test_each_file_imports_or_says_what_helps(
+    box: Sandbox, path: Path, case: Any
+) -> None:
     """With the options of its case, and no edited cell."""
     options = dict(case.get("options", {}))
     assert len(options) <= 2 + ("encoding" in options) + ("sheet" in options)

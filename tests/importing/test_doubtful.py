@@ -1,4 +1,7 @@
-"""Which rows could make an animal a second time: the three rules, in a table and over nights."""
+"""
+Which rows could make an animal a second time: the three rules, in a table and over
+nights.
+"""
 
 from __future__ import annotations
 
@@ -24,15 +27,17 @@ def file(text: str) -> list[PetValues]:
 
 def journal(text: str, *, import_id: str = "ours") -> list[Entry]:
     """
-    Read the rows of an import: created, `-` in front: not in the last run's file, `?`: unsent, `!`:
-    a person agreed, `~`: unknown.
+    Read the rows of an import: created, `-` in front: not in the last run's file, `?`:
+    unsent, `!`: a person agreed, `~`: unknown.
     """
     states = {"?": "unsent", "!": "unsent", "~": "unknown"}
     entries = []
     for at, word in enumerate(text.split(), start=2):
         content = values(word.lstrip("-?!~"))
         state = states.get(word[0], "created")
-        row = Entry(at, import_id, content, at, word[0] != "-", state, word[0] == "!", pet_id=at)  # type: ignore[arg-type]
+        row = Entry(
+            at, import_id, content, at, word[0] != "-", state, word[0] == "!", pet_id=at
+        )  # type: ignore[arg-type]
         entries.append(replace(row, position=at if row.present else None))
     return entries
 
@@ -49,16 +54,28 @@ CASES = {  # what was sent, the file now, the doubtful rows
     "a name changed, another of the old one added": ("a b c", "a x c b/4", "x b/4"),
     "a name changed, and the order": ("a b c", "c a x", "x"),
     "two rows of one name, both edited": ("a/1 a/2", "a/3 a/4", "a/3 a/4"),
-    "one of two rows of a name renamed, the other edited": ("a b/1 b/2 c", "a x b/3 c", "x b/3"),
+    "one of two rows of a name renamed, the other edited": (
+        "a b/1 b/2 c",
+        "a x b/3 c",
+        "x b/3",
+    ),
     "the first of two equal rows renamed": ("a b b c", "a x b c", "x"),
     "the second of two equal rows renamed": ("a b b c", "a b x c", "x"),
     "a row became equal to its neighbour": ("a b c", "b b c", "b"),
     "another list under the old name": ("a b c", "x y z", "x y z"),
-    "one of two equal rows renamed, of which one was sent": ("a b ?b c", "a b x c", "x"),
+    "one of two equal rows renamed, of which one was sent": (
+        "a b ?b c",
+        "a b x c",
+        "x",
+    ),
     "a row that was not sent is edited": ("a ?b c", "a x c", ""),
     "a row gone long ago bears the name": ("a -b c", "a c b/4", "b/4"),
     "a row gone long ago asks no more by its place": ("a -b c", "a x c", ""),
-    "one of two equal rows, gone long ago, asks no more by its place": ("a b -b c", "a x b c", ""),
+    "one of two equal rows, gone long ago, asks no more by its place": (
+        "a b -b c",
+        "a x b c",
+        "",
+    ),
     "an unsent row of the name of a missing one": ("a b ?b/4", "a b/4", "b/4"),
     "one that a person agreed to": ("a b !b/4", "a b/4", ""),
     "a row is edited that is unknown": ("a ~b c", "a b/4 c", "b/4"),
@@ -67,7 +84,9 @@ CASES = {  # what was sent, the file now, the doubtful rows
 
 @pytest.mark.case("P35", "P63", "P69")
 @pytest.mark.parametrize(("sent", "now", "doubtful"), CASES.values(), ids=CASES)
-def test_a_row_is_doubtful_by_its_name_or_its_place(sent: str, now: str, doubtful: str) -> None:
+def test_a_row_is_doubtful_by_its_name_or_its_place(
+    sent: str, now: str, doubtful: str
+) -> None:
     """Whatever may be an edit is asked about, and nothing else."""
     contents = file(now)
 
@@ -114,11 +133,17 @@ def test_a_copy_of_another_import_is_compared_with_it(
     entries = journal(ours)
     other = journal(theirs, import_id="other")
     sent = {entry.content for entry in other}
-    equal = {at: Doubt("equal", "exists") for at, content in enumerate(contents) if content in sent}
+    equal = {
+        at: Doubt("equal", "exists")
+        for at, content in enumerate(contents)
+        if content in sent
+    }
     shares = {content[:2] for content in sent} & {content[:2] for content in contents}
 
     others = [other] if shares else []
-    found = find_doubtful(contents, entries, *match(entries, contents), equal=equal, others=others)
+    found = find_doubtful(
+        contents, entries, *match(entries, contents), equal=equal, others=others
+    )
 
     assert {contents[at] for at in found.keys() - equal.keys()} == set(file(doubtful))
 
@@ -127,7 +152,11 @@ def test_a_row_moved_by_a_part_and_renamed_after_it_is_doubtful() -> None:
     """The order of the last run counts, too."""
     moved = {"c": 2, "a": 3}
     entries = [
-        replace(entry, number=moved.get(entry.content.name, 4), present=entry.content.name != "b")
+        replace(
+            entry,
+            number=moved.get(entry.content.name, 4),
+            present=entry.content.name != "b",
+        )
         for entry in journal("c a b")
     ]
     entries = [replace(e, position="abc".index(e.content.name)) for e in entries]
@@ -146,17 +175,27 @@ def test_a_row_that_equals_an_animal_explains_no_missing_row() -> None:
     equal = {1: Doubt("equal", "the animal with id 7")}
     found = find_doubtful(contents, entries, *match(entries, contents), equal=equal)
 
-    assert {at: doubt.reason for at, doubt in found.items()} == {1: "equal", 2: "the same place"}
-    assert str(found[2]) == "the same place: row 3 of import ours was 'b', 3, no status (id 3)"
+    assert {at: doubt.reason for at, doubt in found.items()} == {
+        1: "equal",
+        2: "the same place",
+    }
+    assert (
+        str(found[2])
+        == "the same place: row 3 of import ours was 'b', 3, no status (id 3)"
+    )
 
 
-@pytest.mark.parametrize("now", ["a b x c", "a b b/4 c"], ids=["by its place", "by its name"])
+@pytest.mark.parametrize(
+    "now", ["a b x c", "a b b/4 c"], ids=["by its place", "by its name"]
+)
 def test_a_doubt_names_a_row_that_was_sent(now: str) -> None:
     """Of equal rows, of which another one was not."""
     contents = file(now)
 
     entries = journal("a b ?b c")
-    (doubt,) = find_doubtful(contents, entries, *match(entries, contents), equal={}).values()
+    (doubt,) = find_doubtful(
+        contents, entries, *match(entries, contents), equal={}
+    ).values()
 
     assert doubt.because == "row 3 of import ours was 'b', 3, no status (id 3)"
 
@@ -171,7 +210,9 @@ def test_of_equal_rows_those_that_were_sent_are_found_first() -> None:
 
 
 def nights(change: Callable[[int, list[PetValues]], None]) -> list[int]:
-    """Import a list for thirty nights, and skip what is doubtful; count what was asked."""
+    """
+    Import a list for thirty nights, and skip what is doubtful; count what was asked.
+    """
     rows = [PetValues(f"animal {n}", 3, "available") for n in range(200)]
     sent: list[Entry] = []
     asked = []
@@ -185,7 +226,9 @@ def nights(change: Callable[[int, list[PetValues]], None]) -> list[int]:
         for at, (content, entry) in enumerate(zip(rows, known, strict=True)):
             state = "skipped" if at in doubts else "created"
             state = state if entry is None else entry.state
-            now.append(Entry(at, "ours", content, at, True, state, answered=True, position=at))  # type: ignore[arg-type]
+            now.append(
+                Entry(at, "ours", content, at, True, state, answered=True, position=at)
+            )  # type: ignore[arg-type]
         sent = now + [replace(entry, present=False, position=None) for entry in missing]
     return asked[1:]
 
@@ -211,10 +254,16 @@ def next_list(night: int, rows: list[PetValues]) -> None:
 @pytest.mark.parametrize(
     ("change", "asked"),
     [(one_status_edited, 1), (one_row_deleted, 0), (next_list, 200)],
-    ids=["one status edited", "one row deleted while it grows", "a new list under the old name"],
+    ids=[
+        "one status edited",
+        "one row deleted while it grows",
+        "a new list under the old name",
+    ],
 )
 def test_thirty_nights_ask_about_no_row_that_is_new(
     change: Callable[[int, list[PetValues]], None], asked: int
 ) -> None:
-    """Only what may be an edit is held back; a new list under an old name is one question."""
+    """
+    Only what may be an edit is held back; a new list under an old name is one question.
+    """
     assert nights(change) == [asked] * 30

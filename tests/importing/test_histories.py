@@ -1,6 +1,6 @@
 """
-Random histories of imports against the truth: what a person does to sheets, what gets lost, and
-what the staff change, over the real journal and the real rules.
+Random histories of imports against the truth: what a person does to sheets, what gets
+lost, and what the staff change, over the real journal and the real rules.
 """
 
 from __future__ import annotations
@@ -22,19 +22,24 @@ from petstore_tools.importing.options import Doubtful
 from petstore_tools.importing.reconcile import Outcome, judge
 from petstore_tools.importing.values import PetValues
 
-NAMES = [f"{a}{b}" for a in ("rex", "mia", "max", "ida") for b in ("", " two", " three")]
+NAMES = [
+    f"{a}{b}" for a in ("rex", "mia", "max", "ida") for b in ("", " two", " three")
+]
 STATUSES = ("available", "sold", None)
 AFTER_S = 60.0
 MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None
 SEEDS = 50  # of a part: four parts are played each time, all of them with `-m soak`
-PARTS = [pytest.param(n, marks=[pytest.mark.soak] * (n >= 4), id=f"part{n:03}") for n in range(200)]
+PARTS = [
+    pytest.param(n, marks=[pytest.mark.soak] * (n >= 4), id=f"part{n:03}")
+    for n in range(200)
+]
 
 
 @dataclass
 class Cell:
     """
-    A row of a sheet: who it is for the person who edits it (a duplicate is the same), and its
-    values.
+    A row of a sheet: who it is for the person who edits it (a duplicate is the same),
+    and its values.
     """
 
     who: int
@@ -47,12 +52,14 @@ class Sheet:
     A file.
 
     Attributes:
-        since: What was done to rows since its last run: "renamed" or "moved", never both, since who
-            renames and moves a row at once has a new row.
+        since: What was done to rows since its last run: "renamed" or "moved", never
+            both, since who renames and moves a row at once has a new row.
         is_settled: Its last run ended, and nothing was done since.
-        retired: Names that rows bore before they were renamed since, and values that they had
+        retired: Names that rows bore before they were renamed since, and values that
+            they had
             before they were edited: no other row takes these at once.
-        added: Names of new rows, and values that rows were given: no row that has these is renamed.
+        added: Names of new rows, and values that rows were given: no row that has these
+            is renamed.
         edits: How many rows may still be edited: of a copy one, until it was imported.
         part: Rows that the next run has in place of all.
         answer: What the next run says about the rows that the last one asked about.
@@ -98,18 +105,27 @@ class World:
         return sum(self.whose[key] == who for key in self.made_by.values())
 
     def own(self, owners: dict[int, int]) -> None:
-        """Take who each row is now; who edits a row into one that was sent has its animal, too."""
+        """
+        Take who each row is now; who edits a row into one that was sent has its animal,
+        too.
+        """
         for key in set(self.made_by.values()) & owners.keys():
             self.rows[owners[key]] += self.whose[key] != owners[key]
         self.whose |= owners
 
     def exchange(self, entries: list[Entry]) -> None:
-        """Let rows that the service makes equal exchange their animals: nobody can tell."""
+        """
+        Let rows that the service makes equal exchange their animals: nobody can tell.
+        """
         owned = {entry.pet_id for entry in entries}
         for entry in entries:
             key = self.made_by.get(entry.pet_id or 0)
             if key not in (None, entry.key):
-                free = [p for p, k in self.made_by.items() if k == entry.key and p not in owned]
+                free = [
+                    p
+                    for p, k in self.made_by.items()
+                    if k == entry.key and p not in owned
+                ]
                 self.made_by[entry.pet_id or 0] = entry.key
                 if free:
                     self.made_by[free[0]] = key or 0
@@ -141,7 +157,8 @@ class World:
 
 
 ACTIONS = (
-    "append insert duplicate status status name all delete shuffle swap rename copy restate part staff"
+    "append insert duplicate status status name all delete shuffle swap rename copy"
+    " restate part staff"
 ).split()
 
 
@@ -157,7 +174,12 @@ def edit(world: World) -> None:  # noqa: C901 - a branch for each action
     cells = sheet.cells
     at = rng.randrange(len(cells)) if cells else 0
     what = rng.choice(ACTIONS)
-    kind = {"name": "renamed", "all": "renamed", "shuffle": "moved", "swap": "moved"}.get(what, "")
+    kind = {
+        "name": "renamed",
+        "all": "renamed",
+        "shuffle": "moved",
+        "swap": "moved",
+    }.get(what, "")
     if sheet.part or (kind and sheet.since not in ("", kind)):
         return
     old: set[object] = {cells[at].values} if cells else set()
@@ -175,7 +197,9 @@ def edit(world: World) -> None:  # noqa: C901 - a branch for each action
     ):
         return
     if what == "part":
-        sheet.part = sorted(rng.sample(cells, rng.randint(1, len(cells) - 1)), key=cells.index)
+        sheet.part = sorted(
+            rng.sample(cells, rng.randint(1, len(cells) - 1)), key=cells.index
+        )
         return
     new = world.values(sheet.retired)
     if what in ("append", "insert", "name", "all"):
@@ -202,7 +226,10 @@ def edit(world: World) -> None:  # noqa: C901 - a branch for each action
     elif what == "swap":
         other = rng.randrange(len(cells))
         cells[at], cells[other] = cells[other], cells[at]
-    elif what == "duplicate" and not {*cells[at].values, cells[at].values} & sheet.retired:
+    elif (
+        what == "duplicate"
+        and not {*cells[at].values, cells[at].values} & sheet.retired
+    ):
         world.rows[cells[at].who] += 1
         cells.insert(rng.randrange(len(cells)), Cell(cells[at].who, cells[at].values))
     elif what == "rename":
@@ -218,21 +245,28 @@ def edit(world: World) -> None:  # noqa: C901 - a branch for each action
             for cell in cells
         ]
         retired: set[object] = {cell.values for cell in cells}
-        world.sheets.append(Sheet(f"copy{rng.random()}", copied, edits=0, retired=retired))
+        world.sheets.append(
+            Sheet(f"copy{rng.random()}", copied, edits=0, retired=retired)
+        )
     elif what == "staff" and world.animals:
         pet_id = rng.choice(list(world.animals))
         if pet_id not in {entry.pet_id for entry in counted(world)} and any(
             cell.values.status is None for sheet in world.sheets for cell in sheet.cells
         ):  # beside a row without a status, nobody can tell whose animal it was
             return
-        world.animals[pet_id] = world.animals[pet_id]._replace(status=rng.choice(STATUSES[:2]))
+        world.animals[pet_id] = world.animals[pet_id]._replace(
+            status=rng.choice(STATUSES[:2])
+        )
 
 
-def answer(world: World, sheet: Sheet, shown: dict[int, Doubt], cells: list[Cell]) -> bool:
+def answer(
+    world: World, sheet: Sheet, shown: dict[int, Doubt], cells: list[Cell]
+) -> bool:
     """
-    Return whether the person lets doubtful rows be sent: only where none of them exists, nor a row
-    that equals one of them, since nobody can tell which of these is asked about. What is sent then,
-    with what was agreed before and waits, is agreed, and no animal more.
+    Return whether the person lets doubtful rows be sent: only where none of them
+    exists, nor a row that equals one of them, since nobody can tell which of these is
+    asked about. What is sent then, with what was agreed before and waits, is agreed,
+    and no animal more.
     """
     world.questions += 1
     values = {cells[at].values for at in shown}
@@ -242,7 +276,9 @@ def answer(world: World, sheet: Sheet, shown: dict[int, Doubt], cells: list[Cell
     world.needless += not exists
     if not exists:
         sheet.agreed += people
-        waiting = Counter(world.whose[e.key] for e in counted(world) if e.waits and e.answered)
+        waiting = Counter(
+            world.whose[e.key] for e in counted(world) if e.waits and e.answered
+        )
         for agreed in (other.agreed for other in world.sheets):
             waiting += agreed
         for who in people:
@@ -257,7 +293,9 @@ def counted(world: World) -> list[Entry]:
 
 
 def check(world: World) -> None:
-    """As many animals as rows that were created, of those that the service makes equal."""
+    """
+    As many animals as rows that were created, of those that the service makes equal.
+    """
     made: Counter[tuple[str, int]] = Counter()
     created: Counter[tuple[str, int]] = Counter()
     may_be: Counter[tuple[str, int]] = Counter()
@@ -275,14 +313,19 @@ def check(world: World) -> None:
 
 
 def owners(world: World, entries: list[Entry], cells: list[Cell]) -> dict[int, int]:
-    """Say whose row each entry is; equal rows may change places, as nobody can tell them apart."""
+    """
+    Say whose row each entry is; equal rows may change places, as nobody can tell them
+    apart.
+    """
     made = set(world.made_by.values())
     rows = sorted(
         (entry for entry in entries if entry.present),
         key=lambda e: (e.key not in made, e.state == "skipped"),
     )
     ours = {entry.key for entry in entries if entry.present}
-    elsewhere = Counter(world.whose[key] for key in world.made_by.values() if key not in ours)
+    elsewhere = Counter(
+        world.whose[key] for key in world.made_by.values() if key not in ours
+    )
     people = sorted(cells, key=lambda cell: elsewhere[cell.who])
     waiting: dict[PetValues, list[int]] = defaultdict(list)
     for cell in people:
@@ -290,7 +333,11 @@ def owners(world: World, entries: list[Entry], cells: list[Cell]) -> dict[int, i
     found = {}
     for entry in sorted(rows, key=lambda e: not (e.waits and e.answered)):
         whose = waiting[entry.content]
-        agreed = [who for who in whose if who in world.agreed and entry.waits and entry.answered]
+        agreed = [
+            who
+            for who in whose
+            if who in world.agreed and entry.waits and entry.answered
+        ]
         found[entry.key] = whose.pop(whose.index(agreed[0]) if agreed else 0)
     return found
 
@@ -335,16 +382,23 @@ def send(
     may_die()
     yield
     fate = (
-        rng.choice(["before", "after", "empty", "foreign"] + ["ok"] * 6) if world.faulty else "ok"
+        rng.choice(["before", "after", "empty", "foreign"] + ["ok"] * 6)
+        if world.faulty
+        else "ok"
     )
     if fate == "before":
         pending.append((entry, Outcome("unknown", detail="lost")))
         return
     pet_id = world.create(entry.content)
     world.made_by[pet_id] = entry.key
-    equal = [row for row in journal.entries() if row.present and row.content == entry.content]
-    people = {who, *(world.whose[row.key] for row in equal)}  # nobody can tell whose each is
-    if sum(map(world.made_for, people)) > sum(world.rows[p] + world.agreed[p] for p in people):
+    equal = [
+        row for row in journal.entries() if row.present and row.content == entry.content
+    ]
+    # nobody can tell whose each is
+    people = {who, *(world.whose[row.key] for row in equal)}
+    if sum(map(world.made_for, people)) > sum(
+        world.rows[p] + world.agreed[p] for p in people
+    ):
         world.twice.append(who)
     may_die()
     yield
@@ -352,7 +406,9 @@ def send(
     body = f'{{"id":{pet_id},"name":"{shown.name}","categoryId":{shown.category_id}'
     body += f',"status":"{shown.status}"}}'
     if fate == "foreign":
-        body = body.replace(f'"id":{pet_id},', f'"id":{rng.choice(world.named or [pet_id])},')
+        body = body.replace(
+            f'"id":{pet_id},', f'"id":{rng.choice(world.named or [pet_id])},'
+        )
     if fate == "after":
         pending.append((entry, Outcome("unknown", detail="lost")))
     else:
@@ -387,7 +443,8 @@ def run(world: World, sheet: Sheet) -> Iterator[None]:
         if shown:
             said: Doubtful = "send" if answer(world, sheet, shown, cells) else "skip"
             sheet.answer = said
-            if world.rng.random() < 0.5:  # an error shows them, and the next run has the answer
+            # an error shows them, and the next run has the answer
+            if world.rng.random() < 0.5:
                 return
             yield  # a person reads
             yield
@@ -432,7 +489,8 @@ def play(seed: int, folder: Path) -> World:
     if world.changes == "cut":  # until it has shown that, nobody can know
         world.faulty = False
         for _ in run(
-            world, Sheet("shown", [Cell(world.someone(), PetValues("long name", 9, None))])
+            world,
+            Sheet("shown", [Cell(world.someone(), PetValues("long name", 9, None))]),
         ):
             pass
     cells = [Cell(world.someone(), world.values()) for _ in range(rng.randint(1, 8))]

@@ -28,10 +28,15 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ([7, 7, 7, 7], "row 7"),
     ],
 )
-def test_a_problem_names_the_row_by_its_label(sandbox: Sandbox, index: Any, named: str) -> None:
-    """Whatever the index holds; the label of `df.loc`, in the message and in the frames."""
+def test_a_problem_names_the_row_by_its_label(
+    sandbox: Sandbox, index: Any, named: str
+) -> None:
+    """
+    Whatever the index holds; the label of `df.loc`, in the message and in the frames.
+    """
     frame = pd.DataFrame(
-        {"name": ["Rex", "Mia", "Tom ", "Rex"], "categoryId": ["3", "cats", "4", "3"]}, index=index
+        {"name": ["Rex", "Mia", "Tom ", "Rex"], "categoryId": ["3", "cats", "4", "3"]},
+        index=index,
     )
 
     preview = sandbox.store.preview_import(frame, name="spring")
@@ -39,14 +44,19 @@ def test_a_problem_names_the_row_by_its_label(sandbox: Sandbox, index: Any, name
 
     labels = frame.index.tolist()
     assert str(preview.problems[0]).startswith(
-        f"{named}, column B (categoryId): 'cats' is a name, not an id; name the category file: "
-        'categories="FILE"'
+        f"{named}, column B (categoryId): 'cats' is a name, not an id; name the"
+        ' category file: categories="FILE"'
     )
     assert preview.fixes["row"].tolist() == labels[1:2]
     assert [fix["row"] for fix in preview.to_dict()["fixes"]] == [str(labels[1])]
     assert f"({escape(named.removeprefix('row '))})" in preview._repr_html_()
     assert result.frame["row"].tolist() == labels
-    assert result.frame["outcome"].tolist() == ["created", "rejected", "created", "created"]
+    assert result.frame["outcome"].tolist() == [
+        "created",
+        "rejected",
+        "created",
+        "created",
+    ]
     assert preview.duplicates == (5,)
     assert [*map(str, preview.matches)] == ["name: 'Tom ' is read as 'Tom' in 1 row"]
 
@@ -59,17 +69,24 @@ def test_a_frame_goes_on_under_its_name(sandbox: Sandbox) -> None:
     sorted_ = frame.iloc[::-1].set_index(pd.Index(["a", "b"]))
 
     again = sandbox.store.import_pets(sorted_, name="spring", progress=False)
-    preview = sandbox.store.preview_import(sorted_.assign(categoryId=[4, 5]), name="spring")
+    preview = sandbox.store.preview_import(
+        sorted_.assign(categoryId=[4, 5]), name="spring"
+    )
 
     assert (first.created, again.created_now, first.files) == (2, 0, ())
     assert preview.doubtful["row"].tolist() == ["b"]
 
 
 def test_half_a_character_is_a_problem_of_its_row(sandbox: Sandbox) -> None:
-    """A surrogate on its own fits into no request: the other rows go, and the files are written."""
+    """
+    A surrogate on its own fits into no request: the other rows go, and the files are
+    written.
+    """
     names = ["Rex", "a\ud800b", "Zoë"]
     notes = ["x\udc00", "", ""]
-    frame = pd.DataFrame({"name": names, "categoryId": [1, 2, 3], "note": notes}, dtype="object")
+    frame = pd.DataFrame(
+        {"name": names, "categoryId": [1, 2, 3], "note": notes}, dtype="object"
+    )
 
     result = sandbox.store.import_pets(frame, name="spring", progress=False)
 

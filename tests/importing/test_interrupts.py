@@ -1,4 +1,6 @@
-"""Ctrl-C at each line of an import and of a listing: it wins, and leaves nothing behind."""
+"""
+Ctrl-C at each line of an import and of a listing: it wins, and leaves nothing behind.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +22,18 @@ from petstore_tools import PetStore, Sandbox
 from petstore_tools.plans import Plan
 
 AMPLE = Plan(100_000, 1_000_000)
-PARTS = [pytest.param(n, marks=[pytest.mark.soak] * (n >= 1), id=f"part{n:03}") for n in range(40)]
+PARTS = [
+    pytest.param(n, marks=[pytest.mark.soak] * (n >= 1), id=f"part{n:03}")
+    for n in range(40)
+]
 THREADS = ("import", "page")
 
 
 def _await_threads() -> int:
     """Let the threads of a call end; return how many there were."""
-    running = [thread for thread in threading.enumerate() if thread.name.startswith(THREADS)]
+    running = [
+        thread for thread in threading.enumerate() if thread.name.startswith(THREADS)
+    ]
     for thread in running:
         thread.join(60)
         assert not thread.is_alive()
@@ -42,7 +49,10 @@ class Office:
         self._people = 0
 
     def new(self) -> tuple[PetStore, Path]:
-        """Return the store of a new person, and a file of two animals and a row with a problem."""
+        """
+        Return the store of a new person, and a file of two animals and a row with a
+        problem.
+        """
         self._people += 1
         folder = self._folder / str(self._people)
         folder.mkdir()
@@ -52,7 +62,8 @@ class Office:
 
     def interrupt(self, call: Callable[[PetStore, Path], object], point: Point) -> None:
         """
-        Interrupt a call, and make it again while the interrupt is kept, as a notebook keeps it.
+        Interrupt a call, and make it again while the interrupt is kept, as a notebook
+        keeps it.
         """
         store, path = self.new()
         interrupter = Interrupter(point)
@@ -62,7 +73,8 @@ class Office:
         except KeyboardInterrupt as interrupt:
             kept = interrupt
         sent = len(self.box.traffic())
-        under_way = 1 + _await_threads()  # what the caller's thread had sent may be answered later
+        # what the caller's thread had sent may be answered later
+        under_way = 1 + _await_threads()
         assert len(self.box.traffic()) - sent <= under_way
         call(store, path)
         store.quota()
@@ -75,7 +87,10 @@ def _import(box: Sandbox) -> Callable[[PetStore, Path], object]:
         assert (result.created, result.rejected) == (2, 1)
         made = existing(box)
         number = path.parent.name
-        assert (made[f"Rex {number}", 3, "sold"], made[f"Mia {number}", 4, None]) == (1, 1)
+        assert (made[f"Rex {number}", 3, "sold"], made[f"Mia {number}", 4, None]) == (
+            1,
+            1,
+        )
 
     return run
 
@@ -98,7 +113,9 @@ def test_an_interrupt_wins_while_another_program_holds_the_journal(
     others = list[sqlite3.Connection]()
 
     def press() -> None:
-        while not sys._current_frames()[me].f_code.co_filename.endswith("petstore_tools/sqlite.py"):
+        while not sys._current_frames()[me].f_code.co_filename.endswith(
+            "petstore_tools/sqlite.py"
+        ):
             time.sleep(0.01)
         signal.pthread_kill(me, signal.SIGINT)
 
@@ -128,11 +145,13 @@ def test_an_interrupt_wins_while_another_program_holds_the_journal(
 @pytest.mark.parametrize("kind", [_import, _listing], ids=["import", "listing"])
 @pytest.mark.parametrize("part", PARTS)
 def test_an_interrupt_at_any_line_wins(
-    tmp_path: Path, part: int, kind: Callable[[Sandbox], Callable[[PetStore, Path], object]]
+    tmp_path: Path,
+    part: int,
+    kind: Callable[[Sandbox], Callable[[PetStore, Path], object]],
 ) -> None:
     """
-    Nothing leaves afterwards, nothing stays locked, and the same call goes on; with `-m soak` at
-    all lines, else at one of forty.
+    Nothing leaves afterwards, nothing stays locked, and the same call goes on; with `-m
+    soak` at all lines, else at one of forty.
     """
     with Sandbox(plan=AMPLE, clock="system", animals=120) as box:
         office = Office(box, tmp_path)

@@ -70,8 +70,13 @@ def refused(folder: Path, why: str) -> None:
 
 @pytest.mark.case("P42")
 def test_an_animal_belongs_to_one_row_of_one_import(tmp_path: Path) -> None:
-    """An answer that names another row's animal, or one that existed before, gives no id."""
-    with open_journal(tmp_path, target("a.csv")) as a, open_journal(tmp_path, target("b.csv")) as b:
+    """
+    An answer that names another row's animal, or one that existed before, gives no id.
+    """
+    with (
+        open_journal(tmp_path, target("a.csv")) as a,
+        open_journal(tmp_path, target("b.csv")) as b,
+    ):
         show(a, (5, MIA))
         answer(a, add(a, REX)[0], Outcome("created", 7, changed=frozenset({"name"})))
         rows = add(b, MIA, MIA._replace(name="Tom"))
@@ -88,27 +93,39 @@ def test_an_animal_belongs_to_one_row_of_one_import(tmp_path: Path) -> None:
 
 
 def test_a_person_cannot_decide_against_the_constraint(tmp_path: Path) -> None:
-    """An animal that another row has, a row that is not unknown; absent is sent again."""
-    with open_journal(tmp_path, target("a.csv")) as a, open_journal(tmp_path, target("b.csv")) as b:
+    """
+    An animal that another row has, a row that is not unknown; absent is sent again.
+    """
+    with (
+        open_journal(tmp_path, target("a.csv")) as a,
+        open_journal(tmp_path, target("b.csv")) as b,
+    ):
         answer(a, add(a, REX)[0], Outcome("created", 7))
         for entry in add(b, REX, MIA):
             answer(b, replace(entry, answered=2), Outcome("unknown"))
 
         with pytest.raises(JournalError, match="id 7 belongs to row 2 of import"):
             b.decide(2, 7)
-        with pytest.raises(JournalError, match="row 2 of import .* is not an unknown row"):
+        with pytest.raises(
+            JournalError, match="row 2 of import .* is not an unknown row"
+        ):
             a.decide(2, None)
         b.decide(2, 8)
         b.decide(3, None)
 
-        assert [(e.state, e.pet_id) for e in b.entries()] == [("created", 8), ("unsent", None)]
+        assert [(e.state, e.pet_id) for e in b.entries()] == [
+            ("created", 8),
+            ("unsent", None),
+        ]
     with open_journal(tmp_path, target("c.csv")) as c:
         for content in (REX, MIA):
             add(c, content)
             answer(c, replace(c.unsent()[0], answered=3), Outcome("unknown"))
         add(c, MIA._replace(name="Tom"))
 
-        with pytest.raises(JournalError, match="row 2 of import .* stands for several unknown"):
+        with pytest.raises(
+            JournalError, match="row 2 of import .* stands for several unknown"
+        ):
             c.decide(2, None)
 
 
@@ -118,7 +135,10 @@ def test_a_row_waits_that_another_import_sent_since_the_file_was_compared(
     tmp_path: Path, state: State
 ) -> None:
     """For the next run, whatever was answered; one without a status has any."""
-    with open_journal(tmp_path, target("a.csv")) as a, open_journal(tmp_path, target("b.csv")) as b:
+    with (
+        open_journal(tmp_path, target("a.csv")) as a,
+        open_journal(tmp_path, target("b.csv")) as b,
+    ):
         (mine,) = add(a, REX)
         (theirs,) = add(b, REX._replace(status=None))
         answer(a, mine, Outcome(state))
@@ -135,7 +155,10 @@ def test_one_run_at_a_time_works_on_an_import(tmp_path: Path) -> None:
     with open_journal(tmp_path, target()) as journal:
         add(journal, REX)
         refused(tmp_path, "is running already")
-        with open_journal(tmp_path, target("b.csv")), read_journal(tmp_path, target()) as read:
+        with (
+            open_journal(tmp_path, target("b.csv")),
+            read_journal(tmp_path, target()) as read,
+        ):
             assert len(read.entries()) == 1
     with open_journal(tmp_path, target()):
         pass
@@ -195,7 +218,9 @@ def test_a_set_waits_for_a_row_on_its_way_or_lost_too_late(tmp_path: Path) -> No
     assert [outcome.pet_id for outcome in settled.values()] == [7, None]
 
 
-def test_a_row_is_sent_again_when_two_listings_agree_and_anew_each_time(tmp_path: Path) -> None:
+def test_a_row_is_sent_again_when_two_listings_agree_and_anew_each_time(
+    tmp_path: Path,
+) -> None:
     """Also after one that showed an animal near it, and after it was lost again."""
     near = (7, REX._replace(status=None))
     with open_journal(tmp_path, target(), ManualClock(1_000.0)) as journal:
@@ -205,7 +230,9 @@ def test_a_row_is_sent_again_when_two_listings_agree_and_anew_each_time(tmp_path
         for listings in ([[near], [], []], [[], []]):
             answer(journal, journal.unsent()[0], Outcome("unknown"))
             for animals in listings:
-                states += [o.state for o in show(journal, *animals, began=1_060.0).values()]
+                states += [
+                    o.state for o in show(journal, *animals, began=1_060.0).values()
+                ]
 
     assert states == ["unknown", "unknown", "unsent", "unknown", "unsent"]
 
@@ -229,7 +256,10 @@ def test_what_the_service_changes_is_no_difference(
 
 
 def test_imports_are_listed_found_and_forgotten(tmp_path: Path) -> None:
-    """By the first letters of their names; the last changed first; rows with problems count."""
+    """
+    By the first letters of their names; the last changed first; rows with problems
+    count.
+    """
     with open_journal(tmp_path, target()) as journal:
         add(journal, REX, MIA, MIA._replace(name="Tom"))
         answer(journal, journal.entries()[0], Outcome("created", 7))
@@ -238,7 +268,10 @@ def test_imports_are_listed_found_and_forgotten(tmp_path: Path) -> None:
 
     assert not errors
     assert find_import(tmp_path, info.id[:5]) == info
-    assert (info.target, info.states) == (target(), {"created": 1, "unsent": 2, "rejected": 1})
+    assert (info.target, info.states) == (
+        target(),
+        {"created": 1, "unsent": 2, "rejected": 1},
+    )
     for name in ("", "zz"):
         with pytest.raises(SettingsError, match="no import begins"):
             find_import(tmp_path, name)
@@ -263,11 +296,17 @@ def changed(path: Path, statement: str) -> None:
         (lambda path: path.write_bytes(b"no database at all" * 300), "not a database"),
         (lambda path: path.write_bytes(path.read_bytes()[:8_192]), "malformed|damaged"),
         (
-            lambda path: [path.unlink(), changed(path, "CREATE TABLE pet (id INTEGER)")],
+            lambda path: [
+                path.unlink(),
+                changed(path, "CREATE TABLE pet (id INTEGER)"),
+            ],
             "it is empty, or another program's",
         ),
         (lambda path: changed(path, "PRAGMA user_version = 99"), "another version"),
-        (lambda path: changed(path, "UPDATE import SET base_url = 'x'"), "another place"),
+        (
+            lambda path: changed(path, "UPDATE import SET base_url = 'x'"),
+            "another place",
+        ),
     ],
     ids=["empty", "garbage", "truncated", "foreign", "newer", "of another place"],
 )
@@ -295,7 +334,9 @@ def test_only_a_journal_whose_check_failed_is_to_be_moved_away(tmp_path: Path) -
     assert "move it away" not in str(caught.value)
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="rights of files as POSIX has them")
+@pytest.mark.skipif(
+    not hasattr(os, "geteuid"), reason="rights of files as POSIX has them"
+)
 def test_a_folder_that_can_only_be_read_is_said_as_that() -> None:
     """In these words; root, who may write everywhere, tries it as nobody."""
     user = os.geteuid()

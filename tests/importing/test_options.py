@@ -30,13 +30,22 @@ def test_calls_show_the_options_in_their_signature_and_help(method: Any) -> None
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        ({"source": "animals.csv", "doubtful": "Skip"}, "doubtful must be .* not 'Skip'"),
+        (
+            {"source": "animals.csv", "doubtful": "Skip"},
+            "doubtful must be .* not 'Skip'",
+        ),
         ({"source": "animals.csv", "first": 0}, "first must be at least 1, not 0"),
-        ({"source": "animals.csv", "status": {}}, "unexpected keyword argument 'status'"),
+        (
+            {"source": "animals.csv", "status": {}},
+            "unexpected keyword argument 'status'",
+        ),
         ({"source": "a.csv", "first": "2"}, "first must be a whole number, not '2'"),
         ({"source": "a.csv", "columns": ["name"]}, "columns must be a dict, not"),
         ({"source": "a.csv", "encoding": 5}, "encoding must be a text, not 5"),
-        ({"source": "a.csv", "header": False}, r"header=False \(--no-header\) needs all columns"),
+        (
+            {"source": "a.csv", "header": False},
+            r"header=False \(--no-header\) needs all columns",
+        ),
         ({"source": 7, "name": "x"}, "give the path of a file or a DataFrame, not int"),
         ({"source": b"name", "name": "x"}, "a DataFrame, not bytes"),
         ({"source": 7}, "give the path of a file, or a DataFrame with a name"),
@@ -71,10 +80,19 @@ def test_what_cannot_be_meant_is_refused_in_a_sentence(
         ("\ufeffOur categories;;\n\nName;x;ID\nDogs;;3\n;;\nCats;;4\n", ""),
         *(
             (pairs, "either all keys or all values must be ids .*, and not both")
-            for pairs in ({"Dogs": "Cats"}, {3: 4}, {True: "Dogs"}, {3.5: "Dogs"}, {2**63: "Dogs"})
+            for pairs in (
+                {"Dogs": "Cats"},
+                {3: 4},
+                {True: "Dogs"},
+                {3.5: "Dogs"},
+                {2**63: "Dogs"},
+            )
         ),
         ({}, "there is no category in it"),
-        ({"Dogs": 3, "Hunde": 3}, "3 is called 'Dogs' and 'Hunde'; give each id one name"),
+        (
+            {"Dogs": 3, "Hunde": 3},
+            "3 is called 'Dogs' and 'Hunde'; give each id one name",
+        ),
         (7, "give the path of a file or a DataFrame, not int"),
         (pd.DataFrame({"id": [3], "label": ["Dogs"]}), "has no columns id and name"),
         (FRAME.assign(id=[3, None]), "the DataFrame row 1: '' is not an id"),
@@ -88,7 +106,9 @@ def test_what_cannot_be_meant_is_refused_in_a_sentence(
 def test_categories_come_from_whatever_people_keep_them_in(
     tmp_path: Path, source: Any, why: str
 ) -> None:
-    """Keys or values, of any kind of whole number; else a sentence says where it is wrong."""
+    """
+    Keys or values, of any kind of whole number; else a sentence says where it is wrong.
+    """
     given = source
     if isinstance(source, str):
         given = tmp_path / "c.csv"

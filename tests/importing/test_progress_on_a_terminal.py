@@ -1,5 +1,6 @@
 """
-The progress of an import on a terminal of 120 columns: where it begins, and what a wait shows.
+The progress of an import on a terminal of 120 columns: where it begins, and what a wait
+shows.
 """
 
 from __future__ import annotations
@@ -14,13 +15,18 @@ from commands import on_a_terminal, run
 from petstore_tools import Sandbox
 from petstore_tools.sandbox.faults import Fault
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="a terminal of its own needs POSIX")
+pytestmark = pytest.mark.skipif(
+    sys.platform == "win32", reason="a terminal of its own needs POSIX"
+)
 
 
-def test_the_bar_of_an_import_reads_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_bar_of_an_import_reads_well(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """
-    It begins at the four of 12 rows that were created before, on a line of its own, and so does
-    what became of them; a wait, here for a lost answer, says why once, and the bar stays long.
+    It begins at the four of 12 rows that were created before, on a line of its own, and
+    so does what became of them; a wait, here for a lost answer, says why once, and the
+    bar stays long.
     """
     monkeypatch.setenv("PETSTORE_RECONCILE_AFTER_S", "1")
     rows = "".join(f"Animal {n},{n}\n" for n in range(12))
@@ -31,7 +37,9 @@ def test_the_bar_of_an_import_reads_well(tmp_path: Path, monkeypatch: pytest.Mon
     ]
     with Sandbox(plan="pro", clock="system", animals=0, faults=faults) as box:
         run("import", "pets.csv", "--yes", "--first", "4", box=box, cwd=tmp_path)
-        code, shown = on_a_terminal("import", "pets.csv", box=box, cwd=tmp_path, answers="y\n")
+        code, shown = on_a_terminal(
+            "import", "pets.csv", box=box, cwd=tmp_path, answers="y\n"
+        )
 
     before, _, after = shown.partition("[y/N]: ")
     assert code == 0
@@ -47,11 +55,16 @@ def test_the_bar_of_an_import_reads_well(tmp_path: Path, monkeypatch: pytest.Mon
 
     waiting = [frame for frame in drawn if "waits until 20" in frame]
     assert waiting
-    assert all(len(re.findall(r"[█▏▎▍▌▋▊▉ ]", frame.split("|")[1])) >= 40 for frame in waiting)
+    assert all(
+        len(re.findall(r"[█▏▎▍▌▋▊▉ ]", frame.split("|")[1])) >= 40 for frame in waiting
+    )
     reason = (
-        r"Waiting until 20.* UTC: a listing that shows what became of 1 row whose answer was lost\."
+        r"Waiting until 20.* UTC: a listing that shows what became of 1 row whose"
+        r" answer was lost\."
     )
     assert len(re.findall(reason, after)) == 1
     assert "waits" not in drawn[-1]
     counts = "12 rows: 8 created now, 4 before"
-    assert shown.endswith(f"\npets.csv → production: {counts}; files: pets.created.csv\r\n")
+    assert shown.endswith(
+        f"\npets.csv → production: {counts}; files: pets.created.csv\r\n"
+    )

@@ -41,7 +41,11 @@ def test_an_answer_says_what_became_of_a_row(
     """A 201 is final, whatever its body says."""
     outcome = judge(status, body, Entry(1, "ours", REX, 2, True, "sending"))
 
-    assert (outcome.state, outcome.pet_id, "".join(outcome.changed)) == (state, pet_id, changed)
+    assert (outcome.state, outcome.pet_id, "".join(outcome.changed)) == (
+        state,
+        pet_id,
+        changed,
+    )
 
 
 def values(text: str) -> PetValues:
@@ -51,7 +55,10 @@ def values(text: str) -> PetValues:
 
 
 def lost(text: str) -> list[Entry]:
-    """Read rows, `Rex/3/sold@1` with the listing before; `!` in front: created, not unknown."""
+    """
+    Read rows, `Rex/3/sold@1` with the listing before; `!` in front: created, not
+    unknown.
+    """
     entries = []
     for number, word in enumerate(text.split(), 1):
         content, _, listing = word.lstrip("!").partition("@")
@@ -64,7 +71,10 @@ def lost(text: str) -> list[Entry]:
 def listed(text: str) -> list[Animal]:
     """Read animals, `7=Rex/3/sold@2` with the listing that showed it first."""
     parts = re.findall(r"(\d+)=([^@]+)@(\d+) *", text)
-    return [Animal(int(pet_id), values(content), int(since)) for pet_id, content, since in parts]
+    return [
+        Animal(int(pet_id), values(content), int(since))
+        for pet_id, content, since in parts
+    ]
 
 
 CASES = {  # lost rows | animals | outcomes: an id, "absent", "ambiguous" or - for none
@@ -113,7 +123,9 @@ def test_a_listing_says_what_became_of_lost_rows(case: str) -> None:
         undecided = "ambiguous" if outcome and outcome.candidates else "absent"
         said.append("-" if outcome is None else str(outcome.pet_id or undecided))
     assert said == expected.split()
-    absent = {key for key, o in outcomes.items() if o.state == "unknown" and not o.candidates}
+    absent = {
+        key for key, o in outcomes.items() if o.state == "unknown" and not o.candidates
+    }
     second = [replace(row, absent=row.key in absent) for row in rows]
     again = decide(second, listed(animals))
     assert {key for key, o in again.items() if o.state == "unsent"} == absent

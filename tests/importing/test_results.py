@@ -36,7 +36,9 @@ def read(path: Path) -> list[list[str]]:
 
 
 @pytest.mark.case("P40")
-def test_the_created_file_keeps_every_cell_and_adds_the_id(fast: Sandbox, tmp_path: Path) -> None:
+def test_the_created_file_keeps_every_cell_and_adds_the_id(
+    fast: Sandbox, tmp_path: Path
+) -> None:
     """Line breaks, quotes and tabs included; of a row that is gone, its values."""
     odd = '"Rex ""the\u2028dog""",3,sold,"two\nlines\tand a tab"'
     path = write(tmp_path / "pets.csv", odd, "Mia,4,,b", header=HEADER)
@@ -64,7 +66,10 @@ def test_the_created_file_keeps_every_cell_and_adds_the_id(fast: Sandbox, tmp_pa
 def test_a_corrected_rejects_file_is_a_file_like_any_other(
     fast: Sandbox, tmp_path: Path, ending: str
 ) -> None:
-    """Its rows are made once; the original corrected, too, with a row above, is asked about."""
+    """
+    Its rows are made once; the original corrected, too, with a row above, is asked
+    about.
+    """
     path = tmp_path / f"pets.{ending}"
     rows = [["Rex", "3", "a"], ["=Mia", "cats", "b"], ["Tom", "dogs", "c"]]
 
@@ -79,10 +84,16 @@ def test_a_corrected_rejects_file_is_a_file_like_any_other(
     rejects = tmp_path / f"pets.sandbox.rejected.{ending}"
     header = ["name", "categoryId", "note", "petstore_row", "petstore_problem"]
     escaped = "=Mia" if ending == "xlsx" else "'=Mia"
-    save(rejects, header, [[escaped, "5", "b", "3", "x"], ["Tom", "dogs", "c", "4", "y"]])
+    save(
+        rejects, header, [[escaped, "5", "b", "3", "x"], ["Tom", "dogs", "c", "4", "y"]]
+    )
     second = run(fast, rejects)
     again = run(fast, path)
-    save(path, ["name", "categoryId", "note"], [["New", "1", ""], rows[0], ["=Mia", "5", "b"]])
+    save(
+        path,
+        ["name", "categoryId", "note"],
+        [["New", "1", ""], rows[0], ["=Mia", "5", "b"]],
+    )
     with pytest.raises(DoubtfulRowsError, match="1 row of"):
         run(fast, path)
     third = run(fast, path, doubtful="skip")
@@ -91,21 +102,33 @@ def test_a_corrected_rejects_file_is_a_file_like_any_other(
     assert (second.created, second.rejected) == (1, 1)
     assert [file.stem for file in again.files][1:] == ["pets.sandbox.rejected.2"]
     assert (third.created, third.skipped) == (2, 1)
-    assert existing(fast) == {("Rex", 3, None): 1, ("=Mia", 5, None): 1, ("New", 1, None): 1}
+    assert existing(fast) == {
+        ("Rex", 3, None): 1,
+        ("=Mia", 5, None): 1,
+        ("New", 1, None): 1,
+    }
 
 
 @pytest.mark.case("P41")
-@pytest.mark.skipif(not shutil.which("soffice"), reason="no LibreOffice on this machine")
-def test_a_rejects_file_saved_by_libreoffice_is_read(fast: Sandbox, tmp_path: Path) -> None:
+@pytest.mark.skipif(
+    not shutil.which("soffice"), reason="no LibreOffice on this machine"
+)
+def test_a_rejects_file_saved_by_libreoffice_is_read(
+    fast: Sandbox, tmp_path: Path
+) -> None:
     """What is corrected there goes, as typed."""
     rows = [["=Mia", "cats"], ["007", "x"]]
     (tmp_path / "pets.xlsx").write_bytes(rejects_bytes(["name", "categoryId"], rows))
     run(fast, tmp_path / "pets.xlsx")
 
-    command = "soffice --headless --convert-to xlsx --outdir saved pets.sandbox.rejected.xlsx"
+    command = (
+        "soffice --headless --convert-to xlsx --outdir saved pets.sandbox.rejected.xlsx"
+    )
     profile = f"-env:UserInstallation={tmp_path.as_uri()}/profile"
     env = {**os.environ, "HOME": str(tmp_path)}
-    subprocess.run([*command.split(), profile], check=True, timeout=90, cwd=tmp_path, env=env)
+    subprocess.run(
+        [*command.split(), profile], check=True, timeout=90, cwd=tmp_path, env=env
+    )
     result = run(fast, tmp_path / "saved" / "pets.sandbox.rejected.xlsx")
 
     assert (result.rejected, result.bad[0].cells) == (2, ("=Mia", "cats"))
@@ -138,7 +161,9 @@ def test_a_full_disk_when_a_result_file_is_noted_stands_in_the_result(
 
 
 @pytest.mark.case("P70")
-def test_a_file_that_a_person_changed_is_never_replaced(fast: Sandbox, tmp_path: Path) -> None:
+def test_a_file_that_a_person_changed_is_never_replaced(
+    fast: Sandbox, tmp_path: Path
+) -> None:
     """Nor the input, nor a file of another import; the new one gets a number."""
     path = write(tmp_path / "pets.csv", "Rex,3,sold", "Mia,x,")
     run(fast, path)
@@ -159,7 +184,10 @@ def test_a_file_that_a_person_changed_is_never_replaced(fast: Sandbox, tmp_path:
 
 @pytest.mark.case("P70")
 def test_a_result_file_on_a_full_disk_is_said(fast: Sandbox, tmp_path: Path) -> None:
-    """Nothing is raised after the sending; the same call writes it later. A reason may be long."""
+    """
+    Nothing is raised after the sending; the same call writes it later. A reason may be
+    long.
+    """
     rows = [f"Rex {n},3,sold,{'x' * 4_000}" for n in range(200)]
     path = write(tmp_path / "pets.csv", *rows, header=HEADER)
     done = subprocess.run(
@@ -170,13 +198,16 @@ def test_a_result_file_on_a_full_disk_is_said(fast: Sandbox, tmp_path: Path) -> 
             "PETSTORE_API_KEY": fast.api_key,
             "PETSTORE_PLAN": "100000/1000000",
         },
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000)),
+        preexec_fn=lambda: resource.setrlimit(
+            resource.RLIMIT_FSIZE, (300_000, 300_000)
+        ),
         capture_output=True,
         text=True,
         check=False,
     )
     with FaultProxy(
-        fast.base_url, lambda method, _: reply(400, b"x" * 40_000) if method == "POST" else "pass"
+        fast.base_url,
+        lambda method, _: reply(400, b"x" * 40_000) if method == "POST" else "pass",
     ) as proxy:
         long = through(fast, proxy).import_pets(
             write(tmp_path / "b.csv", "Tom,3,sold"), progress=False
@@ -187,8 +218,12 @@ def test_a_result_file_on_a_full_disk_is_said(fast: Sandbox, tmp_path: Path) -> 
     assert (long.rejected, long.not_written) == (1, ())
 
 
-def test_every_row_stands_in_the_frame_with_its_outcome(fast: Sandbox, tmp_path: Path) -> None:
-    """What the answers showed as notes, and the problem of a row that could not be read."""
+def test_every_row_stands_in_the_frame_with_its_outcome(
+    fast: Sandbox, tmp_path: Path
+) -> None:
+    """
+    What the answers showed as notes, and the problem of a row that could not be read.
+    """
     path = write(tmp_path / "pets.csv", "Rex,3,sold", "Mia,x,", "Rex,3,sold")
 
     result = run(fast, path, drop_duplicates=True)

@@ -1,4 +1,7 @@
-"""Imports into a real service: what is lost, garbled, killed, edited and interrupted on the way."""
+"""
+Imports into a real service: what is lost, garbled, killed, edited and interrupted on
+the way.
+"""
 
 from __future__ import annotations
 
@@ -57,8 +60,13 @@ def run(store: PetStore, path: Path, **options: object) -> ImportResult:
     ],
     ids=["before", "after", "500", "504", "500 after the commit", "reset in the body"],
 )
-def test_a_lost_answer_is_found_out(fast: Sandbox, file: Path, fate: Fate, again: int) -> None:
-    """By a listing: the row exists, or two listings agree that it does not; it is sent again."""
+def test_a_lost_answer_is_found_out(
+    fast: Sandbox, file: Path, fate: Fate, again: int
+) -> None:
+    """
+    By a listing: the row exists, or two listings agree that it does not; it is sent
+    again.
+    """
     with FaultProxy(
         fast.base_url, lambda method, n: fate if (method, n) == ("POST", 5) else "pass"
     ) as proxy:
@@ -127,8 +135,12 @@ class Stepped:
 
 
 @pytest.mark.case("P33")
-def test_a_commit_seen_late_is_not_taken_for_absent(fast: Sandbox, tmp_path: Path) -> None:
-    """A listing begins 60 s after a row was lost, in a clock that a step does not shorten."""
+def test_a_commit_seen_late_is_not_taken_for_absent(
+    fast: Sandbox, tmp_path: Path
+) -> None:
+    """
+    A listing begins 60 s after a row was lost, in a clock that a step does not shorten.
+    """
     path = write(tmp_path / "a.csv", "Rex,3,sold")
     clock = Stepped(fast.clock)
     held = list[bytes]()
@@ -159,12 +171,16 @@ def _changing(change: Callable[[str], str]) -> Callable[[str, int], Fate]:
 
     def changed(ask: Ask, request: bytes) -> bytes:
         pet = json.loads(body_of(request))
-        return ask(with_body(request, json.dumps(pet | {"name": change(pet["name"])}).encode()))
+        return ask(
+            with_body(request, json.dumps(pet | {"name": change(pet["name"])}).encode())
+        )
 
     return lambda method, _: changed if method == "POST" else "pass"
 
 
-def _answering(body: Callable[[dict[str, object]], bytes]) -> Callable[[str, int], Fate]:
+def _answering(
+    body: Callable[[dict[str, object]], bytes],
+) -> Callable[[str, int], Fate]:
     """Let a service answer each create with another body."""
 
     def changed(ask: Ask, request: bytes) -> bytes:
@@ -189,9 +205,20 @@ GARBLED = {
 
 @pytest.mark.case("P42", "P76")
 @pytest.mark.parametrize("fate", GARBLED.values(), ids=GARBLED)
-def test_a_201_is_final(fast: Sandbox, tmp_path: Path, fate: Callable[[str, int], Fate]) -> None:
-    """Whatever its body says, and whatever the service made of the values: one animal a row."""
-    names = ["Rex the Second of York", "Zoe\u0308", "MIA", "Rex the Second of Kent", "Tom"]
+def test_a_201_is_final(
+    fast: Sandbox, tmp_path: Path, fate: Callable[[str, int], Fate]
+) -> None:
+    """
+    Whatever its body says, and whatever the service made of the values: one animal a
+    row.
+    """
+    names = [
+        "Rex the Second of York",
+        "Zoe\u0308",
+        "MIA",
+        "Rex the Second of Kent",
+        "Tom",
+    ]
     path = write(tmp_path / "a.csv", *(f"{name},3,sold" for name in names))
     with FaultProxy(fast.base_url, fate) as proxy:
         store = through(fast, proxy)
@@ -203,14 +230,20 @@ def test_a_201_is_final(fast: Sandbox, tmp_path: Path, fate: Callable[[str, int]
 
 @pytest.mark.case("P34", "P61")
 @pytest.mark.parametrize("fate", ["drop before", "drop after", reply(500)], ids=str)
-def test_four_imports_at_once_with_equal_rows(fast: Sandbox, tmp_path: Path, fate: Fate) -> None:
-    """Each animal is one row's; what becomes doubtful meanwhile is left out, and said."""
+def test_four_imports_at_once_with_equal_rows(
+    fast: Sandbox, tmp_path: Path, fate: Fate
+) -> None:
+    """
+    Each animal is one row's; what becomes doubtful meanwhile is left out, and said.
+    """
     paths = [
-        write(tmp_path / f"{n}.csv", *(f"Rex {i},3,sold" for i in range(12))) for n in range(4)
+        write(tmp_path / f"{n}.csv", *(f"Rex {i},3,sold" for i in range(12)))
+        for n in range(4)
     ]
     results: list[ImportResult] = []
     with FaultProxy(
-        fast.base_url, lambda method, n: fate if method == "POST" and n % 5 == 0 else "pass"
+        fast.base_url,
+        lambda method, n: fate if method == "POST" and n % 5 == 0 else "pass",
     ) as proxy:
         threads = [
             threading.Thread(
@@ -232,11 +265,14 @@ def test_four_imports_at_once_with_equal_rows(fast: Sandbox, tmp_path: Path, fat
 
 
 @pytest.mark.case("P39")
-def test_a_wrong_key_or_address_stops_after_one_request(fast: Sandbox, file: Path) -> None:
+def test_a_wrong_key_or_address_stops_after_one_request(
+    fast: Sandbox, file: Path
+) -> None:
     """401 and 404 are about the request: nothing is called rejected."""
     for status in (401, 404):
         with FaultProxy(
-            fast.base_url, lambda method, _, s=status: reply(s) if method == "POST" else "pass"
+            fast.base_url,
+            lambda method, _, s=status: reply(s) if method == "POST" else "pass",
         ) as proxy:
             with pytest.raises(Exception, match=str(status)) as caught:
                 run(through(fast, proxy), file)
@@ -245,7 +281,9 @@ def test_a_wrong_key_or_address_stops_after_one_request(fast: Sandbox, file: Pat
         assert caught.value.result.unsent == 60  # type: ignore[attr-defined]
 
 
-def test_a_budget_that_fails_ends_the_run_with_its_result(fast: Sandbox, file: Path) -> None:
+def test_a_budget_that_fails_ends_the_run_with_its_result(
+    fast: Sandbox, file: Path
+) -> None:
     """What is known is written, and the same call goes on."""
 
     def remove(progress: Progress) -> None:
@@ -270,7 +308,8 @@ def test_a_refused_row_is_rejected_and_goes_again_in_the_next_run(
     path = write(tmp_path / "a.csv", *(f"Rex {n},3,sold" for n in range(6)))
     answers = {1: reply(400), 3: reply(429, Retry_After="1"), 7: reply(422)}
     with FaultProxy(
-        fast.base_url, lambda method, n: answers.get(n, "pass") if method == "POST" else "pass"
+        fast.base_url,
+        lambda method, n: answers.get(n, "pass") if method == "POST" else "pass",
     ) as proxy:
         store = on_plan(through(fast, proxy), SLOW)
         first = run(store, path)
@@ -333,7 +372,8 @@ def test_an_animal_removed_during_a_listing_hides_no_lost_row(
     def fate(method: str, number: int) -> Fate:
         if method == "POST":
             return "drop after" if number == 1 else "pass"
-        return hidden if number in (3, 4) else "pass"  # both pages of the first one after the loss
+        # both pages of the first one after the loss
+        return hidden if number in (3, 4) else "pass"
 
     with FaultProxy(fast.base_url, fate) as proxy:
         result = run(through(fast, proxy), path)
@@ -349,7 +389,9 @@ def test_rows_lost_before_the_file_was_renamed_are_settled_first(
     path = write(tmp_path / "a.csv", *rows)
     with FaultProxy(
         fast.base_url,
-        lambda method, n: ("drop before", "drop after")[n % 2] if method == "POST" else "pass",
+        lambda method, n: (
+            ("drop before", "drop after")[n % 2] if method == "POST" else "pass"
+        ),
     ) as proxy:
         store = through(fast, proxy)
         store.client.max_wait_s = 0.0
@@ -363,7 +405,9 @@ def test_rows_lost_before_the_file_was_renamed_are_settled_first(
 
 
 @pytest.mark.case("P52")
-def test_a_file_that_changed_since_its_preview_is_read_anew(fast: Sandbox, tmp_path: Path) -> None:
+def test_a_file_that_changed_since_its_preview_is_read_anew(
+    fast: Sandbox, tmp_path: Path
+) -> None:
     """What is sent is what stands there now; saved again unchanged, nothing is."""
     path = write(tmp_path / "a.csv", "Rex,3,sold")
     assert fast.store.preview_import(path).to_send == 1
@@ -396,7 +440,9 @@ def _rows(count: int) -> list[str]:
 
 
 @pytest.mark.case("P81")
-def test_a_wait_of_another_import_costs_this_one_nothing(file: Path, tmp_path: Path) -> None:
+def test_a_wait_of_another_import_costs_this_one_nothing(
+    file: Path, tmp_path: Path
+) -> None:
     """One waits for tomorrow, with its lock; another of the place goes on and ends."""
     with Sandbox(plan=Plan(60, 200), animals=0, clock="system") as box:
         waiting = threading.Event()
@@ -416,7 +462,8 @@ def test_a_wait_of_another_import_costs_this_one_nothing(file: Path, tmp_path: P
         settings = box.store.settings
         target = Target(settings.environment, settings.place, path)
         with read_journal(box.store.journals, target) as journal:
-            assert journal.counts()["sending"] == 0  # what is known is recorded before a wait
+            # what is known is recorded before a wait
+            assert journal.counts()["sending"] == 0
         began = time.monotonic()
         result = run(store, file)
 
@@ -443,9 +490,14 @@ def test_the_same_import_twice_at_once_is_refused(fast: Sandbox, file: Path) -> 
 
 
 @pytest.mark.case("P66", "P78")
-@pytest.mark.parametrize("lost", [0, 3], ids=["answers come", "after three unusable answers"])
+@pytest.mark.parametrize(
+    "lost", [0, 3], ids=["answers come", "after three unusable answers"]
+)
 def test_an_interrupt_wins(fast: Sandbox, tmp_path: Path, lost: int) -> None:
-    """Whatever else was about to end the run; nothing leaves afterwards, and the result is there."""
+    """
+    Whatever else was about to end the run; nothing leaves afterwards, and the result is
+    there.
+    """
     path = write(tmp_path / "a.csv", *_rows(40))
     under_way = threading.Event()
     release = threading.Event()
@@ -454,7 +506,11 @@ def test_an_interrupt_wins(fast: Sandbox, tmp_path: Path, lost: int) -> None:
         if method == "POST" and number <= lost:
             return reply(500)
         if method == "POST" and number >= lost + 2:
-            return lambda ask, request: [under_way.set(), release.wait(60), ask(request)][2]
+            return lambda ask, request: [
+                under_way.set(),
+                release.wait(60),
+                ask(request),
+            ][2]
         return "pass"
 
     with FaultProxy(fast.base_url, fate) as proxy:
@@ -495,7 +551,15 @@ def _command(
         "PETSTORE_RECONCILE_AFTER_S": "0.3",
     }
     return subprocess.Popen(
-        [sys.executable, "-m", "petstore_tools", "import", str(path), "--yes", *options],
+        [
+            sys.executable,
+            "-m",
+            "petstore_tools",
+            "import",
+            str(path),
+            "--yes",
+            *options,
+        ],
         env={**os.environ, **told},
         stdout=subprocess.PIPE if options else subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -514,7 +578,11 @@ def test_a_signal_ends_the_command_at_once_with_its_object(
 
     def fate(method: str, number: int) -> Fate:
         if (method, number) == ("POST", 3):
-            return lambda ask, request: [under_way.set(), release.wait(60), ask(request)][2]
+            return lambda ask, request: [
+                under_way.set(),
+                release.wait(60),
+                ask(request),
+            ][2]
         return "pass"
 
     with FaultProxy(fast.base_url, fate) as proxy:
@@ -534,8 +602,12 @@ def test_a_signal_ends_the_command_at_once_with_its_object(
 
 @pytest.mark.case("P32", "P75", "P78")
 @pytest.mark.parametrize("old", [0, 1_200], ids=["small inventory", "large inventory"])
-def test_kill_9_of_the_command_doubles_and_loses_nothing(tmp_path: Path, old: int) -> None:
-    """At 10, 30, 50 and 70 of 80 rows, and the file beside the database is gone each time."""
+def test_kill_9_of_the_command_doubles_and_loses_nothing(
+    tmp_path: Path, old: int
+) -> None:
+    """
+    At 10, 30, 50 and 70 of 80 rows, and the file beside the database is gone each time.
+    """
     path = write(tmp_path / "a.csv", *_rows(80))
     state = tmp_path / "state"
 

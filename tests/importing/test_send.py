@@ -24,11 +24,16 @@ from petstore_tools.throttle.gate import CallOptions
     ids=["then an interrupt", "an interrupt before", "two errors"],
 )
 def test_an_interrupt_wins_and_else_what_came_first(
-    fast: Sandbox, tmp_path: Path, errors: tuple[BaseException, ...], expected: type[BaseException]
+    fast: Sandbox,
+    tmp_path: Path,
+    errors: tuple[BaseException, ...],
+    expected: type[BaseException],
 ) -> None:
     """Nothing more leaves."""
     client = fast.store.client
-    journal = Journal(tmp_path, Target("sandbox", client.place, Path("a.csv")), client.clock)
+    journal = Journal(
+        tmp_path, Target("sandbox", client.place, Path("a.csv")), client.clock
+    )
     sender = Sender(client, journal, lambda _: None)
     for error in errors:
         sender.stop(error)

@@ -1,5 +1,6 @@
 """
-A source understood, as no file of the corpus shows it: how a text file is written, and frames.
+A source understood, as no file of the corpus shows it: how a text file is written, and
+frames.
 """
 
 from __future__ import annotations
@@ -54,7 +55,10 @@ FLOATS = {
     -(2.0**53): ROUNDED,
 }
 OBJECTS = {
-    **{f"2**53 + 1 {kind}": (kind(2**53 + 1), 2**53 + 1) for kind in (int, np.int64, Decimal)},
+    **{
+        f"2**53 + 1 {kind}": (kind(2**53 + 1), 2**53 + 1)
+        for kind in (int, np.int64, Decimal)
+    },
     "int64": (-(2**63), -(2**63)),
     "decimal": (Decimal("7.0"), 7),
     "float32": (np.float32(7), 7),
@@ -73,7 +77,10 @@ OBJECTS = {
     [
         (pd.array([*FLOATS], dtype="float64"), FLOATS.values()),
         (pd.array([*FLOATS], dtype="Float64"), FLOATS.values()),
-        *((pd.Series([value], dtype="object"), [wanted]) for value, wanted in OBJECTS.values()),
+        *(
+            (pd.Series([value], dtype="object"), [wanted])
+            for value, wanted in OBJECTS.values()
+        ),
     ],
     ids=["float64", "Float64", *OBJECTS],
 )
@@ -112,8 +119,12 @@ def test_missing_values_of_a_frame_are_empty_cells() -> None:
         {"columns": {0: "name", 1: "categoryId", 2: "status"}},
     ],
 )
-def test_columns_that_pandas_counted_are_titles_and_no_animal(how: dict[str, Any]) -> None:
-    """`read_csv(header=None)` calls them 0, 1, 2, and 1 looks like a category; words, too."""
+def test_columns_that_pandas_counted_are_titles_and_no_animal(
+    how: dict[str, Any],
+) -> None:
+    """
+    `read_csv(header=None)` calls them 0, 1, 2, and 1 looks like a category; words, too.
+    """
     frame = pd.DataFrame([["Rex", 3, 7]])
 
     assert read(frame, statuses={7: "sold"}, **how) == [("Rex", 3, "sold")]
@@ -122,7 +133,18 @@ def test_columns_that_pandas_counted_are_titles_and_no_animal(how: dict[str, Any
 @pytest.mark.case("P40")
 def test_every_text_survives_a_workbook_of_ours(tmp_path: Path) -> None:
     """Formulas, leading zeros, line breaks, tabs, quotes."""
-    cells = ["=1+1", "007", "a\nb", "tab\there", '"q"', "'x", "+7", "@home", "a\u2028b", "http://x"]
+    cells = [
+        "=1+1",
+        "007",
+        "a\nb",
+        "tab\there",
+        '"q"',
+        "'x",
+        "+7",
+        "@home",
+        "a\u2028b",
+        "http://x",
+    ]
     content = rejects_bytes(["name", "categoryId"], [[cell, "1"] for cell in cells])
     (tmp_path / "o.xlsx").write_bytes(content)
 

@@ -1,6 +1,7 @@
 """
-Kills and signals at random instants, faults of the service and edits of the files beside them:
-imports by the command itself, and imports, listings and waits in a process that goes on.
+Kills and signals at random instants, faults of the service and edits of the files
+beside them: imports by the command itself, and imports, listings and waits in a process
+that goes on.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ from petstore_tools.cli import exits
 from petstore_tools.plans import Plan
 from petstore_tools.sandbox.faults import Fault, Kind
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no signal for another process")
+pytestmark = pytest.mark.skipif(
+    sys.platform == "win32", reason="no signal for another process"
+)
 AMPLE = Plan(100_000, 1_000_000)
 HISTORIES = 25  # of a part
 INSTANTS = 25
@@ -50,7 +53,10 @@ class History:
         return self.folder / "animals.csv"
 
     def edit(self) -> None:
-        """Add rows, sometimes one with a problem; at times, change or remove a result file."""
+        """
+        Add rows, sometimes one with a problem; at times, change or remove a result
+        file.
+        """
         name = f"{self.folder.name} {len(self.rows)}"
         for number in range(self.rng.randint(1, 4)):
             status = self.rng.choice(["available", "sold", ""])
@@ -97,7 +103,9 @@ class History:
 
 
 def _play(seed: int, box: Sandbox, folder: Path) -> None:
-    """Edit and run a file, with whatever may go wrong, until nothing does; then look."""
+    """
+    Edit and run a file, with whatever may go wrong, until nothing does; then look.
+    """
     folder.mkdir()
     rng = random.Random(seed)
     history = History(rng, box, folder)
@@ -105,7 +113,12 @@ def _play(seed: int, box: Sandbox, folder: Path) -> None:
     for _ in range(rng.randint(1, 5)):
         methods = rng.choice([["POST"], ["POST"], ["GET", "POST"]])
         box.faults[:] = [
-            Fault(rng.choice(get_args(Kind)), method, every=rng.randint(2, 7), seconds=0.05)
+            Fault(
+                rng.choice(get_args(Kind)),
+                method,
+                every=rng.randint(2, 7),
+                seconds=0.05,
+            )
             for method in methods
         ]
         signs = [signal.SIGKILL, signal.SIGKILL, signal.SIGINT, signal.SIGTERM, None]
@@ -134,7 +147,10 @@ def _play(seed: int, box: Sandbox, folder: Path) -> None:
 @pytest.mark.timeout(3_600)
 @PARTS
 def test_a_thousand_histories_of_the_command(tmp_path: Path, part: int) -> None:
-    """Each row has one animal and one line in the result files, and each exit code is right."""
+    """
+    Each row has one animal and one line in the result files, and each exit code is
+    right.
+    """
     with Sandbox(plan=AMPLE, clock="system", animals=3) as box:
         for seed in range(part * HISTORIES, (part + 1) * HISTORIES):
             _play(seed, box, tmp_path / f"h{seed}")
@@ -160,12 +176,20 @@ def _interrupted(call: Callable[[], object], after_s: float) -> BaseException | 
     return None
 
 
-def _calls(box: Sandbox, folder: Path) -> list[tuple[PetStore, Callable[[], object], float]]:
-    """Return what a person interrupts: the store, the call, and the seconds that it takes."""
+def _calls(
+    box: Sandbox, folder: Path
+) -> list[tuple[PetStore, Callable[[], object], float]]:
+    """
+    Return what a person interrupts: the store, the call, and the seconds that it takes.
+    """
     folder.mkdir()
     store = box.connect(state_dir=folder / "state", reconcile_after_s=30.0)
-    path = write(folder / "a.csv", *(f"{folder.name} {n},3,sold" for n in range(6)), "x,cats,")
-    box.faults[:] = [Fault("drop_after", "POST", at=(3,))] if folder.name.endswith("0") else []
+    path = write(
+        folder / "a.csv", *(f"{folder.name} {n},3,sold" for n in range(6)), "x,cats,"
+    )
+    box.faults[:] = (
+        [Fault("drop_after", "POST", at=(3,))] if folder.name.endswith("0") else []
+    )
     used_up = box.connect(plan=Plan(60, 1), state_dir=folder / "state")
     used_up.list_pets(first=1)
     return [
@@ -174,7 +198,9 @@ def _calls(box: Sandbox, folder: Path) -> list[tuple[PetStore, Callable[[], obje
         (used_up, lambda: used_up.list_pets(wait=True), 0.3),
         (
             used_up,
-            lambda: used_up.import_pets(path, name="b", doubtful="send", progress=False, wait=True),
+            lambda: used_up.import_pets(
+                path, name="b", doubtful="send", progress=False, wait=True
+            ),
             0.3,
         ),
     ]
@@ -205,8 +231,12 @@ def test_a_thousand_instants_of_calls(tmp_path: Path, part: int) -> None:
             assert interrupt is None or exits.of_error(interrupt) == exits.INTERRUPTED
             kept.append(interrupt)
             box.faults.clear()
-            beside = box.connect(state_dir=tmp_path / f"i{number}" / "state", reconcile_after_s=0.0)
-            result = beside.import_pets(tmp_path / f"i{number}" / "a.csv", progress=False)
+            beside = box.connect(
+                state_dir=tmp_path / f"i{number}" / "state", reconcile_after_s=0.0
+            )
+            result = beside.import_pets(
+                tmp_path / f"i{number}" / "a.csv", progress=False
+            )
             assert (result.created, result.rejected) == (6, 1)
             made = existing(box)
             assert {made[f"i{number} {n}", 3, "sold"] for n in range(6)} == {1}

@@ -1,4 +1,6 @@
-"""Stories of files, answers and animals, played against a real service: `stories.txt`."""
+"""
+Stories of files, answers and animals, played against a real service: `stories.txt`.
+"""
 
 from __future__ import annotations
 
@@ -69,7 +71,9 @@ def test_a_story(fast: Sandbox, tmp_path: Path, steps: list[str]) -> None:
             name, _, options = call.partition(" ")
             said = outcome(fast.store, tmp_path / f"{name}.csv", read_options(options))
             for count, word in re.findall(r"(\d+)\*(\w+)", expected):
-                expected = expected.replace(f"{count}*{word}", " ".join([word] * int(count)))
+                expected = expected.replace(
+                    f"{count}*{word}", " ".join([word] * int(count))
+                )
             numbers = re.match(r"(asks|refused)(?: \d+)*(?= |$)", expected)
             begin = expected if numbers is None else numbers[0]
             rest = expected.removeprefix(begin).strip()

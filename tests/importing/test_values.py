@@ -61,7 +61,9 @@ NAMES = (
 )
 IDS = st.integers(1, 9)
 CELLS = (
-    st.sampled_from((*NAMES, "7,0", "sold", "SOLD", "weg", "Summe", "#N/A", "a\0b", "\u00a0"))
+    st.sampled_from(
+        (*NAMES, "7,0", "sold", "SOLD", "weg", "Summe", "#N/A", "a\0b", "\u00a0")
+    )
     | IDS.map(str)
     | st.text(max_size=5)
     | st.builds(NonTextCell, IDS.map(str), st.sampled_from(("a number", "a date")))
@@ -93,7 +95,9 @@ def test_a_cell_has_one_meaning_and_its_value_is_read_as_itself(
             continue
         categories = rules["categories"]
         if of == "categoryId" and categories is not None:
-            named = {id_ for id_, name in categories.items() if fold(name) == fold(text)}
+            named = {
+                id_ for id_, name in categories.items() if fold(name) == fold(text)
+            }
             assert named <= {value}
             assert value in categories
         if value is not None:

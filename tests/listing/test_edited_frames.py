@@ -1,4 +1,6 @@
-"""A frame that differs from its listing in anything but its order is not taken for it."""
+"""
+A frame that differs from its listing in anything but its order is not taken for it.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ from petstore_tools.listing.frames import text_dtype
 def frame() -> pd.DataFrame:
     """Three hundred animals, every fourth without a status, ids in no order."""
     statuses = ("available", "pending", "sold", None)
-    return framed([(n * 11 % 301, f"Pet {n % 50}", n % 3, statuses[n % 4]) for n in range(300)])
+    return framed(
+        [(n * 11 % 301, f"Pet {n % 50}", n % 3, statuses[n % 4]) for n in range(300)]
+    )
 
 
 def edited(df: pd.DataFrame, column: str, at: int, value: object) -> pd.DataFrame:
@@ -56,7 +60,10 @@ EDITS: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
 @pytest.mark.case("P69", "P53a")
 @pytest.mark.parametrize("edit", EDITS)
 def test_an_edited_frame_is_not_complete(frame: pd.DataFrame, edit: str) -> None:
-    """Another value somewhere, or other rows or columns: cut, and says how many animals it has."""
+    """
+    Another value somewhere, or other rows or columns: cut, and says how many animals it
+    has.
+    """
     changed = EDITS[edit](frame)
     changed.attrs = frame.attrs
 
@@ -69,7 +76,9 @@ def test_an_edited_frame_is_not_complete(frame: pd.DataFrame, edit: str) -> None
 
 
 @pytest.mark.case("P69", "P53a")
-def test_a_report_on_an_edited_frame_says_that_it_is_not_complete(frame: pd.DataFrame) -> None:
+def test_a_report_on_an_edited_frame_says_that_it_is_not_complete(
+    frame: pd.DataFrame,
+) -> None:
     """It is refused, unless a part is asked for; then each form says so."""
     changed = edited(frame, "name", 0, "pet 0")
 
@@ -91,19 +100,28 @@ def test_a_report_on_an_edited_frame_says_that_it_is_not_complete(frame: pd.Data
         lambda df: df[["status", "name", "id", "categoryId"]],
         lambda df: df.astype({"status": text_dtype(), "id": "Int64", "name": "object"}),
     ],
-    ids=["rows shuffled", "index sorted", "columns added", "columns moved", "other dtypes"],
+    ids=[
+        "rows shuffled",
+        "index sorted",
+        "columns added",
+        "columns moved",
+        "other dtypes",
+    ],
 )
 def test_only_the_order_may_differ(
     frame: pd.DataFrame, change: Callable[[pd.DataFrame], pd.DataFrame]
 ) -> None:
     """
-    The same animals in another order, beside other columns, under other dtypes are the same
-    listing.
+    The same animals in another order, beside other columns, under other dtypes are the
+    same listing.
     """
     changed = change(frame)
 
     assert Listing.of(changed) == Listing.of(frame)
-    assert status_report(changed).headline == "Complete: 300 animals of the inventory of sandbox"
+    assert (
+        status_report(changed).headline
+        == "Complete: 300 animals of the inventory of sandbox"
+    )
 
 
 def test_a_digest_tells_where_one_text_ends() -> None:
@@ -116,4 +134,7 @@ def test_a_digest_tells_where_one_text_ends() -> None:
         (["c", "ab"], [None, None]),
     ]
 
-    assert len({digest([1, 2], names, [0, 0], statuses) for names, statuses in animals}) == 5
+    assert (
+        len({digest([1, 2], names, [0, 0], statuses) for names, statuses in animals})
+        == 5
+    )

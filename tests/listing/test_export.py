@@ -23,7 +23,9 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("ending", [".csv", ".xlsx"])
-def test_an_exported_listing_goes_back_through_an_import(ending: str, tmp_path: Path) -> None:
+def test_an_exported_listing_goes_back_through_an_import(
+    ending: str, tmp_path: Path
+) -> None:
     """Every name, number and status arrives as it was, the dangerous ones too."""
     path = tmp_path / f"inventory{ending}"
     frames.write(framed(HOSTILE), path)

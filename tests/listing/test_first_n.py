@@ -16,12 +16,18 @@ from petstore_tools.listing.schemes import SCHEMES
 @pytest.mark.case("P53")
 @pytest.mark.parametrize("first", [1, 99, 100, 101, 117, 118, 119, 5_000])
 def test_a_listing_that_leaves_animals_out_is_never_complete(first: int) -> None:
-    """Of 118 animals: also where the last page was read and cut; one that leaves none out is."""
+    """
+    Of 118 animals: also where the last page was read and cut; one that leaves none out
+    is.
+    """
     with Sandbox(animals=118) as box:
         frame = box.store.list_pets(first=first)
 
         listing = Listing.of(frame)
-        assert (len(frame), listing.requests) == (min(first, 118), ceil(min(first, 118) / 100))
+        assert (len(frame), listing.requests) == (
+            min(first, 118),
+            ceil(min(first, 118) / 100),
+        )
         assert listing.complete == (first >= 118)
         if not listing.complete:
             assert listing.reason == f"the listing was limited to the first {first}"
@@ -42,8 +48,8 @@ def test_the_first_n_are_never_answered_by_a_kept_listing() -> None:
 @pytest.mark.parametrize("way", [*SCHEMES, "link", "X-Next-Cursor=cursor", "nothing"])
 def test_each_way_to_page_two_ends_with_enough(way: str, is_learnt: bool) -> None:
     """
-    As many as asked for, cut where there are more, and no page is read behind the last that is
-    needed.
+    As many as asked for, cut where there are more, and no page is read behind the last
+    that is needed.
     """
     proven = outcome_of(way).proven if is_learnt else None
     trials = 0 if way in ("link", "nothing") else 1 if is_learnt else 7

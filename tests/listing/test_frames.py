@@ -12,20 +12,32 @@ from petstore_tools.listing.frames import Columns, text_dtype
 
 def animals(count: int, **more: str) -> pd.DataFrame:
     statuses = ("available", "pending", "sold", None)
-    return framed([(n, f"Pet {n}", n % 3, statuses[n % 4]) for n in range(count)], **more)
+    return framed(
+        [(n, f"Pet {n}", n % 3, statuses[n % 4]) for n in range(count)], **more
+    )
 
 
 @pytest.mark.case("P11")
-def test_dtypes_are_the_same_when_empty_when_huge_and_when_a_status_is_missing() -> None:
-    """int64 keeps every digit, status is an ordered category, absent is missing (§2.2)."""
+def test_dtypes_are_the_same_when_empty_when_huge_and_when_a_status_is_missing() -> (
+    None
+):
+    """
+    int64 keeps every digit, status is an ordered category, absent is missing (§2.2).
+    """
     frames = [animals(0), framed([(2**53 + 1, "NA", 2**63 - 1, None)]), animals(8)]
 
     assert {tuple(map(str, f.dtypes)) for f in frames} == {
         ("int64", text_dtype(), "int64", "category")
     }
-    assert {tuple(f["status"].cat.categories) for f in frames} == {("available", "pending", "sold")}
+    assert {tuple(f["status"].cat.categories) for f in frames} == {
+        ("available", "pending", "sold")
+    }
     assert all(f["status"].cat.ordered for f in frames)
-    assert frames[1].loc[0, ["id", "categoryId", "name"]].tolist() == [2**53 + 1, 2**63 - 1, "NA"]
+    assert frames[1].loc[0, ["id", "categoryId", "name"]].tolist() == [
+        2**53 + 1,
+        2**63 - 1,
+        "NA",
+    ]
     assert frames[1]["status"].isna().all()
 
 
@@ -34,7 +46,12 @@ def test_a_status_the_document_does_not_name_is_kept_behind_the_three() -> None:
     """A newer service may send one: it is a further category of that frame."""
     found = framed([(1, "Rex", 1, "resting")])
 
-    assert list(found["status"].cat.categories) == ["available", "pending", "sold", "resting"]
+    assert list(found["status"].cat.categories) == [
+        "available",
+        "pending",
+        "sold",
+        "resting",
+    ]
     assert status_report(found).breakdown.loc["resting", "count"] == 1
 
 
@@ -43,11 +60,16 @@ def test_a_status_the_document_does_not_name_is_kept_behind_the_three() -> None:
     [
         (lambda df: df.drop(columns="name"), "lacks name"),
         (lambda df: df.astype({"id": "float64"}), "not int64"),
-        (lambda df: pd.DataFrame(df.to_dict("list")), "does not say what it is a listing of"),
+        (
+            lambda df: pd.DataFrame(df.to_dict("list")),
+            "does not say what it is a listing of",
+        ),
         (lambda df: df.assign(status=1), "no text"),
     ],
 )
-def test_a_frame_that_cannot_be_reported_on_says_why(broken: object, message: str) -> None:
+def test_a_frame_that_cannot_be_reported_on_says_why(
+    broken: object, message: str
+) -> None:
     """Columns, dtypes, and where it came from."""
     with pytest.raises(FrameError, match=message):
         status_report(broken(animals(4)))  # type: ignore[operator]
@@ -57,8 +79,8 @@ def test_a_frame_that_cannot_be_reported_on_says_why(broken: object, message: st
 @pytest.mark.parametrize("instant", ["id", "name", "categoryId", "status"])
 def test_a_page_that_ctrl_c_tore_apart_is_left_out_whole(instant: str) -> None:
     """
-    It came between two columns: the frame has the pages before, and no column is longer than
-    another.
+    It came between two columns: the frame has the pages before, and no column is longer
+    than another.
     """
 
     class Row(dict[str, object]):

@@ -1,4 +1,7 @@
-"""Addresses of next pages: how they are named, whether the key may go there, and what they hold."""
+"""
+Addresses of next pages: how they are named, whether the key may go there, and what they
+hold.
+"""
 
 import json
 from pathlib import Path
@@ -23,7 +26,9 @@ EXAMPLES = json.loads(Path(__file__).with_name("links.json").read_text("utf-8"))
 
 
 @pytest.mark.parametrize(("header", "targets"), EXAMPLES["headers"])
-def test_link_headers_in_their_forms(header: str | None, targets: dict[str, str]) -> None:
+def test_link_headers_in_their_forms(
+    header: str | None, targets: dict[str, str]
+) -> None:
     """Several links, any order of parameters, quoted or not."""
     assert links(header) == targets
 
@@ -41,9 +46,10 @@ def test_the_key_does_not_follow_a_link_to_another_place(
     name: str, target: str, expected: str
 ) -> None:
     """
-    Another host, plain http, another port: cut, and said; where the path is the one that was asked,
-    a proxy stands before it, and it is asked at our own address. Capitals, a user and the default
-    port make no other place. What is no address ends the listing, and is no crash.
+    Another host, plain http, another port: cut, and said; where the path is the one
+    that was asked, a proxy stands before it, and it is asked at our own address.
+    Capitals, a user and the default port make no other place. What is no address ends
+    the listing, and is no crash.
     """
     header = f"<{target}>; rel=next" if name == "Link" else target
 
@@ -56,14 +62,21 @@ def test_the_key_does_not_follow_a_link_to_another_place(
 
 
 @pytest.mark.case("P2", "P8")
-@pytest.mark.parametrize("before", [[], ["?cursor=b"], ["?cursor=b", "?cursor=c"]], ids=len)
+@pytest.mark.parametrize(
+    "before", [[], ["?cursor=b"], ["?cursor=b", "?cursor=c"]], ids=len
+)
 def test_a_page_that_was_read_is_known_in_another_spelling(before: list[str]) -> None:
-    """A cycle of one, two or three pages ends the listing, whatever its addresses look like."""
+    """
+    A cycle of one, two or three pages ends the listing, whatever its addresses look
+    like.
+    """
     pager = Pager(URL)
     step: NextPage | End = pager.next
     for number, target in enumerate([*before, "https://HOST:443/v1/pets?limit=2"]):
         assert isinstance(step, NextPage)
-        step = pager.feed(Response(step.url, (number,), {"Link": f"<{target}>; rel=next"}))
+        step = pager.feed(
+            Response(step.url, (number,), {"Link": f"<{target}>; rel=next"})
+        )
 
     assert isinstance(step, End)
     assert (step.completeness, "read before" in step.reason) == ("unproven", True)
@@ -81,7 +94,9 @@ def test_a_page_that_was_read_is_known_in_another_spelling(before: list[str]) ->
 def test_what_a_status_means_depends_on_why_a_page_is_asked_for(
     page: NextPage, ends: list[int], refusals: list[int]
 ) -> None:
-    """A page that the service named must come; a trial may be refused; a way has an end."""
+    """
+    A page that the service named must come; a trial may be refused; a way has an end.
+    """
     statuses = (200, 204, 400, 401, 403, 404, 416, 422, 500, 503)
 
     assert [status for status in statuses if page.is_end(status)] == ends
@@ -90,10 +105,13 @@ def test_what_a_status_means_depends_on_why_a_page_is_asked_for(
 
 @pytest.mark.case("P77")
 @pytest.mark.parametrize(("query", "last_id", "expected"), EXAMPLES["queries"])
-def test_a_number_that_may_count_rows_is_no_id(query: str, last_id: int, expected: bool) -> None:
+def test_a_number_that_may_count_rows_is_no_id(
+    query: str, last_id: int, expected: bool
+) -> None:
     """
-    Ids of a new inventory begin at 1, so the hundredth animal has the id 100; no service has so
-    many more animals than came that 7,000 counts rows, and 150 may, where some were removed.
+    Ids of a new inventory begin at 1, so the hundredth animal has the id 100; no
+    service has so many more animals than came that 7,000 counts rows, and 150 may,
+    where some were removed.
     """
     assert holds_id(f"https://host/v1/pets?{query}", last_id, rows=100) is expected
 
@@ -110,7 +128,9 @@ def test_a_number_that_may_count_rows_is_no_id(query: str, last_id: int, expecte
     ids=str,
 )
 def test_a_query_that_cannot_be_is_refused(wrong: dict[str, Any]) -> None:
-    """The message names the parameter and what was given; the ends of §4.1 are allowed."""
+    """
+    The message names the parameter and what was given; the ends of §4.1 are allowed.
+    """
     ((name, value),) = wrong.items()
 
     with pytest.raises(ArgumentError, match=f"^{name} must be .*, not {value!r}$"):

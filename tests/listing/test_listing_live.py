@@ -10,12 +10,23 @@ from petstore_tools.listing.completeness import Listing
 @pytest.mark.case("P1", "P9", "P77")
 @pytest.mark.parametrize(
     ("animals", "first", "again"),
-    [(0, 1, 1), (1, 7, 7), (99, 2, 1), (100, 2, 1), (101, 2, 2), (300, 3, 3), (301, 4, 4)],
+    [
+        (0, 1, 1),
+        (1, 7, 7),
+        (99, 2, 1),
+        (100, 2, 1),
+        (101, 2, 2),
+        (300, 3, 3),
+        (301, 4, 4),
+    ],
 )
-def test_all_rows_come_with_no_request_too_many(animals: int, first: int, again: int) -> None:
+def test_all_rows_come_with_no_request_too_many(
+    animals: int, first: int, again: int
+) -> None:
     """
-    ceil(N/100) requests, also where N is a multiple of 100, and one more until a next page was
-    named; the listing is complete and has no hole, since our links show the last id.
+    ceil(N/100) requests, also where N is a multiple of 100, and one more until a next
+    page was named; the listing is complete and has no hole, since our links show the
+    last id.
     """
     with Sandbox(animals=animals) as box:
         for requests in (first, again):
@@ -54,12 +65,14 @@ def test_pets_come_lazily() -> None:
 @pytest.mark.case("P27")
 def test_a_listing_stopped_by_the_days_quota_says_when_and_keeps_its_pages() -> None:
     """
-    Three of the five pages fit in the day: QuotaError with the time, no sleep, the part is
-    labelled.
+    Three of the five pages fit in the day: QuotaError with the time, no sleep, the part
+    is labelled.
     """
     with Sandbox(plan="60/3", animals=450) as box:
         before = box.clock.now()
-        with pytest.raises(QuotaError, match="all 3 requests of this day are used") as raised:
+        with pytest.raises(
+            QuotaError, match="all 3 requests of this day are used"
+        ) as raised:
             box.store.list_pets()
 
         assert box.clock.now() == before

@@ -37,11 +37,15 @@ SIGNALLED = [way for way in WAYS if way.startswith("link") or "=" in way.split()
 USUAL = [way for way in WAYS if way.split()[0] in schemes.SCHEMES]
 ENDS = json.loads(Path(__file__).with_name("ends.json").read_text("utf-8"))
 TOLD_ABOUT = {  # why a service that gives all may not be believed
-    "it may cut before it filters": "the filtered page may be what is left of a whole one",
+    "it may cut before it filters": (
+        "the filtered page may be what is left of a whole one"
+    ),
     "no animal came, so": "a filter without an animal proves nothing",
     "do not lead to a next page": "it shows no way to page",
     "it refuses the next page": "a refusal is no empty page",
-    "a page begins at another animal": "pages that were filtered behind the cut hold no place",
+    "a page begins at another animal": (
+        "pages that were filtered behind the cut hold no place"
+    ),
     "the service says that more follow": "it says so and names no way",
     "it names a next page": "no usual parameter takes the token",
     "the service counts": "a total that is wrong",
@@ -53,7 +57,10 @@ def truth(count: int, status: str | None) -> list[int]:
 
 
 def four_times(
-    way: str, count: int, filters: Sequence[str | None] = FILTERS, told: str | None = None
+    way: str,
+    count: int,
+    filters: Sequence[str | None] = FILTERS,
+    told: str | None = None,
 ) -> list[Outcome]:
     """List a service whole, again, filtered, and filtered again."""
     outcomes: list[Outcome] = []
@@ -67,15 +74,20 @@ def four_times(
 @pytest.mark.parametrize("way", [*WAYS, *ORDINARY])
 def test_what_is_complete_is_whole_and_what_is_not_says_why(way: str) -> None:
     """
-    Each way to page, at each size, whole and filtered, for the first time and again; and what is
-    ordinary (totals that are capped, rounded or late; ends that are a status; refused trials) is
-    complete, told or not, unless a wrong total speaks against it.
+    Each way to page, at each size, whole and filtered, for the first time and again;
+    and what is ordinary (totals that are capped, rounded or late; ends that are a
+    status; refused trials) is complete, told or not, unless a wrong total speaks
+    against it.
     """
     is_ordinary = way in ORDINARY
     scheme = way.split()[0]
     told = scheme if is_ordinary and scheme in schemes.SCHEMES else None
-    for count, name in product((*COUNTS, *MANY) if is_ordinary else COUNTS, {None, told}):
-        for status, outcome in zip(FILTERS, four_times(way, count, told=name), strict=True):
+    for count, name in product(
+        (*COUNTS, *MANY) if is_ordinary else COUNTS, {None, told}
+    ):
+        for status, outcome in zip(
+            FILTERS, four_times(way, count, told=name), strict=True
+        ):
             whole = sorted(outcome.ids) == truth(count, status)
             must_be_complete = is_ordinary and len(outcome.ids) >= 5
             reasons = ["the service counts"] if must_be_complete else TOLD_ABOUT
@@ -83,7 +95,9 @@ def test_what_is_complete_is_whole_and_what_is_not_says_why(way: str) -> None:
             assert whole or not outcome.complete, (count, status, outcome.end)
             assert len(set(outcome.ids)) == len(outcome.ids)
             if whole and not outcome.complete:
-                assert any(reason in outcome.end.reason for reason in reasons), outcome.end
+                assert any(reason in outcome.end.reason for reason in reasons), (
+                    outcome.end
+                )
             if count == 0 and status is None:
                 assert (outcome.complete, outcome.requests) == (True, 1)
 
@@ -91,7 +105,10 @@ def test_what_is_complete_is_whole_and_what_is_not_says_why(way: str) -> None:
 @pytest.mark.case("P85")
 @pytest.mark.parametrize("way", SIGNALLED)
 def test_a_service_that_names_its_pages_raises_no_false_alarm(way: str) -> None:
-    """At most one request more the first time, and none the second; filtered or not, in any order."""
+    """
+    At most one request more the first time, and none the second; filtered or not, in
+    any order.
+    """
     rules = Way.read(way)
     for filters, most in ((FILTERS, (1, 0, 0, 0)), (FILTERS[::-1], (1, 1, 1, 1))):
         for count in (*COUNTS[2:], 13):
@@ -99,18 +116,31 @@ def test_a_service_that_names_its_pages_raises_no_false_alarm(way: str) -> None:
                 more = outcome.requests - max(1, ceil(len(outcome.ids) / rules.cap))
 
                 assert outcome.complete, (count, outcome.end)
-                assert more <= most[turn] or rules.filters != "first" or rules.total, (count, turn)
+                assert more <= most[turn] or rules.filters != "first" or rules.total, (
+                    count,
+                    turn,
+                )
 
 
 @pytest.mark.parametrize(
-    "way", [way for way in USUAL if not any(rule in way for rule in ("behind=400", "filters="))]
+    "way",
+    [
+        way
+        for way in USUAL
+        if not any(rule in way for rule in ("behind=400", "filters="))
+    ],
 )
 def test_a_usual_parameter_is_found_and_remembered_at_a_bounded_cost(way: str) -> None:
-    """At most 8 requests more the first time and 3 the second, and 5 more once for a filter."""
+    """
+    At most 8 requests more the first time and 3 the second, and 5 more once for a
+    filter.
+    """
     rules = Way.read(way)
     for count in (64, 101, 250):
         for turn, outcome in enumerate(four_times(way, count)):
-            more = outcome.requests - max(1, ceil(len(outcome.ids) / (rules.size or rules.cap)))
+            more = outcome.requests - max(
+                1, ceil(len(outcome.ids) / (rules.size or rules.cap))
+            )
 
             assert outcome.complete, (count, outcome.end)
             assert more <= (8, 3, 8, 3)[turn], (count, turn)
@@ -125,13 +155,18 @@ def play(way: str, story: dict[str, Any]) -> Outcome:
     before = story.get("before")
     proven = play(before["way"], before).proven if before else None
     options = {name: story[name] for name in ("told", "limit") if name in story}
-    return listed(Service(Way.read(way), rows), story.get("status"), proven=proven, **options)
+    return listed(
+        Service(Way.read(way), rows), story.get("status"), proven=proven, **options
+    )
 
 
 @pytest.mark.case("P1", "P3", "P7", "P77", "P93")
 @pytest.mark.parametrize("story", ENDS, ids=str)
 def test_how_a_listing_ends(story: dict[str, Any]) -> None:
-    """What a total decides, what may hide an animal, a way that is told, and what is no end."""
+    """
+    What a total decides, what may hide an animal, a way that is told, and what is no
+    end.
+    """
     for way in alternatives(story["way"]):
         outcome = play(way, story)
 
@@ -139,7 +174,9 @@ def test_how_a_listing_ends(story: dict[str, Any]) -> None:
         assert story.get("reason", "") in outcome.end.reason
         assert story.get("ids", len(outcome.ids)) == len(outcome.ids)
         assert outcome.requests <= story.get("requests", outcome.requests)
-        assert story.get("may_have_hole", outcome.may_have_hole) == outcome.may_have_hole
+        assert (
+            story.get("may_have_hole", outcome.may_have_hole) == outcome.may_have_hole
+        )
 
 
 class Changing:
@@ -165,7 +202,9 @@ class Changing:
             place = self.rng.randrange(len(rows))
             pet_id, _ = rows[place]
             self.touched.add(pet_id)
-            rows[place : place + 1] = [(pet_id, status)] if self.kind == "edited" else []
+            rows[place : place + 1] = (
+                [(pet_id, status)] if self.kind == "edited" else []
+            )
 
 
 @pytest.mark.case("P5", "P77")
@@ -200,8 +239,10 @@ def test_a_head_that_moves_is_read_again_or_makes_the_listing_unproven(
     way: str, doubles: int, reason: str
 ) -> None:
     """
-    An animal comes at the head before the second and the third request. While the way is learnt,
-    the listing begins anew: all rows, and one way. Where the service names its pages, an animal
+    An animal comes at the head before the second and the third request. While the way
+    is learnt,
+    the listing begins anew: all rows, and one way. Where the service names its pages,
+    an animal
     comes twice: it is kept once, and said.
     """
 
@@ -220,7 +261,9 @@ def test_a_head_that_moves_is_read_again_or_makes_the_listing_unproven(
 def test_a_way_that_is_told_is_tried_again_after_a_5xx() -> None:
     """No other way follows it."""
     for told, once in ((None, True), (schemes.PAGE, False)):
-        pager = Pager("https://host/v1/pets?limit=100", told=told, proven=Proven(schemes.PAGE))
+        pager = Pager(
+            "https://host/v1/pets?limit=100", told=told, proven=Proven(schemes.PAGE)
+        )
         step = pager.feed(Response("", tuple(range(100))))
 
         assert isinstance(step, NextPage)

@@ -1,6 +1,6 @@
 """
-`pages()` and `pets()`: iterated twice, left in the middle, after an error, by two threads; and
-retries.
+`pages()` and `pets()`: iterated twice, left in the middle, after an error, by two
+threads; and retries.
 """
 
 from __future__ import annotations
@@ -19,7 +19,12 @@ from paging_server import PagingService, pets
 from ways import Animal, Service, alternatives
 
 from petstore_tools import PetStore, Plan, Sandbox
-from petstore_tools.errors import ApiError, IncompleteListingError, Interrupted, ProtocolError
+from petstore_tools.errors import (
+    ApiError,
+    IncompleteListingError,
+    Interrupted,
+    ProtocolError,
+)
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.links import ListQuery
 from petstore_tools.sandbox.faults import Fault
@@ -31,9 +36,16 @@ REFUSED, FAILS = str(11 * 99), str(13 * 99)  # pages 12 and 14: each repeats an 
 
 
 @contextmanager
-def store_of(service: PagingService, folder: Path, **told: object) -> Iterator[PetStore]:
+def store_of(
+    service: PagingService, folder: Path, **told: object
+) -> Iterator[PetStore]:
     server = ThreadedServer(service).start()
-    given = {"base_url": server.base_url, "api_key": "k", "plan": AMPLE, "progress": False}
+    given = {
+        "base_url": server.base_url,
+        "api_key": "k",
+        "plan": AMPLE,
+        "progress": False,
+    }
     try:
         with PetStore(state_dir=folder, **given | told) as store:  # type: ignore[arg-type]
             yield store
@@ -53,7 +65,10 @@ def test_pages_that_were_left_are_read_anew(tmp_path: Path) -> None:
         left = pages.listing
         ids = [row["id"] for page in pages for row in page.rows]
 
-    assert (left.completeness, left.reason) == ("cut", "the listing was not read to its end")
+    assert (left.completeness, left.reason) == (
+        "cut",
+        "the listing was not read to its end",
+    )
     assert ids == list(range(1, 2_051))
     assert pages.listing.complete
 
@@ -61,8 +76,8 @@ def test_pages_that_were_left_are_read_anew(tmp_path: Path) -> None:
 @pytest.mark.case("P73")
 def test_pages_are_read_anew_after_an_error() -> None:
     """
-    Each time from the first page on; `listing` is the last one's, with its own requests. The reason
-    of the first time names the error.
+    Each time from the first page on; `listing` is the last one's, with its own
+    requests. The reason of the first time names the error.
     """
     with Sandbox(animals=250, faults=[Fault("garbage", method="GET", at=(2,))]) as box:
         pages = box.store.pages()
@@ -70,14 +85,23 @@ def test_pages_are_read_anew_after_an_error() -> None:
             list(pages)
         broken = pages.listing
 
-        assert (broken.completeness, "not a list of animals" in broken.reason) == ("cut", True)
+        assert (broken.completeness, "not a list of animals" in broken.reason) == (
+            "cut",
+            True,
+        )
         assert sum(len(page) for page in pages) == 250
-        assert (pages.listing.complete, pages.listing.requests, box.store.client.sent) == (
+        assert (
+            pages.listing.complete,
+            pages.listing.requests,
+            box.store.client.sent,
+        ) == (
             True,
             3,
             5,
         )
-        assert repr(pages).startswith("Pages(complete: 250 animals of the inventory of sandbox (3")
+        assert repr(pages).startswith(
+            "Pages(complete: 250 animals of the inventory of sandbox (3"
+        )
         assert repr(next(iter(pages))) == "Page(1, 100 animals)"
 
 
@@ -96,7 +120,9 @@ def test_threads_that_iterate_the_same_pages_read_the_whole_each() -> None:
 
 @pytest.mark.case("P72")
 def test_an_error_is_retried_and_one_on_every_try_of_a_page_ends_the_listing() -> None:
-    """The second page comes at its second try; five tries of the third; the part is kept."""
+    """
+    The second page comes at its second try; five tries of the third; the part is kept.
+    """
     faults = [Fault("error_before", method="GET", at=(2, 4, 5, 6, 7, 8, 10))]
     with Sandbox(animals=500, plan="100000/1000000", faults=faults) as box:
         with pytest.raises(ApiError, match="500 internal_error"):
@@ -108,7 +134,11 @@ def test_an_error_is_retried_and_one_on_every_try_of_a_page_ends_the_listing() -
         assert (len(part), Listing.of(part).completeness) == (200, "cut")
         listing = Listing.of(frame)
         assert (len(frame), listing.completeness, listing.pages) == (500, "complete", 5)
-        assert (Listing.of(part).requests, listing.requests, box.store.client.sent) == (8, 6, 14)
+        assert (Listing.of(part).requests, listing.requests, box.store.client.sent) == (
+            8,
+            6,
+            14,
+        )
 
 
 @pytest.mark.parametrize("way", ["link", "page", "X-Next-Cursor=cursor"])
@@ -130,7 +160,9 @@ def test_a_way_is_learnt_and_remembered_on_disk(way: str, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     "way",
     [
-        *alternatives("page behind=204|behind=404|behind=416|strict=403|strict=500|relation=first"),
+        *alternatives(
+            "page behind=204|behind=404|behind=416|strict=403|strict=500|relation=first"
+        ),
         "page total=listing estimate=at_most_1000",
         "link host=http://inner:8080",
     ],
@@ -174,11 +206,16 @@ def test_completeness_can_be_required(tmp_path: Path) -> None:
     assert caught.value.listing == Listing.of(store.last_partial)
 
 
-@pytest.mark.parametrize("way", ["offset", "page", "offset total=listing", "page total=listing"])
+@pytest.mark.parametrize(
+    "way", ["offset", "page", "offset total=listing", "page total=listing"]
+)
 def test_a_slow_service_is_asked_side_by_side_and_not_past_its_end(
     way: str, tmp_path: Path
 ) -> None:
-    """Where the size is told, or known from last time; in order, whole, and not past the end."""
+    """
+    Where the size is told, or known from last time; in order, whole, and not past the
+    end.
+    """
     service = PagingService(pets(2_050), way, latency_s=0.02)
     with store_of(service, tmp_path) as store:
         store.list_pets()
@@ -193,7 +230,9 @@ def test_a_slow_service_is_asked_side_by_side_and_not_past_its_end(
     assert len(service.asked) <= 21 + 3
 
 
-def test_pages_fetched_ahead_that_turn_out_wrong_are_not_believed(tmp_path: Path) -> None:
+def test_pages_fetched_ahead_that_turn_out_wrong_are_not_believed(
+    tmp_path: Path,
+) -> None:
     """Animals come and go while pages are under way: the listing says so."""
     service = PagingService(pets(2_000), "offset total=listing", latency_s=0.02)
     service.change = lambda _: len(service.asked) == 10 and service.rows.pop(3) and None
@@ -208,7 +247,10 @@ def test_pages_fetched_ahead_that_turn_out_wrong_are_not_believed(tmp_path: Path
 
 
 def test_a_business_key_lists_side_by_side(tmp_path: Path) -> None:
-    """At 100 ms an answer its 1,000 requests a minute need two connections, and one to spare."""
+    """
+    At 100 ms an answer its 1,000 requests a minute need two connections, and one to
+    spare.
+    """
     service = PagingService(pets(1_000), "offset total=listing", latency_s=0.1)
     with store_of(service, tmp_path, plan="business") as store:
         store.list_pets()
@@ -237,21 +279,29 @@ def test_what_a_page_that_is_fetched_ahead_waits_for_is_shown(tmp_path: Path) ->
     with store_of(service, tmp_path) as store:
         store.inventory.fetch(ListQuery(), wait=False, show=show)
 
-    assert "the service answered 429 (too many requests)" in [why for _, _, why in shown]
+    assert "the service answered 429 (too many requests)" in [
+        why for _, _, why in shown
+    ]
     assert shown[-1] == (2_050, 2_050, "")
 
 
-@pytest.mark.parametrize("read", [PetStore.list_pets, lambda store: list(store.pages())])
+@pytest.mark.parametrize(
+    "read", [PetStore.list_pets, lambda store: list(store.pages())]
+)
 def test_a_wait_for_the_plan_is_shown_on_a_bar(
     read: Callable[[PetStore], object], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Until when and why, beside the animals so far, and also where there is no bar else."""
+    """
+    Until when and why, beside the animals so far, and also where there is no bar else.
+    """
     with Sandbox(plan="4/1000", animals=500) as box:
         box.store.progress = True
         read(box.store)
 
     shown = capsys.readouterr().err
-    assert re.search(r"400/.*, waits until 20.* UTC: all 4 requests of this minute are used", shown)
+    assert re.search(
+        r"400/.*, waits until 20.* UTC: all 4 requests of this minute are used", shown
+    )
 
 
 @pytest.mark.case("P10")
@@ -259,8 +309,8 @@ def test_a_wait_for_the_plan_is_shown_on_a_bar(
 @pytest.mark.parametrize("way", ["link", "offset total=listing"])
 def test_an_interrupted_listing_keeps_what_came(way: str, tmp_path: Path) -> None:
     """
-    Ctrl-C, also while eight pages are fetched side by side by a service that takes its time: those
-    that came, labelled; the next call begins anew.
+    Ctrl-C, also while eight pages are fetched side by side by a service that takes its
+    time: those that came, labelled; the next call begins anew.
     """
     service = PagingService(pets(5_000), way, latency_s=0.05)
     main = threading.get_ident()
@@ -271,7 +321,9 @@ def test_an_interrupted_listing_keeps_what_came(way: str, tmp_path: Path) -> Non
 
     service.change = interrupt
     with store_of(service, tmp_path) as store:
-        with pytest.raises(Interrupted, match="animals so far, in last_partial") as raised:
+        with pytest.raises(
+            Interrupted, match="animals so far, in last_partial"
+        ) as raised:
             store.list_pets()
         assert store.last_partial is not None
         part = Listing.of(store.last_partial)
@@ -284,8 +336,8 @@ def test_an_interrupted_listing_keeps_what_came(way: str, tmp_path: Path) -> Non
 
 def test_the_end_of_a_listing_ends_what_is_fetched_ahead(tmp_path: Path) -> None:
     """
-    Page 12 is a redirect while page 14 waits for another try: nothing more is sent, and no thread
-    that fetched ahead stays behind.
+    Page 12 is a redirect while page 14 waits for another try: nothing more is sent, and
+    no thread that fetched ahead stays behind.
     """
     service = PagingService(pets(5_000), "offset total=listing")
     answer = service.answer
@@ -293,7 +345,11 @@ def test_the_end_of_a_listing_ends_what_is_fetched_ahead(tmp_path: Path) -> None
     def refusing(query: dict[str, str]) -> tuple[int, dict[str, str], list[Animal]]:
         if query.get("offset") == REFUSED:
             return 302, {"Location": "https://elsewhere.example/v1"}, []
-        return (503, {"Retry-After": "1"}, []) if query.get("offset") == FAILS else answer(query)
+        return (
+            (503, {"Retry-After": "1"}, [])
+            if query.get("offset") == FAILS
+            else answer(query)
+        )
 
     def wait_longer(_: Service) -> None:
         service.latency_s = 0.4 if service.asked[-1].get("offset") == REFUSED else 0.02

@@ -30,7 +30,8 @@ def test_time_stands_still_while_another_thread_works() -> None:
             woke[name] = clock.now()
 
     threads = [
-        threading.Thread(target=wait, args=args) for args in (("late", 20.0), ("early", 10.0))
+        threading.Thread(target=wait, args=args)
+        for args in (("late", 20.0), ("early", 10.0))
     ]
     for thread in threads:
         thread.start()

@@ -1,6 +1,6 @@
 """
-Every frame that the toolkit returns has the same columns and dtypes with pandas 2.2 and with pandas
-3.
+Every frame that the toolkit returns has the same columns and dtypes with pandas 2.2 and
+with pandas 3.
 """
 
 from __future__ import annotations
@@ -59,7 +59,13 @@ def test_listings_and_snapshots(box: Sandbox) -> None:
 def test_reports(box: Sandbox) -> None:
     """Each table, and its index."""
     report = box.store.status_report(since="1d", categories={1: "Dogs"})
-    tables = [report.breakdown, report.by_category, report.changes, report.moved, report.counts]
+    tables = [
+        report.breakdown,
+        report.by_category,
+        report.changes,
+        report.moved,
+        report.counts,
+    ]
     assert all(table is not None for table in tables)
 
     assert [dtypes(table) for table in tables if table is not None] == [
@@ -80,7 +86,8 @@ def test_imports(box: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     animals = pd.DataFrame({"name": ["Rex", "Mia", None], "categoryId": [3, 4, 5]})
 
     clean, preview = [
-        box.store.preview_import(rows, name="spring") for rows in (animals.head(2), animals)
+        box.store.preview_import(rows, name="spring")
+        for rows in (animals.head(2), animals)
     ]
     result = box.store.import_pets(animals, name="spring", progress=False)
 

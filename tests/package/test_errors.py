@@ -1,4 +1,7 @@
-"""The tree of errors: drawn, one line in a notebook, and whole after a trip to another process."""
+"""
+The tree of errors: drawn, one line in a notebook, and whole after a trip to another
+process.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,10 @@ from petstore_tools.errors import ArgumentError, Interrupted, PetstoreError
 
 
 def test_every_error_hangs_in_the_drawn_tree() -> None:
-    """One root, drawn by the module; an argument is a ValueError, an interrupt Python's own."""
+    """
+    One root, drawn by the module; an argument is a ValueError, an interrupt Python's
+    own.
+    """
     for name, thing in vars(errors).items():
         if isinstance(thing, type) and issubclass(thing, Exception):
             assert issubclass(thing, PetstoreError)
@@ -27,13 +33,20 @@ def test_every_error_hangs_in_the_drawn_tree() -> None:
 def test_what_is_expected_is_one_line_in_a_notebook_and_the_rest_a_traceback() -> None:
     """Settings that are missing; a fault of the reader's own is shown whole."""
     cells = [
-        "from petstore_tools import PetStore\nPetStore(base_url='https://a/v2', api_key='k')",
+        (
+            "from petstore_tools import PetStore\nPetStore(base_url='https://a/v2',"
+            " api_key='k')"
+        ),
         "raise __import__('petstore_tools').Interrupted('3 rows')",
         "{}['colour']",
     ]
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
+    notebook = nbformat.v4.new_notebook(
+        cells=[nbformat.v4.new_code_cell(cell) for cell in cells]
+    )
     NotebookClient(notebook, kernel_name="python3", allow_errors=True).execute()
-    refused, interrupted, unexpected = [cell.outputs[-1].traceback for cell in notebook.cells]
+    refused, interrupted, unexpected = [
+        cell.outputs[-1].traceback for cell in notebook.cells
+    ]
 
     assert refused == [
         "SettingsError: the base address must end in /v1; did you mean https://a/v1 ?"
@@ -43,7 +56,10 @@ def test_what_is_expected_is_one_line_in_a_notebook_and_the_rest_a_traceback() -
 
 
 def test_errors_and_results_come_back_from_another_process() -> None:
-    """A pool of processes breaks at an error that cannot be pickled, and tells nobody which."""
+    """
+    A pool of processes breaks at an error that cannot be pickled, and tells nobody
+    which.
+    """
     with Sandbox(animals=3) as box:
         frame = box.store.list_pets()
         results = [box.store.quota(), box.store.status_report(), Listing.of(frame)]
@@ -60,13 +76,19 @@ def test_errors_and_results_come_back_from_another_process() -> None:
 
     for error in found:
         again = pickle.loads(pickle.dumps(error))
-        assert (type(again), str(again), vars(again)) == (type(error), str(error), vars(error))
+        assert (type(again), str(again), vars(again)) == (
+            type(error),
+            str(error),
+            vars(error),
+        )
     for made in results:
         assert repr(pickle.loads(pickle.dumps(made))) == repr(made)
     assert Listing.of(pickle.loads(pickle.dumps(frame))) == results[-1]
 
 
-def test_a_missing_extra_names_what_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_extra_names_what_installs_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """One line, with the place this toolkit came from, and the Python that runs it."""
     monkeypatch.setitem(sys.modules, "psycopg", None)
     monkeypatch.setenv("PETSTORE_LEDGER_URL", "postgresql://127.0.0.1/budget")

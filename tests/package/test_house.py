@@ -1,4 +1,7 @@
-"""The house: purposes, pure modules, cited sections, decided silences, and the list of messages."""
+"""
+The house: purposes, pure modules, cited sections, decided silences, and the list of
+messages.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,9 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "petstore_tools"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 DOCUMENT = ROOT.parent / "shared" / "INTERFACE.md"
-SILENCES = (ROOT / "tests" / "silences.txt").read_text(encoding="utf-8").splitlines()[1:]
+SILENCES = (
+    (ROOT / "tests" / "silences.txt").read_text(encoding="utf-8").splitlines()[1:]
+)
 
 
 def purpose(path: Path) -> str:
@@ -58,7 +63,9 @@ def test_each_cited_section_is_in_the_documents_list() -> None:
 
 @pytest.mark.parametrize("line", SILENCES)
 def test_each_silence_of_the_document_has_a_row_of_choices(line: str) -> None:
-    """What is not shown or not stated is decided, in the table of the service's README."""
+    """
+    What is not shown or not stated is decided, in the table of the service's README.
+    """
     row = line.rpartition(" | ")[2].strip()
     readme = (PACKAGE / "service" / "README.md").read_text(encoding="utf-8")
     table = readme.partition("## Where the document is silent")[2].partition("\n## ")[0]
@@ -75,7 +82,9 @@ def test_needing_the_document_each_of_its_silences_is_listed_in_its_words() -> N
     silences = [line for line in document.splitlines() if re.search(pattern, line)]
 
     assert [phrase for phrase in words if phrase not in document] == []
-    assert [line for line in silences if not any(phrase in line for phrase in words)] == []
+    assert [
+        line for line in silences if not any(phrase in line for phrase in words)
+    ] == []
 
 
 def test_each_case_is_told_in_a_line() -> None:
@@ -83,8 +92,12 @@ def test_each_case_is_told_in_a_line() -> None:
     lines = (ROOT / "tests" / "cases.txt").read_text(encoding="utf-8").splitlines()
     numbers = [line.partition(" ")[0] for line in lines]
 
-    assert [line for line in lines if not re.fullmatch(r"P\d+a? [A-Z].{20,}\.", line)] == []
-    assert numbers == sorted(set(numbers), key=lambda case: (int(case[1:].rstrip("a")), case))
+    assert [
+        line for line in lines if not re.fullmatch(r"P\d+a? [A-Z].{20,}\.", line)
+    ] == []
+    assert numbers == sorted(
+        set(numbers), key=lambda case: (int(case[1:].rstrip("a")), case)
+    )
 
 
 @pytest.mark.parametrize(
@@ -99,7 +112,10 @@ def test_each_case_is_told_in_a_line() -> None:
     ],
 )
 def test_the_size_counts_what_a_reader_meets(source: str, tokens: int) -> None:
-    """A word or a sign each; SQL by its words, an f-string by its parts, no comment or docstring."""
+    """
+    A word or a sign each; SQL by its words, an f-string by its parts, no comment or
+    docstring.
+    """
     assert code_tokens(source) == tokens
 
 
@@ -107,7 +123,11 @@ def test_a_size_above_its_bound_is_missed_and_fails_2_percent_above(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """So that a bound which is hardly missed is named, and stays as it is."""
-    assert [verdict("x", size, 1_000) for size in (1_000, 1_020, 1_021)] == [False, False, True]
+    assert [verdict("x", size, 1_000) for size in (1_000, 1_020, 1_021)] == [
+        False,
+        False,
+        True,
+    ]
     assert capsys.readouterr().out.splitlines() == [
         "x: 1,000, at most 1,000",
         "x: 1,020, at most 1,000: missed",
@@ -118,7 +138,9 @@ def test_a_size_above_its_bound_is_missed_and_fails_2_percent_above(
 def test_the_list_of_messages_holds_messages_help_and_placeholders() -> None:
     """Of one room, where it is named; no docstring but those of commands."""
     command = [sys.executable, ROOT / "tests" / "messages.py", "cli"]
-    messages = subprocess.run(command, capture_output=True, encoding="utf-8", check=True).stdout
+    messages = subprocess.run(
+        command, capture_output=True, encoding="utf-8", check=True
+    ).stdout
 
     for text in (
         "Nothing was sent",

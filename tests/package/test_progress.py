@@ -1,6 +1,6 @@
 """
-Progress bars: drawn from the first report on, closed explicitly, and never in the way of a
-sentence.
+Progress bars: drawn from the first report on, closed explicitly, and never in the way
+of a sentence.
 """
 
 from __future__ import annotations
@@ -21,12 +21,17 @@ from petstore_tools.progress import Display, import_progress
 
 BARS = [
     (import_progress, lambda show: show(Progress(1, 2, 1, 0, 0))),
-    (lambda progress: closing(Display("list", "", progress)), lambda show: show.draw(1, 2)),
+    (
+        lambda progress: closing(Display("list", "", progress)),
+        lambda show: show.draw(1, 2),
+    ),
 ]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a terminal of its own needs POSIX")
-def test_a_preview_that_is_declined_stands_alone(sandbox: Sandbox, tmp_path: Path) -> None:
+def test_a_preview_that_is_declined_stands_alone(
+    sandbox: Sandbox, tmp_path: Path
+) -> None:
     """No bar is drawn beside it, and nothing is sent."""
     (tmp_path / "small.csv").write_text("name,categoryId\nMia,1\n")
 
@@ -63,7 +68,8 @@ def test_where_no_bar_can_be_drawn_a_line_a_minute_is_written(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """
-    In a job's log; a run of less than a minute writes none, and `PETSTORE_PROGRESS=0` silences all.
+    In a job's log; a run of less than a minute writes none, and `PETSTORE_PROGRESS=0`
+    silences all.
     """
     monkeypatch.delenv("PETSTORE_PROGRESS", raising=False)
     monkeypatch.delitem(sys.modules, "ipykernel", raising=False)

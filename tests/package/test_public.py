@@ -23,7 +23,9 @@ def public(thing: object) -> list[str]:
 
 def test_public_names_are_pinned() -> None:
     """A name that comes or goes is a decision, and a line in CHANGES.md."""
-    names = "ImportPreview ImportResult Listing PetStore Plan Quota Sandbox StatusReport"
+    names = (
+        "ImportPreview ImportResult Listing PetStore Plan Quota Sandbox StatusReport"
+    )
     assert petstore_tools.__all__ == [*names.split(), "status_report"]
     assert all(getattr(petstore_tools, name) for name in petstore_tools.__all__)
     assert dir(petstore_tools) == petstore_tools.__all__
@@ -31,13 +33,21 @@ def test_public_names_are_pinned() -> None:
     with pytest.raises(AttributeError):
         _ = petstore_tools.nothing
 
-    methods = "close create_pet examine from_settings get_pet history import_pets last_partial "
-    methods += "list_pets pages pets preview_import quota snapshot snapshots status_report"
+    methods = (
+        "close create_pet examine from_settings get_pet history import_pets"
+        " last_partial "
+    )
+    methods += (
+        "list_pets pages pets preview_import quota snapshot snapshots status_report"
+    )
     with PetStore(base_url="https://host/v1", api_key="k", ledger="memory") as store:
         assert public(store) == public(PetStore) == methods.split()
     with Sandbox(animals=1) as box:
         report = box.store.status_report()
-    shown = "animals breakdown by_category categories changes changes_by_category counts flow "
+    shown = (
+        "animals breakdown by_category categories changes changes_by_category counts"
+        " flow "
+    )
     shown += "headline listing moved note notes pending since summary tables "
     shown += "time_in_status timezone title to_excel to_html to_json "
     shown += "to_mail to_markdown to_text"
@@ -46,9 +56,13 @@ def test_public_names_are_pinned() -> None:
 
 
 def loaded_by(code: str) -> set[str]:
-    """Return the modules that a fresh interpreter holds after running a line of code."""
+    """
+    Return the modules that a fresh interpreter holds after running a line of code.
+    """
     line = f"{code}; import sys; print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", line], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", line], capture_output=True, text=True, check=True
+    )
     return set(done.stdout.split())
 
 
@@ -59,12 +73,17 @@ def loaded_by(code: str) -> set[str]:
         ("from petstore_tools import PetStore", "requests sqlite3 pandas tqdm"),
         ("from petstore_tools import Listing", "requests pydantic pandas"),
         (
-            "import petstore_tools as p; p.PetStore(base_url='https://x/v1', api_key='k', "
-            "ledger='memory').quota()",
+            (
+                "import petstore_tools as p; p.PetStore(base_url='https://x/v1',"
+                " api_key='k', ledger='memory').quota()"
+            ),
             "pandas numpy starlette granian matplotlib jinja2",
         ),
         (
-            "import click; from petstore_tools.cli import cli; cli.get_help(click.Context(cli))",
+            (
+                "import click; from petstore_tools.cli import cli;"
+                " cli.get_help(click.Context(cli))"
+            ),
             "pandas numpy starlette granian pydantic requests",
         ),
     ],
@@ -84,16 +103,29 @@ def test_public_docstrings_explain_each_argument(kind: type) -> None:
             continue
         doc = inspect.getdoc(thing)
         assert doc, name
-        parameters = inspect.signature(thing).parameters.keys() - {"self", "args", "kwargs"}
-        assert "Args:" not in doc or all(parameter in doc for parameter in parameters), name
-    for name in ("list_pets", "create_pet", "get_pet", "import_pets", "preview_import", "pages"):
+        parameters = inspect.signature(thing).parameters.keys() - {
+            "self",
+            "args",
+            "kwargs",
+        }
+        assert "Args:" not in doc or all(
+            parameter in doc for parameter in parameters
+        ), name
+    for name in (
+        "list_pets",
+        "create_pet",
+        "get_pet",
+        "import_pets",
+        "preview_import",
+        "pages",
+    ):
         assert "Raises:" in (inspect.getdoc(getattr(PetStore, name)) or ""), name
 
 
 def test_sample_animals_are_plausible() -> None:
     """
-    12 categories, all statuses and some unset, no two alike; another seed, other animals. The
-    first thousand are a file of `data/`.
+    12 categories, all statuses and some unset, no two alike; another seed, other
+    animals. The first thousand are a file of `data/`.
     """
     animals = samples.animals(1_000)
 

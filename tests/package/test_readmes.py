@@ -35,15 +35,24 @@ MOST_LINES = {ROOT / "README.md": 180, BENCHMARKS: 160}
 CLAIMS = {  # what the README's table says, and the scenario in which it is measured
     "the service sends fewer animals than were asked for": "clamped to 30, `offset`",
     "six programs that list use one key for two minutes": "6 processes",
-    "answers are lost and the program is killed three times, 500 rows": "lost answers and 3 kills",
+    "answers are lost and the program is killed three times, 500 rows": (
+        "lost answers and 3 kills"
+    ),
 }
 ALL = "".join([README, *(path.read_text(encoding="utf-8") for path in sorted(ROOMS))])
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
 
-@pytest.mark.parametrize("readme", [ROOT / "README.md", *ROOMS], ids=lambda path: path.parent.name)
-def test_a_readme_is_read_in_one_sitting_and_its_links_lead_somewhere(readme: Path) -> None:
-    """180 lines and 12 kB at most, 100 lines at a room's door; each relative link is a file."""
+@pytest.mark.parametrize(
+    "readme", [ROOT / "README.md", *ROOMS], ids=lambda path: path.parent.name
+)
+def test_a_readme_is_read_in_one_sitting_and_its_links_lead_somewhere(
+    readme: Path,
+) -> None:
+    """
+    180 lines and 12 kB at most, 100 lines at a room's door; each relative link is a
+    file.
+    """
     text = readme.read_text(encoding="utf-8")
     targets = re.findall(r"\]\((?!https?:)([^)#]+)", text)
 
@@ -56,7 +65,11 @@ def test_a_readme_is_read_in_one_sitting_and_its_links_lead_somewhere(readme: Pa
     ("rule", "room", "command"),
     [
         ("A row is doubtful when ", "importing", "import"),
-        ("An unknown row was sent and got no usable answer. ", "importing", "imports reconcile"),
+        (
+            "An unknown row was sent and got no usable answer. ",
+            "importing",
+            "imports reconcile",
+        ),
         ("A listing is complete (", "listing", "list"),
         ("All programs of one user ", "throttle", "quota"),
     ],
@@ -67,7 +80,11 @@ def test_a_rule_is_the_same_sentence_in_readme_room_and_help(
     """Whoever has read it once knows it everywhere."""
     with pytest.raises(SystemExit):
         main([*command.split(), "--help"])
-    texts = (README, (PACKAGE / room / "README.md").read_text("utf-8"), capsys.readouterr().out)
+    texts = (
+        README,
+        (PACKAGE / room / "README.md").read_text("utf-8"),
+        capsys.readouterr().out,
+    )
     plain = [" ".join(re.sub(r"\]\([^)]*\)|\[", "", text).split()) for text in texts]
 
     assert len({text.partition(rule)[2].partition(".")[0] for text in plain}) == 1
@@ -75,7 +92,10 @@ def test_a_rule_is_the_same_sentence_in_readme_room_and_help(
 
 
 def figures_of(text: str) -> dict[tuple[str, str], list[int]]:
-    """Return the numbers in all tables of a page, by the names of row and column; none is 0."""
+    """
+    Return the numbers in all tables of a page, by the names of row and column; none is
+    0.
+    """
     figures = {}
     titles: list[str] = []
     for line in text.splitlines():
@@ -101,7 +121,9 @@ def test_the_figures_of_the_readme_are_those_of_the_benchmarks(way: str) -> None
         assert printed[: len(claims[claim])] == claims[claim]
 
 
-def test_the_loop_of_the_readme_lists_as_few_animals_as_the_readme_says(tmp_path: Path) -> None:
+def test_the_loop_of_the_readme_lists_as_few_animals_as_the_readme_says(
+    tmp_path: Path,
+) -> None:
     """From a service that sends 30 a page, whatever it was asked for."""
     claim, *_ = CLAIMS
     listed, stock = figures_of(README)[claim, "the loop"]
@@ -132,17 +154,23 @@ def test_a_table_of_a_benchmark_says_when_where_and_how_it_was_made(
 
 def test_the_first_success_prints_what_the_readme_shows() -> None:
     """The ten lines, run as they stand."""
-    shown = re.search(r"## First success\n\n```python\n(.*?)```\n```text\n(.*?)```", README, re.S)
+    shown = re.search(
+        r"## First success\n\n```python\n(.*?)```\n```text\n(.*?)```", README, re.S
+    )
     assert shown
     code, output = shown.groups()
 
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
 
     assert (done.stdout, done.stderr) == (output, "")
 
 
 def test_commands_and_options_of_the_readmes_exist() -> None:
-    """Each `petstore-tools` line parses: the command is there, and so is each option."""
+    """
+    Each `petstore-tools` line parses: the command is there, and so is each option.
+    """
     lines = re.findall(r"^(?:\.venv/bin/)?petstore-tools ([^#\n]+)", ALL, re.M)
     assert lines
     for line in lines:
@@ -159,7 +187,9 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sandbox]:
     (tmp_path / "animals.csv").write_text("name,categoryId\nRex,3\n")
     (tmp_path / "pets.csv").write_text("Pet,Kind\nMia,4\n")
     with pd.ExcelWriter(tmp_path / "pets.xlsx") as book:
-        pd.DataFrame({"Pet": ["Tom"], "Kind": [5]}).to_excel(book, sheet_name="2026", index=False)
+        pd.DataFrame({"Pet": ["Tom"], "Kind": [5]}).to_excel(
+            book, sheet_name="2026", index=False
+        )
     monkeypatch.chdir(tmp_path)
     with Sandbox(plan="business", clock="system", animals=25) as box:
         told = {"BASE_URL": box.base_url, "API_KEY": box.api_key, "PLAN": "business"}
@@ -184,16 +214,26 @@ def test_python_of_a_readme_runs(shop: Sandbox, room: str) -> None:
         exec(compile(block, str(readme), "exec"), names)
 
 
-def test_commands_of_the_readmes_run(shop: Sandbox, capsys: pytest.CaptureFixture[str]) -> None:
+def test_commands_of_the_readmes_run(
+    shop: Sandbox, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Each ends as it should; one that asks says how to go ahead without a terminal."""
-    lines = re.findall(r"^petstore-tools ((?:list|import|report|history) [^#\n]+)", ALL, re.M)
+    lines = re.findall(
+        r"^petstore-tools ((?:list|import|report|history) [^#\n]+)", ALL, re.M
+    )
     assert len(lines) > 6
     for line in lines:
         with pytest.raises(SystemExit) as ended:
             main(shlex.split(line))
         said = capsys.readouterr().err
-        assert ended.value.code in (0, 1) or "no terminal to ask in" in said, (line, said)
-    assert (Path("inventory.csv").exists(), Path("report.html").exists()) == (True, True)
+        assert ended.value.code in (0, 1) or "no terminal to ask in" in said, (
+            line,
+            said,
+        )
+    assert (Path("inventory.csv").exists(), Path("report.html").exists()) == (
+        True,
+        True,
+    )
 
 
 @pytest.mark.case("P56")
@@ -208,7 +248,11 @@ def test_notebooks_are_stored_executed_and_leak_nothing(path: Path) -> None:
 
     assert [cell["execution_count"] for cell in code] == list(range(1, len(code) + 1))
     assert "parameters" in str([cell["metadata"] for cell in code])
-    assert all(len(cell["source"]) <= 10 and "def " not in "".join(cell["source"]) for cell in code)
+    assert all(
+        len(cell["source"]) <= 10 and "def " not in "".join(cell["source"])
+        for cell in code
+    )
     assert not re.search(
-        r"'output_type': 'error'|psk_|127\.0\.0\.1|localhost|/(home|root|tmp|work)/", str(outputs)
+        r"'output_type': 'error'|psk_|127\.0\.0\.1|localhost|/(home|root|tmp|work)/",
+        str(outputs),
     )

@@ -21,7 +21,9 @@ DIGITS = "1" * 5_000
 
 
 def refused(call: object, given: dict[str, object]) -> str:
-    """Return the message of a refusal: short, and without the key in any frame or cause."""
+    """
+    Return the message of a refusal: short, and without the key in any frame or cause.
+    """
     with pytest.raises(SettingsError) as raised:
         call(**given)  # type: ignore[operator]
     message = str(raised.value)
@@ -36,12 +38,13 @@ def test_arguments_beat_variables_and_variables_beat_the_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """
-    One order, everywhere; staging has an address of its own, and production is the default. A
-    file counts from the folder of the settings file, which may begin with a byte order mark.
+    One order, everywhere; staging has an address of its own, and production is the
+    default. A file counts from the folder of the settings file, which may begin with a
+    byte order mark.
     """
     (tmp_path / "config.toml").write_text(
-        'base_url = "https://file/v1"\napi_key = "k"\nstaging_base_url = "https://s/v1"\n'
-        'categories = "names.csv"',
+        'base_url = "https://file/v1"\napi_key = "k"\nstaging_base_url ='
+        ' "https://s/v1"\ncategories = "names.csv"',
         encoding="utf-8-sig",
     )
     filed = settings.load()
@@ -55,19 +58,30 @@ def test_arguments_beat_variables_and_variables_beat_the_file(
     assert filed.categories == tmp_path / "names.csv"
     assert (told.base_url, told.categories) == ("https://a/v1", Path("other.csv"))
     assert (named.base_url, named.plan) == ("https://b/v1", Plan(60, 100))
-    assert (settings.load().base_url, settings.load().environment) == ("https://s/v1", "staging")
+    assert (settings.load().base_url, settings.load().environment) == (
+        "https://s/v1",
+        "staging",
+    )
 
 
 def test_a_missing_address_or_key_shows_all_ways_to_give_it() -> None:
-    """Command, argument, variable, file, and the sandbox; `configure` knows nothing of staging."""
+    """
+    Command, argument, variable, file, and the sandbox; `configure` knows nothing of
+    staging.
+    """
     with pytest.raises(SettingsError) as raised:
         PetStore(api_key=KEY)
     with pytest.raises(SettingsError) as staging:
         PetStore(environment="staging")
-    with pytest.raises(SettingsError, match="no API key(.|\n)*petstore-tools configure"):
+    with pytest.raises(
+        SettingsError, match="no API key(.|\n)*petstore-tools configure"
+    ):
         PetStore(base_url="https://a/v1")
 
-    ways = "PetStore(base_url=...)|PETSTORE_BASE_URL|config.toml|Sandbox()|petstore-tools configure"
+    ways = (
+        "PetStore(base_url=...)|PETSTORE_BASE_URL|config.toml|Sandbox()|petstore-tools"
+        " configure"
+    )
     assert [way for way in ways.split("|") if way not in str(raised.value)] == []
     assert KEY not in shown(raised.value)
     assert str(staging.value).startswith("no base address for staging. ")
@@ -80,12 +94,32 @@ def test_a_missing_address_or_key_shows_all_ways_to_give_it() -> None:
     ("typed", "asked", "place"),
     [
         ("HTTPS://API.example/v1/", "https://api.example/v1", "https://api.example/v1"),
-        (" https://api.EXAMPLE:443/v1 ", "https://api.example/v1", "https://api.example/v1"),
-        ("https://api.example:80/v1", "https://api.example:80/v1", "https://api.example:80/v1"),
+        (
+            " https://api.EXAMPLE:443/v1 ",
+            "https://api.example/v1",
+            "https://api.example/v1",
+        ),
+        (
+            "https://api.example:80/v1",
+            "https://api.example:80/v1",
+            "https://api.example:80/v1",
+        ),
         ("http://[::1]:80/v1//", "http://[::1]/v1", "http://localhost/v1"),
-        ("http://LOCALHOST:8765/v1", "http://localhost:8765/v1", "http://localhost:8765/v1"),
-        ("http://127.0.0.1:8765/v1", "http://127.0.0.1:8765/v1", "http://localhost:8765/v1"),
-        ("http://127.0.0.1/Store/v1", "http://127.0.0.1/Store/v1", "http://localhost/Store/v1"),
+        (
+            "http://LOCALHOST:8765/v1",
+            "http://localhost:8765/v1",
+            "http://localhost:8765/v1",
+        ),
+        (
+            "http://127.0.0.1:8765/v1",
+            "http://127.0.0.1:8765/v1",
+            "http://localhost:8765/v1",
+        ),
+        (
+            "http://127.0.0.1/Store/v1",
+            "http://127.0.0.1/Store/v1",
+            "http://localhost/Store/v1",
+        ),
         ("http://127.0.0.2:80/v1", "http://127.0.0.2/v1", "http://127.0.0.2/v1"),
         ("https://127.0.0.1.example/v1", *["https://127.0.0.1.example/v1"] * 2),
     ],
@@ -99,7 +133,9 @@ def test_an_address_has_one_spelling(typed: str, asked: str, place: str) -> None
 
 @pytest.mark.case("P25", "P91")
 def test_all_that_is_kept_of_a_service_is_kept_at_one_place(tmp_path: Path) -> None:
-    """Budget, history, imports, and what is remembered; and no name of a file has the key."""
+    """
+    Budget, history, imports, and what is remembered; and no name of a file has the key.
+    """
     sheet = tmp_path / "new.csv"
     sheet.write_text("name,categoryId\nRex,3\n")
     state = tmp_path / "state"
@@ -107,14 +143,22 @@ def test_all_that_is_kept_of_a_service_is_kept_at_one_place(tmp_path: Path) -> N
         for name in ("127.0.0.1", "LocalHost"):
             address = box.base_url.replace("127.0.0.1", name) + "/"
             with PetStore(
-                base_url=address, api_key=box.api_key, plan="pro", state_dir=state, progress=False
+                base_url=address,
+                api_key=box.api_key,
+                plan="pro",
+                state_dir=state,
+                progress=False,
             ) as store:
                 store.import_pets(sheet, doubtful="send")
                 store.snapshot()
                 kept = len(store.snapshots())
                 animals = len(store.list_pets())
 
-    names = [path.relative_to(state).as_posix() for path in state.rglob("*") if path.is_file()]
+    names = [
+        path.relative_to(state).as_posix()
+        for path in state.rglob("*")
+        if path.is_file()
+    ]
     assert (animals, kept) == (6, 2)
     assert len([name for name in names if name.endswith(".db")]) == 3
     with closing(sqlite3.connect(state / "budget.db")) as db:
@@ -140,7 +184,11 @@ def test_plain_http_to_another_machine_warns() -> None:
         ("base_url", "host/v1", "must look like"),
         ("base_url", "ftp://host/v1", "must look like"),
         ("base_url", "https://host:port/v1", "must look like"),
-        ("base_url", f"https://{'a' * 64}.example/v1", "must look like https://HOST/v1"),
+        (
+            "base_url",
+            f"https://{'a' * 64}.example/v1",
+            "must look like https://HOST/v1",
+        ),
         ("base_url", "https://user:psk_too@host/v1", "use https://host/v1"),
         ("base_url", Path("https://host/v1"), "base_url must be text, not"),
         ("plan", 5, "unknown plan: use free, pro, business, or PER_MINUTE/PER_DAY"),
@@ -160,13 +208,21 @@ def test_plain_http_to_another_machine_warns() -> None:
         ("pagination", 3, "pagination must be text, not int"),
         ("pagination", "nope", "pagination"),
         ("ledger", ["shared"], "ledger is 'shared' or 'memory'"),
-        ("max_wait_s", "x", "max_wait_s must be a number of seconds, 0 or more, not 'x'"),
+        (
+            "max_wait_s",
+            "x",
+            "max_wait_s must be a number of seconds, 0 or more, not 'x'",
+        ),
         ("max_wait_s", -1, "0 or more, not -1"),
         ("max_wait_s", float("nan"), "0 or more, not nan"),
         ("max_wait_s", True, "0 or more, not True"),
         ("session", "mine", "session must be a requests.Session, not str"),
         ("state_dir", 7, "state_dir must be the path of a folder, not 7"),
-        ("state_dir", "/a\0b", r"state_dir must be the path of a folder, not '/a\x00b'"),
+        (
+            "state_dir",
+            "/a\0b",
+            r"state_dir must be the path of a folder, not '/a\x00b'",
+        ),
     ],
     ids=lambda value: ascii(value)[:40],
 )
@@ -174,8 +230,8 @@ def test_an_odd_argument_is_one_sentence_without_the_key(
     monkeypatch: pytest.MonkeyPatch, argument: str, value: object, message: str, by: str
 ) -> None:
     """
-    Not an AttributeError, and not when the first request leaves; an address is answered with the
-    right one. The key is an argument, too, or a variable.
+    Not an AttributeError, and not when the first request leaves; an address is answered
+    with the right one. The key is an argument, too, or a variable.
     """
     given = dict(GIVEN)
     if by == "variable":
@@ -186,7 +242,9 @@ def test_an_odd_argument_is_one_sentence_without_the_key(
 
 @pytest.mark.parametrize("number", [0, -1, 1.5, "60", True, 10**5_000], ids=range(6))
 def test_a_plan_of_odd_numbers_is_one_sentence(number: int) -> None:
-    """Whatever their length; any sensible size, and full-width digits, are taken (§8.2)."""
+    """
+    Whatever their length; any sensible size, and full-width digits, are taken (§8.2).
+    """
     with pytest.raises(SettingsError, match="whole numbers between 1 and"):
         Plan(number, 10)
     assert parse(f"{10**15}/{10**15}") == Plan(10**15, 10**15)
@@ -216,7 +274,9 @@ def test_an_odd_entry_of_the_file_is_one_sentence(
 
     said = refused(PetStore, GIVEN)
 
-    assert said.startswith(f"the settings file {tmp_path / 'config.toml'} cannot be used: ")
+    assert said.startswith(
+        f"the settings file {tmp_path / 'config.toml'} cannot be used: "
+    )
     assert message in said
 
 
@@ -224,7 +284,9 @@ def test_an_odd_entry_of_the_file_is_one_sentence(
 def test_the_delay_before_reconciling_may_be_nothing(
     monkeypatch: pytest.MonkeyPatch, given: str, seconds: float
 ) -> None:
-    """Nought is a number, too; without one it is a minute; what is no number is refused."""
+    """
+    Nought is a number, too; without one it is a minute; what is no number is refused.
+    """
     monkeypatch.setenv("PETSTORE_RECONCILE_AFTER_S", given)
     assert settings.load(**GIVEN).reconcile_after_s == seconds
     for odd in ("-1", "nan", "true"):
@@ -234,8 +296,13 @@ def test_the_delay_before_reconciling_may_be_nothing(
 
 
 @pytest.mark.case("P91")
-def test_a_state_folder_is_one_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The home folder is known by its sign; a relative folder is refused with the one to write."""
+def test_a_state_folder_is_one_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """
+    The home folder is known by its sign; a relative folder is refused with the one to
+    write.
+    """
     for name, value in {
         "HOME": str(tmp_path),
         "USERPROFILE": str(tmp_path),

@@ -32,7 +32,9 @@ def files_in_use(monkeypatch: pytest.MonkeyPatch) -> None:
         def careful(*paths: Any, **options: Any) -> None:
             named = {os.path.realpath(os.fsdecode(path)) for path in paths}
             if not options and named & open_files():
-                raise PermissionError(13, "The process cannot access the file", str(paths[-1]))
+                raise PermissionError(
+                    13, "The process cannot access the file", str(paths[-1])
+                )
             return call(*paths, **options)
 
         return careful
@@ -42,7 +44,9 @@ def files_in_use(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("files_in_use")
-def test_no_job_replaces_or_removes_a_file_that_it_has_open(fast: Sandbox, tmp_path: Path) -> None:
+def test_no_job_replaces_or_removes_a_file_that_it_has_open(
+    fast: Sandbox, tmp_path: Path
+) -> None:
     """Import, import again, snapshots, history, and a report over an older one."""
     path = tmp_path / "pets.csv"
     for text in (PETS, PETS + "Tom,4\n"):
@@ -61,7 +65,10 @@ def test_no_job_replaces_or_removes_a_file_that_it_has_open(fast: Sandbox, tmp_p
 def test_a_file_that_another_program_reads_for_a_moment_is_replaced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A scanner for viruses holds it: it is tried again for less than a second, and then said."""
+    """
+    A scanner for viruses holds it: it is tried again for less than a second, and then
+    said.
+    """
     path = tmp_path / "a.json"
     real = os.replace
     refused = iter(range(3))

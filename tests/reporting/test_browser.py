@@ -1,5 +1,6 @@
 """
-What people look at, looked at: the report and the notebooks in a real browser, by day and by night.
+What people look at, looked at: the report and the notebooks in a real browser, by day
+and by night.
 """
 
 from __future__ import annotations
@@ -21,18 +22,25 @@ from petstore_tools.reporting.presentation import COLOURS
 from petstore_tools.sandbox import samples
 
 CHROMIUM = (
-    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    shutil.which("chromium")
+    or shutil.which("chromium-browser")
+    or shutil.which("google-chrome")
 )
 # the browser itself asks there for updates
 BROWSERS_OWN = re.compile(r"^https?://[^/]*\.(google|googleapis|gvt1|gstatic)\.com/")
 NOTEBOOKS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: apt-get install chromium")
+pytestmark = pytest.mark.skipif(
+    CHROMIUM is None, reason="no Chromium: apt-get install chromium"
+)
 
 
 def chromium(page: Path, folder: Path, *options: str) -> str:
     """Open a page without a window; return what the browser wrote to its log."""
     plain = "--headless --no-sandbox --disable-gpu --no-first-run --hide-scrollbars"
-    plain += " --disable-background-networking --disable-component-update --enable-logging=stderr"
+    plain += (
+        " --disable-background-networking --disable-component-update"
+        " --enable-logging=stderr"
+    )
     profile = f"--user-data-dir={folder / 'profile'}"
     done = subprocess.run(
         [str(CHROMIUM), *plain.split(), profile, *options, page.as_uri()],
@@ -65,7 +73,11 @@ def look(
     text = net.read_text(errors="replace").rstrip().rstrip(",")
     events = json.loads(text if text.endswith("}") else text + "]}")["events"]
     urls = {event.get("params", {}).get("url", "") for event in events}
-    asked = {url for url in urls if url.startswith(("http", "ws")) and not BROWSERS_OWN.search(url)}
+    asked = {
+        url
+        for url in urls
+        if url.startswith(("http", "ws")) and not BROWSERS_OWN.search(url)
+    }
     return Image.open(shot).convert("RGB"), console, sorted(asked)
 
 
@@ -79,7 +91,9 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
             box.advance(days=1)
             box.change(5 + day * 4, status="sold")
         box.store.create_pet("<script>alert(1)</script>", category_id=1)
-        box.store.status_report(since="last", categories=samples.CATEGORIES).to_html(path)
+        box.store.status_report(since="last", categories=samples.CATEGORIES).to_html(
+            path
+        )
     return path
 
 
@@ -87,7 +101,8 @@ def test_the_report_is_drawn_by_day_and_by_night_without_a_word_or_a_request(
     report: Path, tmp_path: Path
 ) -> None:
     """
-    No console line, no network request; the dark page is another picture, and so is the phone's.
+    No console line, no network request; the dark page is another picture, and so is the
+    phone's.
     """
     light, console, urls = look(report, tmp_path, dark=False)
     dark, dark_console, dark_urls = look(report, tmp_path, dark=True)
@@ -95,17 +110,23 @@ def test_the_report_is_drawn_by_day_and_by_night_without_a_word_or_a_request(
 
     assert (console, dark_console, urls, dark_urls) == ("", "", [], [])
     assert len(light.getcolors(10**6)) > 50
-    corners = [image.getpixel((0, 0)) for image in (light, dark, phone)]  # paper by day, by night
+    # paper by day, by night
+    corners = [image.getpixel((0, 0)) for image in (light, dark, phone)]
     assert corners == [(255, 255, 255), (22, 27, 34), (255, 255, 255)]
 
 
 def test_paper_keeps_every_colour_and_every_table(report: Path, tmp_path: Path) -> None:
-    """Swatches, bar, legend and areas of each status; and no table that must be opened first."""
+    """
+    Swatches, bar, legend and areas of each status; and no table that must be opened
+    first.
+    """
     made = tmp_path / "report.pdf"
     chromium(report, tmp_path, "--no-pdf-header-footer", f"--print-to-pdf={made}")
 
     drawn = b""
-    for part in re.findall(rb"stream\r?\n(.*?)\r?\nendstream", made.read_bytes(), re.DOTALL):
+    for part in re.findall(
+        rb"stream\r?\n(.*?)\r?\nendstream", made.read_bytes(), re.DOTALL
+    ):
         with suppress(zlib.error):
             drawn += zlib.decompress(part)
 
@@ -126,7 +147,8 @@ def test_paper_keeps_every_colour_and_every_table(report: Path, tmp_path: Path) 
 
 def test_the_notebooks_outputs_are_drawn_without_error(tmp_path: Path) -> None:
     """
-    Their HTML as JupyterLab would hold it: tables and pictures, nothing that asks the network.
+    Their HTML as JupyterLab would hold it: tables and pictures, nothing that asks the
+    network.
     """
     drawn_by = dict.fromkeys(NOTEBOOKS, "")
     for path in NOTEBOOKS:
@@ -134,11 +156,15 @@ def test_the_notebooks_outputs_are_drawn_without_error(tmp_path: Path) -> None:
             for output in cell.get("outputs", []):
                 held = output.get("data", {})
                 if "image/png" in held:
-                    drawn_by[path] += f'<img src="data:image/png;base64,{held["image/png"]}">'
+                    drawn_by[path] += (
+                        f'<img src="data:image/png;base64,{held["image/png"]}">'
+                    )
                 drawn_by[path] += held.get("text/html", "")
     page = tmp_path / "outputs.html"
     body = "".join(drawn_by.values())
-    page.write_text(f"<!doctype html><meta charset=utf-8><body>{body}</body>", encoding="utf-8")
+    page.write_text(
+        f"<!doctype html><meta charset=utf-8><body>{body}</body>", encoding="utf-8"
+    )
 
     drawn, console, urls = look(page, tmp_path, dark=False)
 

@@ -23,7 +23,9 @@ def report() -> StatusReport:
         box.advance(days=1)
         box.change(2, status="sold")
         box.add([("<b>Newcomer</b>", 99, None)])
-        return box.store.status_report(since="1d", title="Animals & more", timezone="UTC")
+        return box.store.status_report(
+            since="1d", title="Animals & more", timezone="UTC"
+        )
 
 
 def parsed(content: bytes) -> EmailMessage:
@@ -33,8 +35,13 @@ def parsed(content: bytes) -> EmailMessage:
 
 
 def test_a_mail_has_the_headers_of_a_draft(report: StatusReport) -> None:
-    """A domain of other letters is written as DNS spells it; whoever sends it adds the sender."""
-    mail = parsed(report.to_mail(to=["Zoë Ünal <zoe@example.org>", "Ann <ann@müller.example>"]))
+    """
+    A domain of other letters is written as DNS spells it; whoever sends it adds the
+    sender.
+    """
+    mail = parsed(
+        report.to_mail(to=["Zoë Ünal <zoe@example.org>", "Ann <ann@müller.example>"])
+    )
 
     assert [str(address) for address in mail["To"].addresses] == [
         "Zoë Ünal <zoe@example.org>",
@@ -42,11 +49,16 @@ def test_a_mail_has_the_headers_of_a_draft(report: StatusReport) -> None:
     ]
     assert (mail["Subject"], mail["X-Unsent"]) == ("Animals & more, 2026-01-06", "1")
     assert mail["Date"]
-    assert parsed(report.to_mail(to="bob@example.org", subject="Monday"))["Subject"] == "Monday"
+    assert (
+        parsed(report.to_mail(to="bob@example.org", subject="Monday"))["Subject"]
+        == "Monday"
+    )
 
 
 def test_a_mail_has_text_tables_page_and_workbook(report: StatusReport) -> None:
-    """Its tables need no style sheet and long names wrap; nothing from outside is markup."""
+    """
+    Its tables need no style sheet and long names wrap; nothing from outside is markup.
+    """
     mail = parsed(report.to_mail())
     text = mail.get_body(("plain",))
     html = mail.get_body(("html",))
@@ -59,10 +71,15 @@ def test_a_mail_has_text_tables_page_and_workbook(report: StatusReport) -> None:
     assert (page.get_filename(), book.get_filename()) == ("report.html", "report.xlsx")
     assert "<style" not in html.get_content()
     assert "<b>Newcomer" not in html.get_content()
-    assert re.search("overflow-wrap:anywhere[^<]*>&lt;b&gt;Newcomer", html.get_content())
+    assert re.search(
+        "overflow-wrap:anywhere[^<]*>&lt;b&gt;Newcomer", html.get_content()
+    )
     assert not re.search("overflow-wrap:anywhere[^<]*>available", html.get_content())
     for body in (text, html):
-        assert "only the times of those two" in body.get_content().split("It was read from")[1]
+        assert (
+            "only the times of those two"
+            in body.get_content().split("It was read from")[1]
+        )
 
 
 @pytest.mark.parametrize(

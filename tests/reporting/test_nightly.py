@@ -1,4 +1,7 @@
-"""The nightly notebook: the service of the settings, wherever they are kept, and what stops it."""
+"""
+The nightly notebook: the service of the settings, wherever they are kept, and what
+stops it.
+"""
 
 from __future__ import annotations
 
@@ -23,13 +26,20 @@ def box() -> Iterator[Sandbox]:
     """A service that the settings file alone names, as `configure` writes it."""
     with Sandbox(plan="pro", clock="system", animals=120) as found:
         entries = {"base_url": found.base_url, "api_key": found.api_key, "plan": "pro"}
-        text = "".join(f"{name} = {json.dumps(value)}\n" for name, value in entries.items())
+        text = "".join(
+            f"{name} = {json.dumps(value)}\n" for name, value in entries.items()
+        )
         Path(os.environ["PETSTORE_CONFIG"]).write_text(text)
         yield found
 
 
-def nightly(folder: Path, *parameters: str) -> tuple[subprocess.CompletedProcess[str], str]:
-    """Run the notebook as a job does; return what became of it, and the notebook that it made."""
+def nightly(
+    folder: Path, *parameters: str
+) -> tuple[subprocess.CompletedProcess[str], str]:
+    """
+    Run the notebook as a job does; return what became of it, and the notebook that it
+    made.
+    """
     made = folder / "tonight.ipynb"
     notebook = ROOT / "notebooks" / "06_nightly_report.ipynb"
     command = [sys.executable, "-m", "papermill", notebook, made, "--cwd", folder]
@@ -44,10 +54,13 @@ def nightly(folder: Path, *parameters: str) -> tuple[subprocess.CompletedProcess
 
 
 @pytest.mark.case("P68")
-def test_settings_from_the_file_alone_are_those_of_all(box: Sandbox, tmp_path: Path) -> None:
+def test_settings_from_the_file_alone_are_those_of_all(
+    box: Sandbox, tmp_path: Path
+) -> None:
     """
-    Command line, library and nightly notebook list the same service, and call it by the same name.
-    The page that is written is what `last` means the next night; the categories are a parameter.
+    Command line, library and nightly notebook list the same service, and call it by the
+    same name. The page that is written is what `last` means the next night; the
+    categories are a parameter.
     """
     with PetStore() as store:
         report = store.status_report()
@@ -55,14 +68,20 @@ def test_settings_from_the_file_alone_are_those_of_all(box: Sandbox, tmp_path: P
     listed = run("list", cwd=tmp_path)
     box.change(2, status="sold")
     tonight, made = nightly(
-        tmp_path, "-p", "OUTPUT", "report.html", "-y", "CATEGORIES: {1: Hunde, 2: Katzen}"
+        tmp_path,
+        "-p",
+        "OUTPUT",
+        "report.html",
+        "-y",
+        "CATEGORIES: {1: Hunde, 2: Katzen}",
     )
 
     assert report.headline == "Complete: 120 animals of the inventory of production"
     assert "complete: 120 animals of the inventory of production" in listed.stderr
     assert tonight.returncode == 0, tonight.stderr
     assert report.headline in made
-    assert not re.search("Rabbits|Guinea", made)  # no sample category names a real inventory's
+    # no sample category names a real inventory's
+    assert not re.search("Rabbits|Guinea", made)
     assert list(box.traffic()["method"]) == ["GET"] * 6  # two pages for each of them
     page = (tmp_path / "report.html").read_text("utf-8")
     assert "Hunde" in page
@@ -71,7 +90,9 @@ def test_settings_from_the_file_alone_are_those_of_all(box: Sandbox, tmp_path: P
 
 @pytest.mark.case("P55", "P68")
 def test_without_settings_the_job_fails_and_names_configure(tmp_path: Path) -> None:
-    """It never falls back to a sandbox; papermill names a parameter that is misspelt."""
+    """
+    It never falls back to a sandbox; papermill names a parameter that is misspelt.
+    """
     done, made = nightly(tmp_path, "-p", "STATSU", "sold")
 
     assert done.returncode == 1
@@ -82,7 +103,9 @@ def test_without_settings_the_job_fails_and_names_configure(tmp_path: Path) -> N
 
 
 @pytest.mark.case("P68")
-def test_a_sandbox_is_reported_on_where_it_is_asked_for(box: Sandbox, tmp_path: Path) -> None:
+def test_a_sandbox_is_reported_on_where_it_is_asked_for(
+    box: Sandbox, tmp_path: Path
+) -> None:
     """And then it is called one; a filter is a parameter."""
     done, made = nightly(tmp_path, "-p", "SANDBOX", "True", "-p", "STATUS", "sold")
 

@@ -1,4 +1,7 @@
-"""The status report: what it counts, what it says of itself, and what it refuses before it asks."""
+"""
+The status report: what it counts, what it says of itself, and what it refuses before it
+asks.
+"""
 
 from __future__ import annotations
 
@@ -36,13 +39,18 @@ from petstore_tools.text import cell_text
 
 def animals(count: int, **more: Any) -> pd.DataFrame:
     """Return a listing of sample animals."""
-    rows = [(n, name, kind, st) for n, (name, kind, st) in enumerate(samples.animals(count), 1)]
+    rows = [
+        (n, name, kind, st)
+        for n, (name, kind, st) in enumerate(samples.animals(count), 1)
+    ]
     return framed(rows, **more)
 
 
 def test_shares_and_days_are_rounded_as_a_spreadsheet_rounds_them() -> None:
     """A half goes up: 61 of 400 is 15.3 % in the page, too."""
-    table = pd.DataFrame({"share of all": [61 / 400, 13 / 400], "days_90": [8.25, 8.05]})
+    table = pd.DataFrame(
+        {"share of all": [61 / 400, 13 / 400], "days_90": [8.25, 8.05]}
+    )
 
     rows = [[cell_text(share), f"{days}"] for share, days in cells(table)[1]]
 
@@ -51,7 +59,10 @@ def test_shares_and_days_are_rounded_as_a_spreadsheet_rounds_them() -> None:
 
 @pytest.mark.parametrize(
     ("count", "title"),
-    [(TOP, "Pending animals"), (TOP + 1, f"Pending animals, the first {TOP} of {TOP + 1}")],
+    [
+        (TOP, "Pending animals"),
+        (TOP + 1, f"Pending animals, the first {TOP} of {TOP + 1}"),
+    ],
 )
 def test_a_table_says_that_it_is_a_part_only_where_rows_are_left_out(
     count: int, title: str
@@ -88,11 +99,15 @@ def test_what_came_from_outside_is_text_in_every_format() -> None:
     assert not re.search("<b>|<script|<img|<i>", told)
     assert "# \\- \\~a\\~ &lt;i&gt;\n" in report.to_markdown()
     assert "\n\\+ x\n" in report.to_markdown()
-    assert not re.search(r"https?://|src=|@import|url\(", report.to_html().replace(rows[1][1], ""))
+    assert not re.search(
+        r"https?://|src=|@import|url\(", report.to_html().replace(rows[1][1], "")
+    )
     assert "default-src 'none'" in report.to_html()
 
 
-def test_text_of_a_workbook_is_never_run_and_no_number_is_rounded(tmp_path: Path) -> None:
+def test_text_of_a_workbook_is_never_run_and_no_number_is_rounded(
+    tmp_path: Path,
+) -> None:
     """Formulas, addresses, long names, ids above 2^53."""
     names = ["=1+1", "https://a.example", "x" * 40_000]
     ids = [2**53 + 1, 3, -(2**60)]
@@ -100,16 +115,24 @@ def test_text_of_a_workbook_is_never_run_and_no_number_is_rounded(tmp_path: Path
     status_report(framed(rows)).to_excel(tmp_path / "r.xlsx")
 
     with zipfile.ZipFile(tmp_path / "r.xlsx") as parts:
-        assert not any(b"<f>" in parts.read(p) for p in parts.namelist() if "worksheets" in p)
+        assert not any(
+            b"<f>" in parts.read(p) for p in parts.namelist() if "worksheets" in p
+        )
     book = python_calamine.CalamineWorkbook.from_path(tmp_path / "r.xlsx")
     found = [row[:2] for row in book.get_sheet_by_name("All animals").to_python()[-3:]]
-    assert found == [[str(2**53 + 1), "=1+1"], [3, names[1]], [str(-(2**60)), "x" * 32_767]]
+    assert found == [
+        [str(2**53 + 1), "=1+1"],
+        [3, names[1]],
+        [str(-(2**60)), "x" * 32_767],
+    ]
 
 
-def test_each_sheet_of_a_workbook_has_title_time_and_the_width_of_a_page(tmp_path: Path) -> None:
+def test_each_sheet_of_a_workbook_has_title_time_and_the_width_of_a_page(
+    tmp_path: Path,
+) -> None:
     """
-    Filters leave the sums out, columns show whole times and name both zones of an autumn; a title
-    that is longer than a sheet of paper is wide takes two lines.
+    Filters leave the sums out, columns show whole times and name both zones of an
+    autumn; a title that is longer than a sheet of paper is wide takes two lines.
     """
     title = "A zoo with a name " * 5
     with Sandbox(animals=3) as box:
@@ -117,7 +140,9 @@ def test_each_sheet_of_a_workbook_has_title_time_and_the_width_of_a_page(tmp_pat
         for _ in range(3):
             box.store.snapshot()
             box.advance(hours=1)
-        report = box.store.status_report(since="3h", title=title, timezone="Europe/Berlin")
+        report = box.store.status_report(
+            since="3h", title=title, timezone="Europe/Berlin"
+        )
     report.to_excel(tmp_path / "r.xlsx")
     book = python_calamine.CalamineWorkbook.from_path(tmp_path / "r.xlsx")
 
@@ -126,16 +151,28 @@ def test_each_sheet_of_a_workbook_has_title_time_and_the_width_of_a_page(tmp_pat
         assert f"{first[0]} {second[0]}" == title.strip()
         assert len(first[0]) <= 60
         assert "As of 2026-10-25 02:30:00 CET" in times[0]
-    over_time = [str(row[0]) for row in book.get_sheet_by_name("Over time").to_python()[6:]]
+    over_time = [
+        str(row[0]) for row in book.get_sheet_by_name("Over time").to_python()[6:]
+    ]
     assert over_time[0] == "as of (CEST, CET)"
-    assert [time[11:16] for time in over_time[1:]] == ["00:30", "01:30", "02:30", "02:30"]
+    assert [time[11:16] for time in over_time[1:]] == [
+        "00:30",
+        "01:30",
+        "02:30",
+        "02:30",
+    ]
     with zipfile.ZipFile(tmp_path / "r.xlsx") as parts:
         written = parts.read("xl/workbook.xml").decode()
-        charts = [parts.read(p).decode() for p in parts.namelist() if "charts/chart" in p]
-        sheet = parts.read(f"xl/worksheets/sheet{book.sheet_names.index('Over time') + 1}.xml")
+        charts = [
+            parts.read(p).decode() for p in parts.namelist() if "charts/chart" in p
+        ]
+        sheet = parts.read(
+            f"xl/worksheets/sheet{book.sheet_names.index('Over time') + 1}.xml"
+        )
     assert written.count("_xlnm.Print_Titles") == len(book.sheet_names)
     assert b'fitToHeight="0" orientation="landscape"' in sheet
-    assert "'By status'!$A$7:$C$11</definedName>" in written  # without the sums in row 12
+    # without the sums in row 12
+    assert "'By status'!$A$7:$C$11</definedName>" in written
     assert len(charts) == 2
     for chart in charts:
         assert "dateAx" not in chart  # it would draw one listing a day
@@ -150,7 +187,12 @@ def test_times_are_those_of_the_reader_and_in_json_iso() -> None:
         box.advance(days=1)
         report = box.store.status_report(since="1d", timezone="America/New_York")
 
-    for text in (report.to_html(), report.to_markdown(), report.to_text(), repr(report)):
+    for text in (
+        report.to_html(),
+        report.to_markdown(),
+        report.to_text(),
+        repr(report),
+    ):
         assert "2026-01-06 04:00:00 EST" in text
     document = json.loads(report.to_json())
     assert [document["as_of"], document["since"], document["counts"][0]["as_of"]] == [
@@ -161,7 +203,9 @@ def test_times_are_those_of_the_reader_and_in_json_iso() -> None:
     assert not {"digest", "doubles", "pages"} & set(document["listing"])
 
 
-def test_the_order_is_that_of_importance_and_lists_can_be_left_out(tmp_path: Path) -> None:
+def test_the_order_is_that_of_importance_and_lists_can_be_left_out(
+    tmp_path: Path,
+) -> None:
     """What changed, by status, by category, over time, then single animals."""
     with Sandbox(animals=20) as box:
         for status in ("sold", "pending", "sold"):
@@ -202,41 +246,61 @@ def test_a_report_on_one_status_has_no_zeros_and_guesses_nothing(status: str) ->
 
 
 OURS = (
-    "unset total label category categoryId new gone from to as_of count share change status id days"
+    "unset total label category categoryId new gone from to as_of count share change"
+    " status id days"
 )
 SENT = {
-    sent: f"{sent!r} as sent" for sent in [*OURS.split(), "not seen", "before", "now", "animals"]
+    sent: f"{sent!r} as sent"
+    for sent in [*OURS.split(), "not seen", "before", "now", "animals"]
 }
 SENT |= {blank: f"blank ({blank!r})" for blank in ("", "  ")}
 
 
 @pytest.mark.parametrize("sent", SENT)
-def test_a_status_that_is_blank_or_called_like_a_column_of_ours_is_kept_apart(sent: str) -> None:
+def test_a_status_that_is_blank_or_called_like_a_column_of_ours_is_kept_apart(
+    sent: str,
+) -> None:
     """In every format under a name, in its place, and counted once."""
     before = framed([(1, "Rex", 1, "sold"), (2, "Mia", 1, None), (3, "Max", 1, sent)])
-    now = framed([(1, "Rex", 1, sent), (2, "Mia", 1, sent), (3, "Max", 1, "sold")], at=9.0)
+    now = framed(
+        [(1, "Rex", 1, sent), (2, "Mia", 1, sent), (3, "Max", 1, "sold")], at=9.0
+    )
     report = status_report(now, since=before, categories={1: "Dogs"})
 
     name = SENT[sent]
-    for told in (report.to_html(), report.to_markdown(), report.to_json(), report.to_text()):
+    for told in (
+        report.to_html(),
+        report.to_markdown(),
+        report.to_json(),
+        report.to_text(),
+    ):
         assert name in unescape(told).replace("\\", "")
     assert report.to_mail()  # with the workbook
-    assert report.breakdown["count"].to_dict()[name] == report.by_category.loc[1, name] == 2
+    assert (
+        report.breakdown["count"].to_dict()[name]
+        == report.by_category.loc[1, name]
+        == 2
+    )
     assert report.by_category.columns.tolist()[-3:] == [name, "unset", "total"]
     assert report.tables()["flow"].set_index("from").loc["sold", name] == 1
 
 
 @pytest.mark.parametrize(("statuses", "half"), [(4, ' class="half"'), (8, "")])
-def test_a_table_of_many_statuses_has_the_whole_width_of_a_sheet(statuses: int, half: str) -> None:
+def test_a_table_of_many_statuses_has_the_whole_width_of_a_sheet(
+    statuses: int, half: str
+) -> None:
     """Beside another one it would lose columns on paper."""
     before = framed([(n, "Rex", 1, f"status {n}") for n in range(statuses)])
-    now = framed([(n, "Rex", 1, f"status {n - 1}") for n in range(1, statuses + 1)], at=9.0)
+    now = framed(
+        [(n, "Rex", 1, f"status {n - 1}") for n in range(1, statuses + 1)], at=9.0
+    )
 
     assert f'<section id="flow"{half}>' in status_report(now, since=before).to_html()
 
 
 @pytest.mark.parametrize(
-    "since", ["1d", "2026-01-05", date(2026, 1, 5), datetime(2026, 1, 5, 9, 0, 30), "30d"]
+    "since",
+    ["1d", "2026-01-05", date(2026, 1, 5), datetime(2026, 1, 5, 9, 0, 30), "30d"],
 )
 def test_since_takes_the_listing_that_is_meant_or_names_the_oldest(since: Any) -> None:
     """One of an age, a date or a time; without any the report is made and says so."""
@@ -270,7 +334,9 @@ def test_other_things_are_not_compared() -> None:
 
 
 def test_a_report_after_a_listing_of_no_animals_has_no_share_of_them() -> None:
-    """Eight new animals are neither 800 % nor 0 % of none: the share is unknown, a dash."""
+    """
+    Eight new animals are neither 800 % nor 0 % of none: the share is unknown, a dash.
+    """
     now = framed([(n, "Rex", 3, "sold") for n in range(8)], 9.0)
     report = status_report(now, since=framed([]))
 
@@ -283,14 +349,20 @@ def test_what_was_sold_and_left_and_what_was_corrected_count_as_they_happened(
     tmp_path: Path,
 ) -> None:
     """
-    134 animals are sold in a week, and 34 of them leave before it ends; each of them was pending
-    for 18 days, in which its name and then its category were corrected.
+    134 animals are sold in a week, and 34 of them leave before it ends; each of them
+    was pending for 18 days, in which its name and then its category were corrected.
     """
 
     def shop(first: int, *values: Any) -> list[tuple[Any, ...]]:
-        return [(n, *(values if n < 134 else ("Mia", 1, None))) for n in range(first, 300)]
+        return [
+            (n, *(values if n < 134 else ("Mia", 1, None))) for n in range(first, 300)
+        ]
 
-    days = [shop(134), *[shop(0, "Rex", 1, "pending")] * 9, *[shop(0, "Max", 1, "pending")] * 5]
+    days = [
+        shop(134),
+        *[shop(0, "Rex", 1, "pending")] * 9,
+        *[shop(0, "Max", 1, "pending")] * 5,
+    ]
     days += [shop(0, "Max", 2, "pending")] * 4 + [shop(0, "Max", 2, "sold")] * 3
     days += [shop(34, "Max", 2, "sold")] * 4
     *earlier, newest = [framed(rows, day * DAY_S) for day, rows in enumerate(days, 1)]
@@ -317,19 +389,25 @@ def test_an_older_listing_with_a_hole_may_have_missed_what_seems_new() -> None:
     report = status_report(now, since=older)
 
     assert report.notes == (
-        "an animal that counts as new may have been there before: the older listing may have "
-        "missed it",
+        (
+            "an animal that counts as new may have been there before: the older listing"
+            " may have missed it"
+        ),
     )
     assert status_report(framed([(1, "Rex", 1, None)], 9.0), since=older).notes == ()
 
 
 @pytest.mark.case("P103")
 def test_a_history_that_cannot_be_marked_stops_no_output(tmp_path: Path) -> None:
-    """Both files are written, and a warning says that `last` does not mean this report."""
+    """
+    Both files are written, and a warning says that `last` does not mean this report.
+    """
     with Sandbox(animals=5) as box:
         report = box.store.status_report()
         box.store.kept.path.write_bytes(b"no database " * 400)
-        with pytest.warns(UserWarning, match=r"--since last\) will not mean it: .*damaged"):
+        with pytest.warns(
+            UserWarning, match=r"--since last\) will not mean it: .*damaged"
+        ):
             report.to_html(tmp_path / "a.html")
         report.to_excel(tmp_path / "b.xlsx")
 
@@ -338,7 +416,9 @@ def test_a_history_that_cannot_be_marked_stops_no_output(tmp_path: Path) -> None
 
 @pytest.mark.case("P77")
 def test_an_animal_that_one_listing_alone_lacks_is_not_seen_before_it_is_gone() -> None:
-    """Where that listing may have a hole; it has a line of its own, outside the sums."""
+    """
+    Where that listing may have a hole; it has a line of its own, outside the sums.
+    """
     two = framed([(1, "Rex", 1, "sold"), (2, "Mia", 1, "sold")])
     one = [(1, "Rex", 1, "sold")]
 
@@ -369,7 +449,9 @@ def test_an_animal_that_one_listing_alone_lacks_is_not_seen_before_it_is_gone() 
         *({"max_age": age} for age in ("soon", -1, "nan", date(2026, 1, 5), pd.NaT)),
     ],
 )
-def test_what_cannot_be_used_is_refused_before_the_first_request(looks: dict[str, Any]) -> None:
+def test_what_cannot_be_used_is_refused_before_the_first_request(
+    looks: dict[str, Any],
+) -> None:
     """With what to write."""
     with Sandbox(animals=3) as box:
         call = box.store.list_pets if "max_age" in looks else box.store.status_report
@@ -379,7 +461,9 @@ def test_what_cannot_be_used_is_refused_before_the_first_request(looks: dict[str
 
 
 def test_a_title_takes_any_printable_text_and_a_frame_no_column_twice() -> None:
-    """No-break spaces, soft hyphens, joined emoji; two columns of one name are refused."""
+    """
+    No-break spaces, soft hyphens, joined emoji; two columns of one name are refused.
+    """
     pets = animals(3)
     title = "10\u00a0000 Tier\u00adarten 👩\u200d🔬"
 
@@ -409,13 +493,21 @@ def test_a_listing_that_is_not_whole_is_reported_on_only_when_asked() -> None:
 
 @pytest.mark.case("P53")
 def test_a_csv_that_list_wrote_is_reported_on_as_unproven(tmp_path: Path) -> None:
-    """Read with plain pandas; without `partial` the error says how to keep what a frame knows."""
+    """
+    Read with plain pandas; without `partial` the error says how to keep what a frame
+    knows.
+    """
     animals(30).to_csv(tmp_path / "a.csv", index=False)
-    found = pd.read_csv(tmp_path / "a.csv", keep_default_na=False, na_values={"status": [""]})
+    found = pd.read_csv(
+        tmp_path / "a.csv", keep_default_na=False, na_values={"status": [""]}
+    )
 
     report = status_report(found, partial=True)
 
-    assert report.headline == "Not complete (unproven): 30 animals of the inventory of a file"
+    assert (
+        report.headline
+        == "Not complete (unproven): 30 animals of the inventory of a file"
+    )
     assert report.breakdown.equals(status_report(animals(30)).breakdown)
     with pytest.raises(FrameError, match=r"merged\.attrs = df\.attrs"):
         status_report(found)
@@ -426,7 +518,9 @@ def test_colours_of_the_graphic_stand_out_from_both_papers() -> None:
 
     def light(code: str) -> float:
         parts = [int(code[at : at + 2], 16) / 255 for at in (1, 3, 5)]
-        linear = [p / 12.92 if p <= 0.03928 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+        linear = [
+            p / 12.92 if p <= 0.03928 else ((p + 0.055) / 1.055) ** 2.4 for p in parts
+        ]
         return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2] + 0.05
 
     for code in COLOURS.values():
@@ -456,7 +550,10 @@ def test_a_report_whose_snapshot_cannot_be_kept_is_made_and_says_so() -> None:
 @pytest.mark.parametrize(
     ("path", "why"),
     [
-        ("nodir/r.xlsx", "the folder .*nodir cannot be written [(]no such .*: create it, or"),
+        (
+            "nodir/r.xlsx",
+            "the folder .*nodir cannot be written [(]no such .*: create it, or",
+        ),
         ("r.xlsx", "is a folder, not a file"),
     ],
 )

@@ -1,5 +1,6 @@
 """
-The same numbers in frames, page, workbook, Markdown, JSON and mail: each table, read from the file.
+The same numbers in frames, page, workbook, Markdown, JSON and mail: each table, read
+from the file.
 """
 
 from __future__ import annotations
@@ -29,15 +30,42 @@ from petstore_tools.reporting.report import StatusReport, check_looks, report_an
 
 Row = frozenset[tuple[str, str]]
 Tables = dict[str, list[list[Any]]]
-HOSTILE = ["Rex", "=1+1", "<b>x</b>", "a|b", "~~x~~", "- x", "1,000", "NA", "007", "Zoë\nx", "_*`"]
-NAMES = {title: name for name, title in WORDS.items()} | dict.fromkeys(SHARES.values(), "share")
-TEXTS = ["name", "category", "categoryId", "label", "from", "to", "status", "what", "id"]
-SENT = ["total", "from", "share"]  # a service's statuses that are called like columns of ours
+HOSTILE = [
+    "Rex",
+    "=1+1",
+    "<b>x</b>",
+    "a|b",
+    "~~x~~",
+    "- x",
+    "1,000",
+    "NA",
+    "007",
+    "Zoë\nx",
+    "_*`",
+]
+NAMES = {title: name for name, title in WORDS.items()} | dict.fromkeys(
+    SHARES.values(), "share"
+)
+TEXTS = [
+    "name",
+    "category",
+    "categoryId",
+    "label",
+    "from",
+    "to",
+    "status",
+    "what",
+    "id",
+]
+# a service's statuses that are called like columns of ours
+SENT = ["total", "from", "share"]
 T0 = 1_767_603_600.4
 DAY = 86_400.0
 
 
-def inventory(rng: random.Random, rows: int, categories: int, statuses: list[str | None]) -> Any:
+def inventory(
+    rng: random.Random, rows: int, categories: int, statuses: list[str | None]
+) -> Any:
     """Return three listings of an inventory that changes, each a day later."""
     animals = {
         n: (rng.choice(HOSTILE), rng.randrange(1, categories + 1), rng.choice(statuses))
@@ -81,11 +109,15 @@ def rows_of(header: list[str], lines: list[list[Any]]) -> Counter[Row]:
 def expected(
     table: pd.DataFrame, name: str, categories: Mapping[int, str]
 ) -> tuple[Counter[Row], Counter[Row]]:
-    """Return the rows of a frame of the report with the names of categories, and its sums."""
+    """
+    Return the rows of a frame of the report with the names of categories, and its sums.
+    """
     table = table if isinstance(table.index, pd.RangeIndex) else table.reset_index()
     if "categoryId" in table:
         names = [categories.get(number, str(number)) for number in table["categoryId"]]
-        table = table.drop(columns=["categoryId", "label"], errors="ignore").assign(category=names)
+        table = table.drop(columns=["categoryId", "label"], errors="ignore").assign(
+            category=names
+        )
     first = "category" if "category" in table else table.columns[0]
     sums = [table[c].sum() if table[c].dtype.kind in "if" else "total" for c in table]
     assert first in table
@@ -100,7 +132,9 @@ def page(content: str) -> Tables:
         heading, _, below = part.partition("</h2>")
         rows = re.findall("<tr.*?</tr>", below, re.DOTALL)
         cells = [re.findall("<t[hd][ >].*?</t[hd]>", row, re.DOTALL) for row in rows]
-        found[heading] = [[unescape(re.sub("<[^>]*>", "", cell)) for cell in row] for row in cells]
+        found[heading] = [
+            [unescape(re.sub("<[^>]*>", "", cell)) for cell in row] for row in cells
+        ]
     return found
 
 
@@ -123,9 +157,14 @@ def workbook(content: bytes) -> Tables:
     book = python_calamine.CalamineWorkbook.from_filelike(BytesIO(content))
     found = Tables()
     for name in book.sheet_names:
-        lines: list[list[Any]] = book.get_sheet_by_name(name).to_python(skip_empty_area=False)
+        lines: list[list[Any]] = book.get_sheet_by_name(name).to_python(
+            skip_empty_area=False
+        )
         top = next(n for n, line in enumerate(lines) if line[0] == name) + 1
-        end = next((n for n in range(top, len(lines)) if not any(map(str, lines[n]))), len(lines))
+        end = next(
+            (n for n in range(top, len(lines)) if not any(map(str, lines[n]))),
+            len(lines),
+        )
         width = max(n for n, title in enumerate(lines[top]) if title != "") + 1
         found[name] = [line[:width] for line in lines[top:end]]
     return found
@@ -144,8 +183,13 @@ def told(report: StatusReport) -> dict[str, Tables]:
     }
 
 
-def check_counts(tables: dict[str, pd.DataFrame], before: pd.DataFrame, now: pd.DataFrame) -> None:
-    """Count the animals of two listings again, one by one; all shares are one animal's, or none."""
+def check_counts(
+    tables: dict[str, pd.DataFrame], before: pd.DataFrame, now: pd.DataFrame
+) -> None:
+    """
+    Count the animals of two listings again, one by one; all shares are one animal's, or
+    none.
+    """
     assert tables["breakdown"]["share"].sum() == pytest.approx(min(len(now), 1))
     for name, column, side, frame in (
         ("breakdown", "status", "count", now),
@@ -155,7 +199,9 @@ def check_counts(tables: dict[str, pd.DataFrame], before: pd.DataFrame, now: pd.
     ):
         values = frame[column].astype("object").where(frame[column].notna(), "unset")
         named = [f"{value!r} as sent" if value in SENT else value for value in values]
-        assert +Counter(tables[name].set_index(column)[side].to_dict()) == Counter(named)
+        assert +Counter(tables[name].set_index(column)[side].to_dict()) == Counter(
+            named
+        )
     table = tables["changes_by_category"]
     assert table["change"].equals(table["now"] - table["before"])
 
@@ -167,7 +213,9 @@ def check(rng: random.Random, folder: Path, rows: int, categories: int) -> None:
         None,
         *rng.sample(["lost", *SENT], rng.choice([0, 2])),
     ]
-    names = {n: f"{rng.choice(HOSTILE)} {n}" for n in range(1, rng.choice([1, categories]))}
+    names = {
+        n: f"{rng.choice(HOSTILE)} {n}" for n in range(1, rng.choice([1, categories]))
+    }
     history = History(folder / "history.db")
     since = None
     frames = list(inventory(rng, rows, categories, statuses))
@@ -175,7 +223,9 @@ def check(rng: random.Random, folder: Path, rows: int, categories: int) -> None:
         looks = check_looks(names, "Title", "", "UTC", lists=True)
         report = report_and_keep(frame, history, since, looks, partial=False)
         now = report.listing.ended_at
-        since = history.since(datetime.fromtimestamp(T0).astimezone(), status=None, now=now)
+        since = history.since(
+            datetime.fromtimestamp(T0).astimezone(), status=None, now=now
+        )
     document = json.loads(report.to_json())
     formats = told(report)
 
@@ -183,7 +233,10 @@ def check(rng: random.Random, folder: Path, rows: int, categories: int) -> None:
     for name, table in report.tables().items():
         wanted, total = expected(getattr(report, name), name, names)
         in_json, in_frame = (
-            [{column: cell(column, value) for column, value in row.items()} for row in rows]
+            [
+                {column: cell(column, value) for column, value in row.items()}
+                for row in rows
+            ]
             for rows in (document[name], table.to_dict("records"))
         )
         assert in_json == in_frame
@@ -197,18 +250,25 @@ def check(rng: random.Random, folder: Path, rows: int, categories: int) -> None:
             shown = rows_of(found[0], found[1:])
             assert not shown - wanted - total, (kind, name)
             cut = kind != "workbook" and len(table) > TOP
-            assert sum(shown.values()) == sum(total.values()) + (TOP if cut else len(table))
+            assert sum(shown.values()) == sum(total.values()) + (
+                TOP if cut else len(table)
+            )
 
 
-SEEDS = [*range(8), *(pytest.param(seed, marks=pytest.mark.soak) for seed in range(100, 142))]
+SEEDS = [
+    *range(8),
+    *(pytest.param(seed, marks=pytest.mark.soak) for seed in range(100, 142)),
+]
 
 
 @pytest.mark.case("P53")
 @pytest.mark.parametrize("seed", SEEDS)
-def test_every_table_has_the_same_numbers_in_every_format(seed: int, tmp_path: Path) -> None:
+def test_every_table_has_the_same_numbers_in_every_format(
+    seed: int, tmp_path: Path
+) -> None:
     """
-    Hostile names, statuses the document does not name, no category or 500, no animal or one; of the
-    long ones, one of 100,000 animals.
+    Hostile names, statuses the document does not name, no category or 500, no animal or
+    one; of the long ones, one of 100,000 animals.
     """
     rng = random.Random(seed)
     rows, categories = [(0, 1), (1, 1), (60, 4), (700, 500)][seed % 4]

@@ -13,7 +13,13 @@ from petstore_tools.errors import ApiError, ArgumentError, ProtocolError, Transp
 from petstore_tools.sandbox.faults import Fault
 
 pytest_plugins = ["pytester"]
-EXISTS = {"drop_before": 0, "drop_after": 1, "error_before": 0, "error_after": 1, "garbage": 1}
+EXISTS = {
+    "drop_before": 0,
+    "drop_after": 1,
+    "error_before": 0,
+    "error_after": 1,
+    "garbage": 1,
+}
 
 
 @pytest.mark.case("P31", "P42")
@@ -71,8 +77,8 @@ def test_the_fixtures_serve_the_tests_of_other_projects(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """
-    Installed with the toolkit; the marker's arguments are the sandbox's; each test has its own. A
-    test that uses none of it loads nothing of the toolkit.
+    Installed with the toolkit; the marker's arguments are the sandbox's; each test has
+    its own. A test that uses none of it loads nothing of the toolkit.
     """
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     pytester.makepyfile(

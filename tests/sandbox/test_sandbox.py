@@ -1,5 +1,6 @@
 """
-A sandbox and its stores: whose budget they spend, and that they leave nothing behind, however they
+A sandbox and its stores: whose budget they spend, and that they leave nothing behind,
+however they
 end: closed, dropped, half made, or with their process.
 """
 
@@ -51,7 +52,9 @@ def left(store: PetStore) -> tuple[int | None, int | None]:
     return quota.minute.left, quota.day.left
 
 
-def test_a_connected_store_shares_the_budget_and_one_on_another_plan_has_its_own() -> None:
+def test_a_connected_store_shares_the_budget_and_one_on_another_plan_has_its_own() -> (
+    None
+):
     """The service knows the key of the other plan and its numbers."""
     with Sandbox(plan="free", animals=3) as box:
         same = box.connect()
@@ -61,7 +64,11 @@ def test_a_connected_store_shares_the_budget_and_one_on_another_plan_has_its_own
 
         assert left(same) == left(box.store) == (57, 997)  # one asked for signs
         assert left(other) == (300 - 61, 10_000 - 61)
-        assert same.settings.api_key == box.store.settings.api_key != other.settings.api_key
+        assert (
+            same.settings.api_key
+            == box.store.settings.api_key
+            != other.settings.api_key
+        )
         assert same.client.clock is box.clock
         assert box.traffic()["status"].eq(200).all()
 
@@ -69,7 +76,9 @@ def test_a_connected_store_shares_the_budget_and_one_on_another_plan_has_its_own
 def test_other_settings_are_taken_by_their_names(tmp_path: Path) -> None:
     """A name that is none is refused, and so is a plan without both numbers."""
     with Sandbox(animals=0) as box:
-        settings = box.connect(state_dir=tmp_path / "elsewhere", pagination="skip").settings
+        settings = box.connect(
+            state_dir=tmp_path / "elsewhere", pagination="skip"
+        ).settings
         with pytest.raises(TypeError, match="state_folder"):
             box.connect(state_folder=tmp_path)
         with pytest.raises(SettingsError, match="unknown plan"):
@@ -85,7 +94,9 @@ def test_animals_are_added_outside_the_interface() -> None:
         assert box.add([]) == []
         assert box.traffic().empty
 
-        listed = [(pet.id, pet.name, pet.category_id, pet.status) for pet in box.store.pets()]
+        listed = [
+            (pet.id, pet.name, pet.category_id, pet.status) for pet in box.store.pets()
+        ]
         assert listed == [(ids[0], "Rex", 3, "sold"), (ids[1], "Mia", 2, None)]
 
 
@@ -103,17 +114,27 @@ def test_connected_stores_end_with_the_sandbox_and_may_be_closed_before() -> Non
 
     assert _open_files() == files  # while both stores are still there
     assert refuses(box.base_url)
-    for call in (box.connect, partial(box.connect, plan="pro"), kept.list_pets, box.store.quota):
+    for call in (
+        box.connect,
+        partial(box.connect, plan="pro"),
+        kept.list_pets,
+        box.store.quota,
+    ):
         with pytest.raises(ArgumentError, match="this sandbox is closed"):
             call()
 
 
 @pytest.mark.case("P73")
-@pytest.mark.parametrize("store_of", [lambda box: box.store, lambda box: box.connect(plan="pro")])
+@pytest.mark.parametrize(
+    "store_of", [lambda box: box.store, lambda box: box.connect(plan="pro")]
+)
 def test_a_store_keeps_its_sandbox_and_so_does_a_listing_under_way(
     store_of: Callable[[Sandbox], PetStore],
 ) -> None:
-    """`Sandbox().store` and `store.pages()` of it go on; dropped with them, the sandbox ends."""
+    """
+    `Sandbox().store` and `store.pages()` of it go on; dropped with them, the sandbox
+    ends.
+    """
     store: PetStore | None = store_of(Sandbox(animals=250))
     gc.collect()
     assert store is not None
@@ -142,7 +163,10 @@ class Collecting(Fault):
 
 @pytest.mark.case("P73")
 def test_a_sandbox_that_is_collected_in_its_own_thread_ends_too() -> None:
-    """Garbage is collected wherever it comes to mind; a thread cannot wait for its own end."""
+    """
+    Garbage is collected wherever it comes to mind; a thread cannot wait for its own
+    end.
+    """
     gc.disable()
     try:
         box = Sandbox(animals=0, faults=[Collecting("slow")])
@@ -155,10 +179,15 @@ def test_a_sandbox_that_is_collected_in_its_own_thread_ends_too() -> None:
 
 
 @pytest.mark.case("P73")
-@pytest.mark.parametrize("end", ["", "raise SystemExit(0)", "1 / 0"], ids=["end", "exit", "error"])
+@pytest.mark.parametrize(
+    "end", ["", "raise SystemExit(0)", "1 / 0"], ids=["end", "exit", "error"]
+)
 def test_a_sandbox_ends_with_its_process(tmp_path: Path, end: str) -> None:
     """Without a word, within seconds, and without a folder left."""
-    program = f"from petstore_tools import Sandbox\nbox = Sandbox(animals=3)\nbox.store.list_pets()\n{end}\n"
+    program = (
+        "from petstore_tools import Sandbox\nbox ="
+        f" Sandbox(animals=3)\nbox.store.list_pets()\n{end}\n"
+    )
     done = subprocess.run(
         [sys.executable, "-c", program],
         env={**os.environ, "TMPDIR": str(tmp_path)},

@@ -1,4 +1,6 @@
-"""The service over a real socket: documented bodies, codes and headers, whatever is sent."""
+"""
+The service over a real socket: documented bodies, codes and headers, whatever is sent.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ def ask(
     headers = dict(more.pop("headers", {}))
     if key is not None:
         headers["Authorization"] = f"Bearer {key or box.api_key}"
-    return requests.request(method, box.base_url + path, headers=headers, timeout=10, **more)
+    return requests.request(
+        method, box.base_url + path, headers=headers, timeout=10, **more
+    )
 
 
 def is_error(response: requests.Response, status: int) -> bool:
@@ -43,7 +47,9 @@ def is_error(response: requests.Response, status: int) -> bool:
     assert set(body) == {"code", "message", "status"}
     assert len(response.content) < 500
     assert body["status"] == status
-    assert all(isinstance(body[name], str) and body[name] for name in ("code", "message"))
+    assert all(
+        isinstance(body[name], str) and body[name] for name in ("code", "message")
+    )
     return has_rate_headers(response)
 
 
@@ -60,7 +66,10 @@ def with_any(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def test_the_service_answers_as_the_literal_replies_written_from_the_document(
     box: Sandbox, path: Path
 ) -> None:
-    """Each file: a request, and status, body and headers of its answer; `*` stands for any text."""
+    """
+    Each file: a request, and status, body and headers of its answer; `*` stands for any
+    text.
+    """
     case = json.loads(path.read_text(), object_pairs_hook=with_any)
     sent = case["request"]
     data = json.dumps(sent["body"]) if "body" in sent else None
@@ -110,7 +119,10 @@ def test_the_service_answers_as_the_literal_replies_written_from_the_document(
         b'{"name": "\\ud800", "categoryId": 1}',
         b'{"name": "' + b"x" * 10_001 + b'", "categoryId": 1}',
         pytest.param(
-            json.dumps({"name": "Rex", "categoryId": 1} | {f"{n:0100}": 1 for n in range(1_000)}),
+            json.dumps(
+                {"name": "Rex", "categoryId": 1}
+                | {f"{n:0100}": 1 for n in range(1_000)}
+            ),
             id="1,000 unknown fields",
         ),
     ],
@@ -118,7 +130,10 @@ def test_the_service_answers_as_the_literal_replies_written_from_the_document(
 def test_a_bad_body_is_400_with_an_error_and_creates_nothing(
     box: Sandbox, body: bytes | str
 ) -> None:
-    """Missing, malformed, of the wrong type, unknown, too long (§4.2): never 415, 422 or 500."""
+    """
+    Missing, malformed, of the wrong type, unknown, too long (§4.2): never 415, 422 or
+    500.
+    """
     assert is_error(ask(box, "POST", "/pets", data=body, headers=JSON), 400)
     assert len(ask(box, "GET", "/pets").json()) == 3
 
@@ -171,7 +186,10 @@ def test_a_missing_or_wrong_key_is_401(box: Sandbox, header: str | None) -> None
 
 @pytest.mark.case("P58", "P59")
 def test_a_429_names_its_seconds_and_the_tenth_retry_is_a_ban() -> None:
-    """An Error, Remaining 0, and a Retry-After that agrees with the reset (§8.4.2, §8.4.3)."""
+    """
+    An Error, Remaining 0, and a Retry-After that agrees with the reset (§8.4.2,
+    §8.4.3).
+    """
     with Sandbox(plan="1/100", animals=0) as box:
         box.advance(seconds=15)
         first, refused = (ask(box, "GET", "/pets") for _ in range(2))
@@ -183,8 +201,14 @@ def test_a_429_names_its_seconds_and_the_tenth_retry_is_a_ban() -> None:
     assert is_error(banned, 429)
     assert refused.headers["X-RateLimit-Remaining"] == "0"
     assert refused.headers["X-RateLimit-Reset"] == first.headers["X-RateLimit-Reset"]
-    assert (refused.headers["Retry-After"], refused.json()["code"]) == ("45", "rate_limited")
-    assert (banned.headers["Retry-After"], banned.json()["code"]) == ("900", "key_banned")
+    assert (refused.headers["Retry-After"], refused.json()["code"]) == (
+        "45",
+        "rate_limited",
+    )
+    assert (banned.headers["Retry-After"], banned.json()["code"]) == (
+        "900",
+        "key_banned",
+    )
 
 
 def test_the_date_is_the_services_clock(box: Sandbox) -> None:
@@ -195,7 +219,10 @@ def test_the_date_is_the_services_clock(box: Sandbox) -> None:
 
 
 def test_the_deprecated_operation_says_so_and_ends_on_its_day(box: Sandbox) -> None:
-    """Deprecation, Sunset and a successor until 5 December 2030; 410 from then on (§4.3, §9)."""
+    """
+    Deprecation, Sunset and a successor until 5 December 2030; 410 from then on (§4.3,
+    §9).
+    """
     before = ask(box, "GET", "/pets/1")
     assert before.status_code == 200
     assert before.headers["Sunset"] == "Thu, 05 Dec 2030 00:00:00 GMT"
@@ -207,8 +234,13 @@ def test_the_deprecated_operation_says_so_and_ends_on_its_day(box: Sandbox) -> N
     assert is_error(ask(box, "GET", "/pets/1"), 410)
 
 
-def test_a_link_shows_the_last_id_of_its_page_and_is_bound_to_its_filter(box: Sandbox) -> None:
-    """So that a caller whose next request holds it knows that no animal was missed between."""
+def test_a_link_shows_the_last_id_of_its_page_and_is_bound_to_its_filter(
+    box: Sandbox,
+) -> None:
+    """
+    So that a caller whose next request holds it knows that no animal was missed
+    between.
+    """
     link = ask(box, "GET", "/pets?limit=2").links["next"]["url"]
 
     assert "cursor=id2." in link
@@ -218,14 +250,19 @@ def test_a_link_shows_the_last_id_of_its_page_and_is_bound_to_its_filter(box: Sa
 
 def test_unknown_query_parameters_are_ignored(box: Sandbox) -> None:
     """Our choice: the document names two (§4.1)."""
-    assert ask(box, "GET", "/pets?colour=red&offset=2").json() == ask(box, "GET", "/pets").json()
+    assert (
+        ask(box, "GET", "/pets?colour=red&offset=2").json()
+        == ask(box, "GET", "/pets").json()
+    )
 
 
 @pytest.mark.parametrize(
     ("kind", "status"),
     [("text/plain", 400), ("", 400), ("Application/JSON; charset=utf-8", 201)],
 )
-def test_a_body_of_another_content_type_is_400(box: Sandbox, kind: str, status: int) -> None:
+def test_a_body_of_another_content_type_is_400(
+    box: Sandbox, kind: str, status: int
+) -> None:
     """Bodies are application/json (§4); a charset may follow."""
     body = b'{"name": "Rex", "categoryId": 1}'
 

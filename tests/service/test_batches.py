@@ -27,7 +27,9 @@ def refuse(request: Request, why: UnavailableError) -> Response:
 
 
 class Work:
-    """Answers batches once `free` is set; notes their sizes and in which thread it was."""
+    """
+    Answers batches once `free` is set; notes their sizes and in which thread it was.
+    """
 
     def __init__(self, *, commits: bool = True, takes_s: float = 0.0) -> None:
         self.sizes: list[tuple[int, bool]] = []
@@ -60,8 +62,8 @@ def test_what_comes_together_is_answered_together_and_at_most_so_many_at_once() 
 
 def test_a_batch_waits_for_all_who_asked_lately() -> None:
     """
-    They come back one after the other, also behind a batch of one: the first of them would be
-    answered alone.
+    They come back one after the other, also behind a batch of one: the first of them
+    would be answered alone.
     """
     work = Work(takes_s=0.004)
     batches = Batches(work, refuse)
@@ -79,14 +81,18 @@ def test_a_batch_waits_for_all_who_asked_lately() -> None:
     asyncio.run(ask())
 
     alone = [size for size, _ in work.sizes if size == 1]
-    assert len(alone) < 45  # 30 that came alone; 60 where the first of the others is, too
+    # 30 that came alone; 60 where the first of the others is, too
+    assert len(alone) < 45
 
 
 @pytest.mark.parametrize(("takes_s", "longest_s"), [(0.0, GATHER_S), (0.05, 0.1)])
 def test_a_caller_that_does_not_come_back_holds_up_the_others_for_a_moment(
     takes_s: float, longest_s: float
 ) -> None:
-    """Four times what the last batch took, but 5 ms at most; of six times the shortest counts."""
+    """
+    Four times what the last batch took, but 5 ms at most; of six times the shortest
+    counts.
+    """
     batches = Batches(Work(takes_s=takes_s), refuse)
 
     async def ask() -> float:
@@ -104,16 +110,21 @@ def test_a_caller_that_does_not_come_back_holds_up_the_others_for_a_moment(
 @pytest.mark.parametrize(
     ("commits", "statuses"), [(False, [503, 503, 503]), (True, [503, 500, 503])]
 )
-def test_who_waits_too_long_is_refused_and_only_a_create_whose_commit_was_begun_is_not_known(
+def test_who_waits_too_long_is_refused_and_only_a_begun_commit_is_unknown(
     commits: bool, statuses: list[int]
 ) -> None:
-    """What was refused as unchanged is not committed any more, and what waits is never begun."""
+    """
+    What was refused as unchanged is not committed any more, and what waits is never
+    begun.
+    """
     work = Work(commits=commits)
     work.free.clear()
     batches = Batches(work, refuse)
 
     async def ask() -> list[Response | None]:
-        patient = [batches.respond(a_request(method, 0.1)) for method in ("GET", "POST")]
+        patient = [
+            batches.respond(a_request(method, 0.1)) for method in ("GET", "POST")
+        ]
         begun = asyncio.gather(*patient)
         while not work.sizes:
             await asyncio.sleep(0.01)
@@ -123,7 +134,9 @@ def test_who_waits_too_long_is_refused_and_only_a_create_whose_commit_was_begun_
         answers.append(await batches.respond(a_request()))
         return answers
 
-    *refused, well = [answer.status for answer in asyncio.run(ask()) if answer is not None]
+    *refused, well = [
+        answer.status for answer in asyncio.run(ask()) if answer is not None
+    ]
 
     assert (refused, well) == (statuses, 200)
     assert [size for size, _ in work.sizes] == [2, 1]
@@ -143,7 +156,8 @@ def test_health_is_not_refused_before_it_has_waited() -> None:
         return time.monotonic() - asked_at
 
     async def ask_often() -> float:
-        longest_s = max([await ask() for _ in range(4)][1:])  # the first is known to be new
+        # the first is known to be new
+        longest_s = max([await ask() for _ in range(4)][1:])
         work.free.set()
         return longest_s
 

@@ -1,6 +1,6 @@
 """
-Which databases the service takes for its own: a new one, one of its version, and no other; which
-addresses are taken, and that no message shows a password.
+Which databases the service takes for its own: a new one, one of its version, and no
+other; which addresses are taken, and that no message shows a password.
 """
 
 from __future__ import annotations
@@ -48,7 +48,9 @@ def refusal(where: str | Path) -> str:
 
 
 def test_programs_that_start_at_once_share_one_new_file(tmp_path: Path) -> None:
-    """None of them meets it half made, and none replaces it; it is its owner's alone."""
+    """
+    None of them meets it half made, and none replaces it; it is its owner's alone.
+    """
     path = tmp_path / "service.db"
 
     def start(n: int) -> str:
@@ -67,13 +69,23 @@ def test_programs_that_start_at_once_share_one_new_file(tmp_path: Path) -> None:
 
 NOT_OURS = "books.db is no database of this service"
 REFUSED: list[tuple[Callable[[Path], object], str]] = [
-    (lambda path: of_another(path, "CREATE TABLE pet (id)", "PRAGMA user_version = 1"), NOT_OURS),
     (
-        lambda path: of_another(path, "PRAGMA application_id = 252006674", "CREATE TABLE pet (id)"),
+        lambda path: of_another(
+            path, "CREATE TABLE pet (id)", "PRAGMA user_version = 1"
+        ),
+        NOT_OURS,
+    ),
+    (
+        lambda path: of_another(
+            path, "PRAGMA application_id = 252006674", "CREATE TABLE pet (id)"
+        ),
         NOT_OURS,
     ),
     (lambda path: of_another(filled(path), "DROP TABLE pet"), "lacks the tables pet:"),
-    (lambda path: of_another(filled(path), "PRAGMA user_version = 99"), "has schema 99, but"),
+    (
+        lambda path: of_another(filled(path), "PRAGMA user_version = 99"),
+        "has schema 99, but",
+    ),
     (lambda path: path.write_text("Dear Sir,\n" * 100), "books.db cannot be used"),
     (lambda path: os.truncate(filled(path), 0), "is an empty file"),
 ]
@@ -84,7 +96,8 @@ def test_a_file_that_is_not_ours_is_refused_and_stays_as_it_was(
     tmp_path: Path, make: Callable[[Path], object], says: str
 ) -> None:
     """
-    Another program's, one of another version, one that was emptied: not a byte of it changes.
+    Another program's, one of another version, one that was emptied: not a byte of it
+    changes.
     """
     path = tmp_path / "books.db"
     make(path)
@@ -99,7 +112,10 @@ def test_a_file_that_is_not_ours_is_refused_and_stays_as_it_was(
     ("statement", "says"),
     [
         ("DROP TABLE pet", "on PostgreSQL lacks the tables"),
-        ("COMMENT ON TABLE inventory IS '99'", "has schema 99, but this program knows only"),
+        (
+            "COMMENT ON TABLE inventory IS '99'",
+            "has schema 99, but this program knows only",
+        ),
     ],
 )
 def test_a_postgresql_with_other_tables_of_our_names_is_refused(
@@ -117,7 +133,9 @@ def test_a_postgresql_with_other_tables_of_our_names_is_refused(
     assert "secret" not in said
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="a file in use cannot be removed there")
+@pytest.mark.skipif(
+    sys.platform == "win32", reason="a file in use cannot be removed there"
+)
 @pytest.mark.parametrize("how", ["removed", "replaced", "emptied"])
 def test_a_file_that_is_removed_or_replaced_while_serving_takes_no_animal(
     tmp_path: Path, how: str
@@ -138,13 +156,16 @@ def test_a_file_that_is_removed_or_replaced_while_serving_takes_no_animal(
         if how == "emptied":
             path.write_bytes(aside.read_bytes())
         else:
-            stored(str(path))  # another program opens what is there, and what lies beside it
+            # another program opens what is there, and what lies beside it
+            stored(str(path))
             aside.replace(path)
         back = caller.post().json()["id"]
         assert stored(str(path)) == {before, back}  # read by another program
 
     assert {answer.status_code for answer in refused} == {503}
-    assert all("was removed or replaced" in answer.json()["message"] for answer in refused)
+    assert all(
+        "was removed or replaced" in answer.json()["message"] for answer in refused
+    )
 
 
 @pytest.mark.parametrize(
@@ -189,7 +210,9 @@ def test_paths_that_look_a_little_like_addresses_are_files(
         "postgresql://postgres:a-secret-word@127.0.0.1:{port}/{name}?application_name=x",
     ],
 )
-def test_messages_name_host_and_database_and_nothing_else(postgres: Postgres, form: str) -> None:
+def test_messages_name_host_and_database_and_nothing_else(
+    postgres: Postgres, form: str
+) -> None:
     """Wherever the password is in the address."""
     parts = urlsplit(postgres.database())
     name = parts.path[1:]

@@ -1,6 +1,6 @@
 """
-Callers that send too much, too slowly or for ever, against the server as `serve` runs it: the key
-comes first, and 128 KiB are the most.
+Callers that send too much, too slowly or for ever, against the server as `serve` runs
+it: the key comes first, and 128 KiB are the most.
 """
 
 from __future__ import annotations
@@ -51,7 +51,10 @@ def test_a_header_section_of_60_kib_is_served(served: Serving) -> None:
 
 
 def flood(served: Serving, begun: bytes, part: bytes) -> Answer:
-    """Send what does not end; return the answer, once it is seen that little of it was taken in."""
+    """
+    Send what does not end; return the answer, once it is seen that little of it was
+    taken in.
+    """
     taken = 0
     with served.connect() as connection:
         with suppress(ConnectionError):
@@ -71,7 +74,9 @@ def test_what_does_not_end_is_refused_at_64_kib(served: Serving, what: str) -> N
     assert served.memory_mb() < 200
 
 
-def test_a_body_without_an_end_is_refused_at_128_kib_and_a_byte(served: Serving) -> None:
+def test_a_body_without_an_end_is_refused_at_128_kib_and_a_byte(
+    served: Serving,
+) -> None:
     """In chunks, with a valid key: 413, and the connection closed; 128 KiB are read."""
     begun = served.head("POST /v1/pets", KIND, "Transfer-Encoding: chunked")
 
@@ -86,13 +91,17 @@ def test_the_longest_name_in_its_longest_spelling_is_created(served: Serving) ->
     """10,000 characters, each as two escapes of six bytes: 120 KB."""
     name = b"\\ud83d\\udc15" * 10_000
 
-    answer = served.ask(served.create(b'{"name":"%s","categoryId":1,"status":"sold"}' % name))
+    answer = served.ask(
+        served.create(b'{"name":"%s","categoryId":1,"status":"sold"}' % name)
+    )
 
     assert (answer.status, answer.body["name"]) == (201, "🐕" * 10_000)
 
 
 def test_a_websocket_upgrade_is_answered_as_any_request(served: Serving) -> None:
-    """The service speaks HTTP only; it says so with an ordinary answer, and logs nothing."""
+    """
+    The service speaks HTTP only; it says so with an ordinary answer, and logs nothing.
+    """
     upgrade = (
         "Connection: Upgrade",
         "Upgrade: websocket",
@@ -105,7 +114,9 @@ def test_a_websocket_upgrade_is_answered_as_any_request(served: Serving) -> None
 
 
 @pytest.mark.case("P104")
-@pytest.mark.parametrize("more", [(), ("Expect: 100-continue",)], ids=["at once", "expect"])
+@pytest.mark.parametrize(
+    "more", [(), ("Expect: 100-continue",)], ids=["at once", "expect"]
+)
 def test_the_key_and_its_quota_are_judged_before_the_body_is_read(
     served: Serving, more: tuple[str, ...]
 ) -> None:
@@ -115,7 +126,9 @@ def test_the_key_and_its_quota_are_judged_before_the_body_is_read(
     used_up = [served.ask(get).status for _ in range(2)]
     begun = ("POST /v1/pets", KIND, "Content-Length: 1000", *more)
 
-    refused = [served.ask(served.head(*begun, key=used), timeout=3) for used in (WRONG, key)]
+    refused = [
+        served.ask(served.head(*begun, key=used), timeout=3) for used in (WRONG, key)
+    ]
 
     assert used_up == [200, 429]
     assert [answer.status for answer in refused] == [401, 429]
@@ -124,7 +137,9 @@ def test_the_key_and_its_quota_are_judged_before_the_body_is_read(
 
 @pytest.mark.case("P104")
 @pytest.mark.parametrize("size", [LARGEST, MIB])
-def test_bodies_of_many_small_values_cost_other_callers_nothing(tmp_path: Path, size: int) -> None:
+def test_bodies_of_many_small_values_cost_other_callers_nothing(
+    tmp_path: Path, size: int
+) -> None:
     """All that a free key may send in a minute at once: others wait at most 2 s."""
     body = (b'{"x":[' + b",".join([b"[]"] * (size // 3 - 9)) + b"]}").ljust(size)
     waits = []
@@ -135,12 +150,17 @@ def test_bodies_of_many_small_values_cost_other_callers_nothing(tmp_path: Path, 
         while not all(create.done() for create in creates):
             waits.append(served.wait_s())
 
-    assert {create.result().status for create in creates} == {400 if size == LARGEST else 413}
+    assert {create.result().status for create in creates} == {
+        400 if size == LARGEST else 413
+    }
     assert max(waits) < 2
 
 
 def test_a_create_in_two_parts_is_counted_once(served: Serving) -> None:
-    """A key is looked at before the body comes, and the request is counted when it is answered."""
+    """
+    A key is looked at before the body comes, and the request is counted when it is
+    answered.
+    """
     sent = served.create()
     with served.connect() as connection:
         left = []
@@ -185,7 +205,10 @@ def test_a_request_that_does_not_come_to_its_end_is_given_up_within_seconds(
 def test_twenty_hostile_callers_cost_the_others_a_tenth_of_a_second_at_most(
     served: Serving, what: str
 ) -> None:
-    """A listing over a new connection each time, for three seconds; memory stays under 300 MB."""
+    """
+    A listing over a new connection each time, for three seconds; memory stays under 300
+    MB.
+    """
     begun, part = ENDLESS[what]
     end = threading.Event()
 
@@ -208,16 +231,23 @@ def test_twenty_hostile_callers_cost_the_others_a_tenth_of_a_second_at_most(
         end.set()
     waited.sort()
 
-    assert waited[len(waited) * 19 // 20] < 3 * alone + 0.1  # alone, it takes some milliseconds
+    # alone, it takes some milliseconds
+    assert waited[len(waited) * 19 // 20] < 3 * alone + 0.1
     assert served.memory_mb("VmHWM") < 300
 
 
 @pytest.mark.case("P104")
-def test_more_connections_than_the_limit_wait_until_one_is_closed(tmp_path: Path) -> None:
-    """`--backpressure 3`: a new caller waits; idle ones are closed after ten seconds."""
+def test_more_connections_than_the_limit_wait_until_one_is_closed(
+    tmp_path: Path,
+) -> None:
+    """
+    `--backpressure 3`: a new caller waits; idle ones are closed after ten seconds.
+    """
     with serving(tmp_path / "service.db", "--backpressure", "3") as served:
         three = [served.connect() for _ in range(3)]
-        answer = served.ask(served.head("GET /v1/pets?limit=1", "Connection: close"), timeout=30)
+        answer = served.ask(
+            served.head("GET /v1/pets?limit=1", "Connection: close"), timeout=30
+        )
         for connection in three:
             connection.close()
 
@@ -227,8 +257,8 @@ def test_more_connections_than_the_limit_wait_until_one_is_closed(tmp_path: Path
 @pytest.mark.case("P104")
 def test_bodies_that_are_half_sent_are_bounded_in_all(tmp_path: Path) -> None:
     """
-    890 of one key that lack their last byte: the oldest are refused, and a create of another caller
-    is made meanwhile.
+    890 of one key that lack their last byte: the oldest are refused, and a create of
+    another caller is made meanwhile.
     """
     with serving(tmp_path / "service.db") as served, ExitStack() as crowd:
         half = served.create(b"x" * LARGEST)[:-1]

@@ -61,7 +61,9 @@ def test_whole_minutes_days_and_bans(case: str) -> None:
 
 
 @pytest.mark.case("P59")
-def test_headers_speak_of_the_window_with_fewer_left_and_on_a_tie_of_the_later() -> None:
+def test_headers_speak_of_the_window_with_fewer_left_and_on_a_tie_of_the_later() -> (
+    None
+):
     """Minute first; when both have two left, the day, which resets later."""
     (first,) = send([T0])
     (tied,) = send([T0 + 60], Usage(day_start=DAY.start(T0), day_used=2))
@@ -71,7 +73,7 @@ def test_headers_speak_of_the_window_with_fewer_left_and_on_a_tie_of_the_later()
     assert (tied.limit, tied.remaining, tied.reset) == (5, 2, day_ends_at)
 
 
-def test_after_a_clock_was_set_back_no_minute_begins_before_the_last_one_has_ended() -> None:
+def test_after_a_clock_was_set_back_no_minute_begins_before_the_last_one_ends() -> None:
     """They are whole minutes again once nobody came in one of them."""
     begun = []
     usage = UNUSED
@@ -85,7 +87,9 @@ def test_after_a_clock_was_set_back_no_minute_begins_before_the_last_one_has_end
 MONTH = 30 * 86_400.0
 passed = st.sampled_from([0.0, 0.0, 0.0, 0.0, 0.5, 2.0, 30.0, 59.99, 60.0, 86_400.0])
 set_back = st.sampled_from([0.0, 0.0, 0.0, 0.0, 0.0, 0.01, 2.0, 31.0, 60.0, 100_000.0])
-set_either_way = st.one_of(set_back, st.sampled_from([-2.0, -60.0, -100_000.0, -MONTH, MONTH]))
+set_either_way = st.one_of(
+    set_back, st.sampled_from([-2.0, -60.0, -100_000.0, -MONTH, MONTH])
+)
 
 
 @settings(max_examples=300, deadline=None)
@@ -93,7 +97,10 @@ set_either_way = st.one_of(set_back, st.sampled_from([-2.0, -60.0, -100_000.0, -
 def test_whatever_is_set_back_no_stretch_shorter_than_a_window_has_more_than_two(
     steps: list[tuple[float, float]],
 ) -> None:
-    """Two, since a border may lie in it; of real seconds, not of those that the clock showed."""
+    """
+    Two, since a border may lie in it; of real seconds, not of those that the clock
+    showed.
+    """
     usage = Usage()
     real = 0.0
     clock = T0
@@ -110,13 +117,17 @@ def test_whatever_is_set_back_no_stretch_shorter_than_a_window_has_more_than_two
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.lists(st.tuples(passed, set_either_way, st.sampled_from([1, 4, 15])), max_size=20))
+@given(
+    st.lists(
+        st.tuples(passed, set_either_way, st.sampled_from([1, 4, 15])), max_size=20
+    )
+)
 def test_no_wait_is_longer_than_its_window_and_who_waits_as_told_is_served(
     bursts: list[tuple[float, float, int]],
 ) -> None:
     """
-    Also right after the clock was set; and the headers' reset is where the wait leads, or before
-    it.
+    Also right after the clock was set; and the headers' reset is where the wait leads,
+    or before it.
     """
     usage = Usage()
     clock = T0
@@ -128,6 +139,10 @@ def test_no_wait_is_longer_than_its_window_and_who_waits_as_told_is_served(
         assert decision.reset - clock <= 86_400
         if not decision.allowed:
             day_is_used_up = usage.day_used >= DAY.limit
-            longest_s = max(86_400 if day_is_used_up else 60, BAN_S if decision.banned else 0)
+            longest_s = max(
+                86_400 if day_is_used_up else 60, BAN_S if decision.banned else 0
+            )
             assert 0 < decision.retry_after_s <= longest_s
-            assert consume(usage, MINUTE, DAY, clock + decision.retry_after_s)[1].allowed
+            assert consume(usage, MINUTE, DAY, clock + decision.retry_after_s)[
+                1
+            ].allowed

@@ -1,6 +1,6 @@
 """
-The OpenAPI document: field by field as the interface document has it, and fit for other people's
-tools.
+The OpenAPI document: field by field as the interface document has it, and fit for other
+people's tools.
 """
 
 from __future__ import annotations
@@ -19,8 +19,14 @@ from petstore_tools.service.app import OPENAPI
 from petstore_tools.service.limiter import windows
 
 TREE = json.loads(OPENAPI)
-INT64 = {"type": "integer", "format": "int64", "minimum": -(2**63), "maximum": 2**63 - 1}
+INT64 = {
+    "type": "integer",
+    "format": "int64",
+    "minimum": -(2**63),
+    "maximum": 2**63 - 1,
+}
 # typed from INTERFACE.md: place in the document -> what it says (§ of the interface)
+_TOO_MANY = "components > responses > TooManyRequests"
 TABLE = {
     "info > version": "1.0.0",  # §9
     "paths > /pets > get > operationId": "listPets",  # §4.1
@@ -33,7 +39,9 @@ TABLE = {
         "default": 20,
     },
     "paths > /pets > get > parameters > 1 > name": "status",
-    "paths > /pets > get > parameters > 1 > schema": {"$ref": "#/components/schemas/PetStatus"},
+    "paths > /pets > get > parameters > 1 > schema": {
+        "$ref": "#/components/schemas/PetStatus"
+    },
     "paths > /pets > get > parameters > 2 > name": "cursor",  # ours
     "paths > /pets > get > parameters > 2 > schema": {"type": "string"},
     "paths > /pets > get > responses > 200 > json": "schemas/Pets",
@@ -75,13 +83,15 @@ TABLE = {
     "components > schemas > Error > properties > code > type": "string",
     "components > schemas > Error > properties > message > type": "string",
     "components > schemas > Error > properties > status > type": "integer",
-    # §8.4
-    "components > responses > TooManyRequests > headers > Retry-After > schema > type": "integer",
+    f"{_TOO_MANY} > headers > Retry-After > schema > type": "integer",  # §8.4
 }
 
 
 def found(tree: Any, place: str) -> Any:
-    """Walk to a place; `json` stands for the schema of a body, and a reference is what it names."""
+    """
+    Walk to a place; `json` stands for the schema of a body, and a reference is what it
+    names.
+    """
     for part in place.split(" > "):
         if part == "json":
             tree = tree["content"]["application/json"]["schema"]["$ref"]
@@ -95,19 +105,38 @@ def test_the_document_says_what_the_interface_says() -> None:
     said = {place: found(TREE, place) for place in TABLE}
 
     assert said == TABLE
-    assert sorted(TREE["components"]["schemas"]) == ["Error", "NewPet", "Pet", "PetStatus", "Pets"]
-    assert sorted(TREE["components"]["schemas"]["Pet"]["required"]) == ["categoryId", "id", "name"]
-    assert [server["description"] for server in TREE["servers"]] == ["production", "staging"]
+    assert sorted(TREE["components"]["schemas"]) == [
+        "Error",
+        "NewPet",
+        "Pet",
+        "PetStatus",
+        "Pets",
+    ]
+    assert sorted(TREE["components"]["schemas"]["Pet"]["required"]) == [
+        "categoryId",
+        "id",
+        "name",
+    ]
+    assert [server["description"] for server in TREE["servers"]] == [
+        "production",
+        "staging",
+    ]
     assert {server["url"] for server in TREE["servers"]} == {"{base}/v1"}
     assert sorted(TREE["paths"]) == ["/pets", "/pets/{petId}"]
     operations = [op for path in TREE["paths"].values() for op in path.values()]
-    assert sorted(op["operationId"] for op in operations) == ["createPet", "getPet", "listPets"]
+    assert sorted(op["operationId"] for op in operations) == [
+        "createPet",
+        "getPet",
+        "listPets",
+    ]
     assert "deprecated" not in TREE["paths"]["/pets"]["get"]
 
 
 def test_each_answer_it_names_carries_the_rate_headers() -> None:
     """Every API response does (§8.3)."""
-    operations = [operation for path in TREE["paths"].values() for operation in path.values()]
+    operations = [
+        operation for path in TREE["paths"].values() for operation in path.values()
+    ]
     named = [
         response
         for place in (TREE["components"], *operations)
@@ -126,22 +155,28 @@ def test_each_answer_it_names_carries_the_rate_headers() -> None:
 @pytest.mark.case("P58", "P59")
 def test_schemathesis_finds_nothing(tmp_path: Path) -> None:
     """
-    All checks, examples, coverage, fuzzing and stateful, by a tool that knows nothing but the
+    All checks, examples, coverage, fuzzing and stateful, by a tool that knows nothing
+    but the
     document: what it announces is what the service takes.
     """
-    # no schema tells a cursor that the service gave from any other string: that one is 400
+    # no schema tells a cursor that the service gave from any other string: that one is
+    # 400
     allowed = ["2xx", "400", "401", "403", "404", "409", "429", "5xx"]
     (tmp_path / "schemathesis.toml").write_text(
         '[[operations]]\ninclude-name = "GET /pets"\n'
         f"checks.positive_data_acceptance.expected-statuses = {allowed}\n"
     )
     command = [Path(sys.executable).with_name("schemathesis"), "run", "--checks", "all"]
-    command += "--phases examples,coverage,fuzzing,stateful --max-examples 20 --seed 1".split()
+    command += (
+        "--phases examples,coverage,fuzzing,stateful --max-examples 20 --seed 1".split()
+    )
     without_key = windows(10**9, 10**9)
     with served(str(tmp_path / "service.db"), without_key=without_key) as (_, caller):
         command += [f"{caller.base_url}/openapi.json", "--url", caller.base_url]
         command += ["--header", f"Authorization: Bearer {caller.key}"]
-        done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=600)
+        done = subprocess.run(
+            command, capture_output=True, text=True, cwd=tmp_path, timeout=600
+        )
 
     assert done.returncode == 0, done.stdout[-6_000:] + done.stderr[-1_000:]
     assert "No issues found" in done.stdout

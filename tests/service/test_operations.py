@@ -1,4 +1,7 @@
-"""The operations on SQLite and on PostgreSQL: one behaviour, and nothing acknowledged is lost."""
+"""
+The operations on SQLite and on PostgreSQL: one behaviour, and nothing acknowledged is
+lost.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +53,10 @@ def test_animals_come_back_as_they_were(where: str, body: dict[str, Any]) -> Non
 
 
 def test_staff_changes_show_at_once(where: str) -> None:
-    """Pages are kept as bytes; a change or removal drops them, whichever connection made it."""
+    """
+    Pages are kept as bytes; a change or removal drops them, whichever connection made
+    it.
+    """
     admin = Database(where, own_time=False)
     with served(where) as (database, caller):
         database.add_many([(f"Pet {n}", 1, "available") for n in range(150)])
@@ -68,7 +74,10 @@ def test_staff_changes_show_at_once(where: str) -> None:
 
 
 def test_ids_become_visible_in_order(postgres: Postgres) -> None:
-    """While a lower id is not committed no higher one is: a reader that pages on misses none."""
+    """
+    While a lower id is not committed no higher one is: a reader that pages on misses
+    none.
+    """
     url = postgres.database()
     with served(url) as (_, caller), ThreadPoolExecutor(1) as pool:
         first = caller.post().json()["id"]
@@ -94,12 +103,17 @@ def respond(operations: Operations, method: str, query: bytes = b"limit=9") -> A
 def test_within_one_commit_a_page_shows_what_was_created_before_it_and_nothing_undone(
     tmp_path: Path,
 ) -> None:
-    """Also where the page was kept; and where the commit failed, what it kept is forgotten."""
+    """
+    Also where the page was kept; and where the commit failed, what it kept is
+    forgotten.
+    """
     database = Database(tmp_path / "service.db")
     operations = Operations(database)
     with suppress(RuntimeError), database.transaction([("", "h")]) as standing:
         operations.begin(standing.changes)
-        before, made, after = (respond(operations, method) for method in ("GET", "POST", "GET"))
+        before, made, after = (
+            respond(operations, method) for method in ("GET", "POST", "GET")
+        )
         raise RuntimeError
     operations.begin(-1)
     with database.transaction([("", "h")]) as standing:
@@ -127,8 +141,13 @@ def test_pages_of_many_different_queries_are_not_all_kept(tmp_path: Path) -> Non
     assert max(held) < 1.2 * max(held[:1_000])
 
 
-def test_long_pages_that_nobody_has_read_are_refused_beyond_a_bound(tmp_path: Path) -> None:
-    """Each is megabytes; short ones, of one animal with the longest name, are still served."""
+def test_long_pages_that_nobody_has_read_are_refused_beyond_a_bound(
+    tmp_path: Path,
+) -> None:
+    """
+    Each is megabytes; short ones, of one animal with the longest name, are still
+    served.
+    """
     database = Database(tmp_path / "service.db", durability="OFF")
     database.add_many([("🐕" * 10_000, 1, None) for _ in range(100)])
     operations = Operations(database)
@@ -147,7 +166,8 @@ def test_long_pages_that_nobody_has_read_are_refused_beyond_a_bound(tmp_path: Pa
 
 def test_the_time_is_read_when_the_counters_are_held(postgres: Postgres) -> None:
     """
-    A request that waited for another worker's commit belongs to the window in which it was counted.
+    A request that waited for another worker's commit belongs to the window in which it
+    was counted.
     """
     url = postgres.database()
     database = Database(url)
@@ -162,8 +182,13 @@ def test_the_time_is_read_when_the_counters_are_held(postgres: Postgres) -> None
     with psycopg.connect(url) as other, ThreadPoolExecutor(1) as pool:
         other.execute("SELECT * FROM usage FOR UPDATE")
         counted = pool.submit(count)
-        until(lambda: other.execute("SELECT 1 FROM pg_locks WHERE NOT granted").fetchone())
-        (held_at,) = other.execute("SELECT extract(epoch FROM clock_timestamp())").fetchone() or ()
+        until(
+            lambda: other.execute("SELECT 1 FROM pg_locks WHERE NOT granted").fetchone()
+        )
+        (held_at,) = (
+            other.execute("SELECT extract(epoch FROM clock_timestamp())").fetchone()
+            or ()
+        )
         other.rollback()
         counted_at = counted.result()
     database.close()

@@ -1,5 +1,6 @@
 """
-A database that is locked, read-only, silent or gone: 503 while it lasts, and all is well afterwards.
+A database that is locked, read-only, silent or gone: 503 while it lasts, and all is
+well afterwards.
 """
 
 from __future__ import annotations
@@ -42,9 +43,16 @@ def is_refused(answer: requests.Response) -> bool:
     return answer.headers["Retry-After"] == "5"
 
 
+def answers_to(path: str, answers: list[requests.Response]) -> list[requests.Response]:
+    return [answer for answer in answers if path in answer.url]
+
+
 @contextmanager
 def calling(served: Serving) -> Iterator[list[requests.Response]]:
-    """Callers that create, list and ask for health, each again and again: all their answers."""
+    """
+    Callers that create, list and ask for health, each again and again: all their
+    answers.
+    """
     end = threading.Event()
     answers: list[requests.Response] = []
 
@@ -53,7 +61,9 @@ def calling(served: Serving) -> Iterator[list[requests.Response]]:
             answers.append(served.caller.get(path) if path else served.caller.post())
 
     with ThreadPoolExecutor(8) as pool:
-        calls = [pool.submit(call, path) for path in ["", "", "/pets?limit=1", "/health"] * 2]
+        calls = [
+            pool.submit(call, path) for path in ["", "", "/pets?limit=1", "/health"] * 2
+        ]
         try:
             until(lambda: len(answers) > 20)
             yield answers
@@ -80,9 +90,13 @@ def between(do: Callable[[], object], undo: Callable[[], object]) -> Iterator[No
     undo()
 
 
-ENDED = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()"
+ENDED = (
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <>"
+    " pg_backend_pid()"
+)
 READ_ONLY = "ALTER ROLE postgres SET default_transaction_read_only ="
-LOST = ("silent", "sessions ended", "read-only", "stopped")  # a create may have been on its way
+# a create may have been on its way
+LOST = ("silent", "sessions ended", "read-only", "stopped")
 POSTGRES: dict[str, Callable[[Place], Any]] = {
     "usage locked": lambda place: locked(place.where),
     "pet locked": lambda place: locked(place.where, "pet"),
@@ -91,13 +105,17 @@ POSTGRES: dict[str, Callable[[Place], Any]] = {
     "pet away": lambda place: undone(
         place.where, "ALTER TABLE pet RENAME TO away", "ALTER TABLE away RENAME TO pet"
     ),
-    "read-only": lambda place: undone(place.where, f"{READ_ONLY} on", f"{READ_ONLY} off", ENDED),
+    "read-only": lambda place: undone(
+        place.where, f"{READ_ONLY} on", f"{READ_ONLY} off", ENDED
+    ),
     "stopped": lambda place: between(place.server.stop, place.server.start),
 }
 SQLITE: dict[str, Callable[[Place], Any]] = {
     "file locked": lambda place: locked(place.where),
     "usage away": lambda place: undone(
-        place.where, "ALTER TABLE usage RENAME TO away", "ALTER TABLE away RENAME TO usage"
+        place.where,
+        "ALTER TABLE usage RENAME TO away",
+        "ALTER TABLE away RENAME TO usage",
     ),
 }
 
@@ -126,8 +144,8 @@ def test_whatever_becomes_of_a_database_is_a_503_and_passes(
     request: pytest.FixtureRequest, outage: str
 ) -> None:
     """
-    While it lasts all are refused, and nothing was changed; behind it all is well, with every
-    worker, and nothing that was acknowledged is missing.
+    While it lasts all are refused, and nothing was changed; behind it all is well, with
+    every worker, and nothing that was acknowledged is missing.
     """
     fixture = "on_postgres" if outage in POSTGRES else "on_sqlite"
     place: Place = request.getfixturevalue(fixture)
@@ -135,17 +153,25 @@ def test_whatever_becomes_of_a_database_is_a_503_and_passes(
     with calling(place.served) as answers:
         with (POSTGRES | SQLITE)[outage](place):
             if outage != "sessions ended":
-                for path in ("/pets", "/health"):
-                    until(lambda: any(is_refused(one) for one in answers if path in one.url))  # noqa: B023
+                until(lambda: any(map(is_refused, answers_to("/pets", answers))))
+                until(lambda: any(map(is_refused, answers_to("/health", answers))))
         passed = len(answers) + 100
-        until(lambda: len(answers) > passed and all(answer.ok for answer in answers[-100:]))
+        until(
+            lambda: (
+                len(answers) > passed and all(answer.ok for answer in answers[-100:])
+            )
+        )
 
     unknown = [answer for answer in answers if answer.status_code == 500]
     assert all("not known" in answer.text for answer in unknown)
     assert not unknown or outage in LOST
-    assert all(answer.ok or is_refused(answer) for answer in answers if answer not in unknown)
+    assert all(
+        answer.ok or is_refused(answer) for answer in answers if answer not in unknown
+    )
     assert "secret" not in "".join(answer.text for answer in answers)
-    acknowledged = [answer.json()["id"] for answer in answers if answer.status_code == 201]
+    acknowledged = [
+        answer.json()["id"] for answer in answers if answer.status_code == 201
+    ]
     created = stored(place.where) - existing
     assert len(acknowledged) == len(set(acknowledged))
     assert set(acknowledged) <= created
@@ -173,8 +199,8 @@ def test_a_lock_is_waited_for_by_all_and_a_short_one_costs_no_error(where: str) 
 @pytest.mark.case("P87")
 def test_only_a_create_whose_commit_was_sent_is_not_known(postgres: Postgres) -> None:
     """
-    The connection is cut behind COMMIT, before its answer: a 500 that says so, made once; a create
-    that would have been refused is safe to send again.
+    The connection is cut behind COMMIT, before its answer: a 500 that says so, made
+    once; a create that would have been refused is safe to send again.
     """
     with (
         TcpProxy(postgres.port, cut_behind=b"COMMIT") as proxy,
@@ -205,7 +231,9 @@ def still_disk(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pytest.skip("no C compiler (Debian: apt-get install gcc)")
     library = tmp_path_factory.mktemp("still") / "still_disk.so"
     source = Path(__file__).parents[1] / "support" / "still_disk.c"
-    subprocess.run([compiler, "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
+    subprocess.run(
+        [compiler, "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True
+    )
     return library
 
 
@@ -215,7 +243,8 @@ def test_a_disk_that_stands_still_costs_creates_a_503_and_holds_up_nothing_else(
     tmp_path: Path, still_disk: Path
 ) -> None:
     """
-    Health is a 503 within a second, what asks no database is served, and all is well behind it.
+    Health is a 503 within a second, what asks no database is served, and all is well
+    behind it.
     """
     path = tmp_path / "service.db"
     still = tmp_path / "still"
@@ -223,11 +252,15 @@ def test_a_disk_that_stands_still_costs_creates_a_503_and_holds_up_nothing_else(
     with serving(path, **env) as served, ThreadPoolExecutor(4) as pool:
         assert served.caller.post().status_code == 201
         # of a create within its commit, or just behind one, only the commit's end tells
-        until(lambda: time.time() - path.with_name("service.db-wal").stat().st_mtime > 0.2)
+        until(
+            lambda: time.time() - path.with_name("service.db-wal").stat().st_mtime > 0.2
+        )
         still.touch()
         creates = [pool.submit(served.caller.post, "refused") for _ in range(3)]
         until(lambda: is_refused(served.caller.get("/health")))
-        prompt = [served.caller.get(path).status_code for path in ("/live", "/openapi.json")]
+        prompt = [
+            served.caller.get(path).status_code for path in ("/live", "/openapi.json")
+        ]
         assert not any(create.done() for create in creates)
         refused = [create.result() for create in creates]
         still.unlink()
@@ -241,8 +274,13 @@ def test_a_disk_that_stands_still_costs_creates_a_503_and_holds_up_nothing_else(
     assert made.status_code == 201
 
 
-def test_what_is_read_outside_a_transaction_has_no_end_of_the_last_one(postgres: Postgres) -> None:
-    """As `keys list` beside a service: the time that the last transaction had does not count."""
+def test_what_is_read_outside_a_transaction_has_no_end_of_the_last_one(
+    postgres: Postgres,
+) -> None:
+    """
+    As `keys list` beside a service: the time that the last transaction had does not
+    count.
+    """
     database = Database(postgres.database())
     with database.transaction([("", "address 192.0.2.1")], within_s=0.1):
         pass
@@ -252,8 +290,12 @@ def test_what_is_read_outside_a_transaction_has_no_end_of_the_last_one(postgres:
     database.close()
 
 
-def test_a_session_that_stands_still_lets_go_of_what_others_wait_for(postgres: Postgres) -> None:
-    """As a machine that was paused within a commit: others do not wait until it wakes."""
+def test_a_session_that_stands_still_lets_go_of_what_others_wait_for(
+    postgres: Postgres,
+) -> None:
+    """
+    As a machine that was paused within a commit: others do not wait until it wakes.
+    """
     url = postgres.database()
     with served(url) as (database, caller):
         caller.post()
@@ -271,7 +313,8 @@ def test_a_session_that_stands_still_lets_go_of_what_others_wait_for(postgres: P
 
 def test_a_create_whose_caller_is_long_gone_is_not_made(where: str) -> None:
     """
-    The service's process was paused when the request came; its caller may have looked for it since.
+    The service's process was paused when the request came; its caller may have looked
+    for it since.
     """
     database = Database(where, own_time=False)
     _, key = database.create_key(WIDE, label="", now=NOON)

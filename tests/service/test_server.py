@@ -28,9 +28,12 @@ END = REX[5:]
 
 
 def begin_create(served: Serving) -> socket.socket:
-    """Send all of a create but the end of its body, on a connection that the service has."""
+    """
+    Send all of a create but the end of its body, on a connection that the service has.
+    """
     connection = served.connect(30)
-    connection.sendall(served.head("GET /v1/pets?limit=1"))  # now a worker has it and the key
+    # now a worker has it and the key
+    connection.sendall(served.head("GET /v1/pets?limit=1"))
     assert read_answer(connection).status == 200
     connection.sendall(served.create()[: -len(END)])
     time.sleep(0.2)
@@ -41,7 +44,10 @@ def begin_create(served: Serving) -> socket.socket:
 def test_a_signal_answers_what_is_under_way_and_ends_with_0(
     tmp_path: Path, sign: signal.Signals, end: bytes
 ) -> None:
-    """A create whose body is still coming is made; one whose body never comes does not matter."""
+    """
+    A create whose body is still coming is made; one whose body never comes does not
+    matter.
+    """
     with (
         serving(tmp_path / "service.db") as served,
         begin_create(served) as connection,
@@ -59,7 +65,9 @@ def test_a_signal_answers_what_is_under_way_and_ends_with_0(
     assert len(served.said().splitlines()) == 1
 
 
-def test_a_silent_database_does_not_keep_a_service_from_ending(postgres: Postgres) -> None:
+def test_a_silent_database_does_not_keep_a_service_from_ending(
+    postgres: Postgres,
+) -> None:
     """What waits for it gets its 503."""
     with (
         TcpProxy(postgres.port) as proxy,
@@ -98,9 +106,17 @@ def test_no_worker_outlives_its_supervisor(postgres: Postgres) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="finds the workers in /proc")
 @pytest.mark.case("P104")
-def test_no_worker_that_waits_for_its_database_outlives_its_supervisor(postgres: Postgres) -> None:
-    """One that took the place of another while PostgreSQL is silent; the supervisor is killed."""
-    with TcpProxy(postgres.port) as proxy, serving(proxy.url(postgres.database())) as served:
+def test_no_worker_that_waits_for_its_database_outlives_its_supervisor(
+    postgres: Postgres,
+) -> None:
+    """
+    One that took the place of another while PostgreSQL is silent; the supervisor is
+    killed.
+    """
+    with (
+        TcpProxy(postgres.port) as proxy,
+        serving(proxy.url(postgres.database())) as served,
+    ):
         proxy.flowing.clear()
         (killed,) = served.workers()
         os.kill(killed, signal.SIGKILL)
@@ -120,15 +136,26 @@ def test_no_worker_that_waits_for_its_database_outlives_its_supervisor(postgres:
 def test_every_start_with_metrics_serves(tmp_path: Path) -> None:
     """200 of them: no worker waits for a lock that a thread of its supervisor holds."""
     for number in range(200):
-        with serving(tmp_path / f"{number}.db", "--metrics-port", str(free_port())) as served:
+        with serving(
+            tmp_path / f"{number}.db", "--metrics-port", str(free_port())
+        ) as served:
             served.process.terminate()
             assert served.process.wait(30) == 0
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="signals the processes of a terminal")
+@pytest.mark.skipif(
+    sys.platform != "linux", reason="signals the processes of a terminal"
+)
 def test_ctrl_c_ends_a_service_with_0_also_while_it_starts(tmp_path: Path) -> None:
     """As a terminal sends it, to all processes at once: no traceback, and no wait."""
-    command = [sys.executable, "-m", "petstore_tools", "serve", "--port", str(free_port())]
+    command = [
+        sys.executable,
+        "-m",
+        "petstore_tools",
+        "serve",
+        "--port",
+        str(free_port()),
+    ]
     for delay_s in (0.0, 0.3):
         with subprocess.Popen(
             [*command, "--database", str(tmp_path / "service.db")],
@@ -156,7 +183,10 @@ def test_kill_9_of_workers_loses_nothing_acknowledged(where: str) -> None:
             with suppress(requests.ConnectionError):
                 acknowledged.append(served.caller.post().json()["id"])
 
-    with serving(where, "--workers", str(workers)) as served, ThreadPoolExecutor(4) as pool:
+    with (
+        serving(where, "--workers", str(workers)) as served,
+        ThreadPoolExecutor(4) as pool,
+    ):
         for _ in range(4):
             pool.submit(create)
         for turn in range(6):
@@ -164,17 +194,25 @@ def test_kill_9_of_workers_loses_nothing_acknowledged(where: str) -> None:
             until(lambda: len(acknowledged) > before + 20)  # noqa: B023
             killed = served.workers()[turn % workers]
             os.kill(killed, signal.SIGKILL)
-            until(lambda: killed not in served.workers() and len(served.workers()) == workers)  # noqa: B023
+            until(lambda: killed not in served.workers())  # noqa: B023
+            until(lambda: len(served.workers()) == workers)
         end.set()
 
     assert len(acknowledged) == len(set(acknowledged)) > 100
     assert set(acknowledged) <= stored(where)
 
 
-def test_the_access_log_is_json_without_keys_and_metrics_are_counted(tmp_path: Path) -> None:
-    """Each answer a line on stderr, with line breaks spelt out, and what looks like a key masked."""
+def test_the_access_log_is_json_without_keys_and_metrics_are_counted(
+    tmp_path: Path,
+) -> None:
+    """
+    Each answer a line on stderr, with line breaks spelt out, and what looks like a key
+    masked.
+    """
     port = free_port()
-    with serving(tmp_path / "service.db", "--access-log", "--metrics-port", str(port)) as served:
+    with serving(
+        tmp_path / "service.db", "--access-log", "--metrics-port", str(port)
+    ) as served:
         path = f"/pets/%0a{served.key}?token={served.key}"
         assert served.caller.get(path).status_code == 404
         until(lambda: "404" in served.said())
@@ -196,7 +234,8 @@ def test_a_forwarded_address_counts_only_where_the_proxy_is_trusted(
     """Else anybody could have a budget a request."""
     with serving(tmp_path / "service.db", "--trust-proxy", trusted) as served:
         heads = [
-            served.head("GET /v1/pets", f"X-Forwarded-For: 192.0.2.{n}", key="") for n in (1, 2)
+            served.head("GET /v1/pets", f"X-Forwarded-For: 192.0.2.{n}", key="")
+            for n in (1, 2)
         ]
         asked = [served.ask(head) for head in heads]
 
@@ -205,8 +244,8 @@ def test_a_forwarded_address_counts_only_where_the_proxy_is_trusted(
 
 def test_a_connection_that_was_used_for_long_is_closed(tmp_path: Path) -> None:
     """
-    What was sent ahead on it is not read: nothing is created long after. Each for itself, also
-    where a trusted proxy has several for one caller.
+    What was sent ahead on it is not read: nothing is created long after. Each for
+    itself, also where a trusted proxy has several for one caller.
     """
     with (
         serving(tmp_path / "service.db", "--trust-proxy", "127.0.0.1") as served,
@@ -222,12 +261,16 @@ def test_a_connection_that_was_used_for_long_is_closed(tmp_path: Path) -> None:
         assert not closes(first)
         assert not closes(second)
         until(lambda: closes(first))
-        until(lambda: closes(second), 4)  # first used a moment later; a new count takes five
+        # first used a moment later; a new count takes five
+        until(lambda: closes(second), 4)
 
 
 @pytest.mark.case("P104")
 def test_options_that_cannot_be_are_refused(tmp_path: Path) -> None:
-    """Before anything listens; two services would share a port, each with half of the callers."""
+    """
+    Before anything listens; two services would share a port, each with half of the
+    callers.
+    """
     free = str(free_port())
     with socket.create_server(("127.0.0.1", 0)) as listener:
         taken = str(listener.getsockname()[1])
@@ -237,7 +280,10 @@ def test_options_that_cannot_be_are_refused(tmp_path: Path) -> None:
             (("--trust-proxy", "nonsense"), "name an IP address"),
             (("--workers", "2"), "--workers needs a postgresql:// database"),
             (("--port", taken), "Name another one with --port"),
-            (("--port", free, "--metrics-port", taken), "Name another one with --metrics-port"),
+            (
+                ("--port", free, "--metrics-port", taken),
+                "Name another one with --metrics-port",
+            ),
             (("--port", free, "--metrics-port", free), "must be two ports"),
         ):
             done = run("serve", *options, "--database", str(tmp_path / "s.db"))

@@ -1,5 +1,6 @@
 """
-Quotas at the borders of minutes: with one, two and four services never a request over the plan.
+Quotas at the borders of minutes: with one, two and four services never a request over
+the plan.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ STEP_S, STEPS = 0.01, 20  # the clock passes a border in so many steps
 
 def over_borders(url: str, count: int, borders: int) -> list[list[str]]:
     """
-    Hammer services on one database with one key while their clock passes a border, with another
-    key at each.
+    Hammer services on one database with one key while their clock passes a border, with
+    another key at each.
 
     Returns:
         For each border, the reset that each accepted response named.
@@ -33,13 +34,17 @@ def over_borders(url: str, count: int, borders: int) -> list[list[str]]:
     clock = ManualClock(NOON + 59.9)
     accepted = []
     with ExitStack() as running, ThreadPoolExecutor(CALLERS) as pool:
-        services = [running.enter_context(served(url, clock=clock)) for _ in range(count)]
+        services = [
+            running.enter_context(served(url, clock=clock)) for _ in range(count)
+        ]
         for _ in range(borders):
             _, key = services[0][0].create_key(Plan(LIMIT, 10_000), label="", now=NOON)
             seen: list[str] = []
             over = threading.Event()
             calls = [
-                pool.submit(hammer, Caller(services[n % count][1].base_url, key), seen, over)
+                pool.submit(
+                    hammer, Caller(services[n % count][1].base_url, key), seen, over
+                )
                 for n in range(CALLERS)
             ]
             until(lambda: len(seen) >= LIMIT)  # noqa: B023
@@ -69,7 +74,9 @@ def hammer(caller: Caller, seen: list[str], over: threading.Event) -> None:
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("borders", [2, pytest.param(40, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("count", [1, 2, 4])
-def test_no_request_over_the_plan_at_borders(postgres: Postgres, count: int, borders: int) -> None:
+def test_no_request_over_the_plan_at_borders(
+    postgres: Postgres, count: int, borders: int
+) -> None:
     """And none short of it: both windows are used up exactly."""
     for seen in over_borders(postgres.database(), count, borders):
         assert list(Counter(seen).values()) == [LIMIT, LIMIT]

@@ -13,12 +13,17 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-_CHILDREN = multiprocessing.get_context("forkserver" if sys.platform != "win32" else None)
+_CHILDREN = multiprocessing.get_context(
+    "forkserver" if sys.platform != "win32" else None
+)
 _CHILDREN.set_forkserver_preload(["children", "petstore_tools.cli.import_", "pandas"])
 
 
 def _run(
-    arguments: list[str], environment: Mapping[str, str], printed: Path, ready: Connection
+    arguments: list[str],
+    environment: Mapping[str, str],
+    printed: Path,
+    ready: Connection,
 ) -> None:
     from petstore_tools import cli
     from petstore_tools.store import PetStore  # noqa: F401 - loaded before a signal comes
@@ -51,7 +56,9 @@ def run_command(
         Its exit code, and the object that it printed, {} where it printed none.
     """
     ours, theirs = _CHILDREN.Pipe()
-    process = _CHILDREN.Process(target=_run, args=(arguments, environment, printed, theirs))
+    process = _CHILDREN.Process(
+        target=_run, args=(arguments, environment, printed, theirs)
+    )
     process.start()
     ours.recv()
     if sign is not None:

@@ -1,4 +1,7 @@
-"""The command line in a process of its own, with a sandbox as its service where one is given."""
+"""
+The command line in a process of its own, with a sandbox as its service where one is
+given.
+"""
 
 from __future__ import annotations
 
@@ -22,10 +25,20 @@ def run(
     stdin: str | int = "",
     **env: str,
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command of ours, or Python code, to its end; it never shows a traceback or the key."""
-    told = {"PETSTORE_BASE_URL": box.base_url, "PETSTORE_API_KEY": box.api_key} if box else {}
+    """
+    Run a command of ours, or Python code, to its end; it never shows a traceback or the
+    key.
+    """
+    told = (
+        {"PETSTORE_BASE_URL": box.base_url, "PETSTORE_API_KEY": box.api_key}
+        if box
+        else {}
+    )
     done = subprocess.run(
-        [sys.executable, *(["-m", "petstore_tools", *arguments] if code is None else ["-c", code])],
+        [
+            sys.executable,
+            *(["-m", "petstore_tools", *arguments] if code is None else ["-c", code]),
+        ],
         capture_output=True,
         text=True,
         encoding="utf-8",
@@ -48,8 +61,8 @@ def on_a_terminal(
     meanwhile: Callable[[], object] = lambda: None,
 ) -> tuple[int, str]:
     """
-    Run a command of ours on a terminal of its own; return its exit code and all that the screen
-    showed. While its question is read, something else may happen.
+    Run a command of ours on a terminal of its own; return its exit code and all that
+    the screen showed. While its question is read, something else may happen.
     """
     import pty  # POSIX only
     import termios

@@ -20,14 +20,18 @@ Point = tuple[str, int, str]  # file, line, and what happens there
 
 
 def _is_ours(code: CodeType) -> bool:
-    return code.co_filename.startswith(_OURS) and not code.co_filename.startswith(_OTHERS)
+    return code.co_filename.startswith(_OURS) and not code.co_filename.startswith(
+        _OTHERS
+    )
 
 
 class Interrupter:
     """
-    Interrupts the thread that uses it, at the first time that it comes to a point, or nowhere.
+    Interrupts the thread that uses it, at the first time that it comes to a point, or
+    nowhere.
 
-    The points are the lines of the client, and both ends of each context manager of the standard
+    The points are the lines of the client, and both ends of each context manager of the
+    standard
     library that it enters: when it has been entered, and before it is left.
 
     Args:
@@ -56,7 +60,11 @@ class Interrupter:
         caller = frame.f_back
         if _is_ours(frame.f_code):
             return self._step
-        if frame.f_code.co_filename == contextlib.__file__ and caller and _is_ours(caller.f_code):
+        if (
+            frame.f_code.co_filename == contextlib.__file__
+            and caller
+            and _is_ours(caller.f_code)
+        ):
             if frame.f_code.co_name == "__exit__":
                 self._pass(caller, "exit")
             if frame.f_code.co_name == "__enter__":
@@ -70,7 +78,11 @@ class Interrupter:
         return self._step
 
     def _step_in_context(self, frame: FrameType, event: str, arg: object) -> Any:
-        if event == "opcode" and frame.f_code.co_code[frame.f_lasti] == _RETURN and frame.f_back:
+        if (
+            event == "opcode"
+            and frame.f_code.co_code[frame.f_lasti] == _RETURN
+            and frame.f_back
+        ):
             self._pass(frame.f_back, "enter")
         return self._step_in_context
 

@@ -1,6 +1,6 @@
 """
-Files to import, what really exists in a sandbox, what should, listings of animals that a test
-names, and stores that reach it through a proxy or on a plan.
+Files to import, what really exists in a sandbox, what should, listings of animals that
+a test names, and stores that reach it through a proxy or on a plan.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ ROWS = 60  # of the file that most tests of imports send
 
 def existing(box: Sandbox) -> Animals:
     """
-    Read the service's own database: how many animals there are of each name, category and status.
+    Read the service's own database: how many animals there are of each name, category
+    and status.
     """
     db = sqlite3.connect(box.state_dir.parent / "service.db")
     found = Counter(db.execute("SELECT name, category_id, status FROM pet").fetchall())
@@ -40,20 +41,29 @@ def write(path: Path, *rows: str, header: str = "name,categoryId,status") -> Pat
     return path
 
 
-def framed(rows: Iterable[tuple[Any, ...]], at: float = 1.0, **more: Any) -> pd.DataFrame:
-    """Return a complete listing of animals (id, name, categoryId, status) that ended at a time."""
+def framed(
+    rows: Iterable[tuple[Any, ...]], at: float = 1.0, **more: Any
+) -> pd.DataFrame:
+    """
+    Return a complete listing of animals (id, name, categoryId, status) that ended at a
+    time.
+    """
     columns = Columns()
     columns.add([dict(zip(spec.PET_FIELDS, row, strict=True)) for row in rows])  # type: ignore[misc]
-    listing = Listing("complete", "said so", None, 0, "", 3, 3, 0, at - 1, at, "sandbox")
+    listing = Listing(
+        "complete", "said so", None, 0, "", 3, 3, 0, at - 1, at, "sandbox"
+    )
     return columns.to_frame(replace(listing, **more))
 
 
 def through(box: Sandbox, proxy: FaultProxy, *, state: Path | None = None) -> PetStore:
     """
-    Return a store that reaches the sandbox through a proxy, from another machine if `state` is
-    given.
+    Return a store that reaches the sandbox through a proxy, from another machine if
+    `state` is given.
     """
-    return box.connect(base_url=proxy.base_url, **({} if state is None else {"state_dir": state}))
+    return box.connect(
+        base_url=proxy.base_url, **({} if state is None else {"state_dir": state})
+    )
 
 
 def expected(rows: int = ROWS) -> Animals:
@@ -63,7 +73,9 @@ def expected(rows: int = ROWS) -> Animals:
 
 def on_plan(store: PetStore, plan: Plan) -> PetStore:
     """
-    Return the store on another plan; one so slow that one connection is enough keeps the order of
-    rows.
+    Return the store on another plan; one so slow that one connection is enough keeps
+    the order of rows.
     """
-    return PetStore.from_settings(replace(store.settings, plan=plan), clock=store.client.clock)
+    return PetStore.from_settings(
+        replace(store.settings, plan=plan), clock=store.client.clock
+    )

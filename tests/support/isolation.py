@@ -12,10 +12,14 @@ _FOLDER = "PETSTORE_TESTS_FOLDER"
 
 
 def isolate() -> None:
-    """Take every setting out of the environment, and name folders of our own; once a process."""
+    """
+    Take every setting out of the environment, and name folders of our own; once a
+    process.
+    """
     if os.environ.get(_FOLDER) == str(os.getpid()):
         return
-    # a shell ignores SIGINT in what it starts in the background, and programs inherit that
+    # a shell ignores SIGINT in what it starts in the background, and programs inherit
+    # that
     signal.signal(signal.SIGINT, signal.default_int_handler)
     for name in [name for name in os.environ if name.startswith("PETSTORE_")]:
         if name != "PETSTORE_REQUIRE_ALL":

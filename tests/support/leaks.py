@@ -1,4 +1,7 @@
-"""What a notebook, a log or an error tracker can show of an error, down to locals and causes."""
+"""
+What a notebook, a log or an error tracker can show of an error, down to locals and
+causes.
+"""
 
 from __future__ import annotations
 
@@ -22,19 +25,28 @@ def chain(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def shown(error: BaseException) -> str:
-    """Return all that can be shown of an error, but for the frames of the test that caught it."""
+    """
+    Return all that can be shown of an error, but for the frames of the test that caught
+    it.
+    """
     texts = []
     for link in chain(error):
         frames: TracebackType | None = link.__traceback__
-        while frames is not None and frames.tb_frame.f_code.co_filename.startswith(TESTS):
+        while frames is not None and frames.tb_frame.f_code.co_filename.startswith(
+            TESTS
+        ):
             frames = frames.tb_next
         texts.append(repr(link) + repr(vars(link)))
-        whole = traceback.TracebackException(type(link), link, frames, capture_locals=True)
+        whole = traceback.TracebackException(
+            type(link), link, frames, capture_locals=True
+        )
         texts += whole.format(chain=False)
         if frames is not None:
             texts.append(VerboseTB(theme_name="nocolor").text(type(link), link, frames))
             locals_ = [
-                value for frame, _ in traceback.walk_tb(frames) for value in frame.f_locals.values()
+                value
+                for frame, _ in traceback.walk_tb(frames)
+                for value in frame.f_locals.values()
             ]
             texts += [saferepr(value, maxsize=None) for value in locals_]
     return "\n".join(texts)

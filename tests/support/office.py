@@ -10,7 +10,9 @@ from pathlib import Path
 
 def part(content: bytes | Path, name: str) -> str:
     """Return a part of a workbook as text."""
-    with zipfile.ZipFile(io.BytesIO(content) if isinstance(content, bytes) else content) as book:
+    with zipfile.ZipFile(
+        io.BytesIO(content) if isinstance(content, bytes) else content
+    ) as book:
         return book.read(name).decode()
 
 
@@ -18,7 +20,9 @@ def rules(content: bytes | Path) -> dict[str, str]:
     """Return kind and list of each rule on the first sheet, by the cells' column."""
     xml = part(content, "xl/worksheets/sheet1.xml")
     found = re.findall(r"<dataValidation ([^>]*)><formula1>(.*?)</formula1>", xml)
-    attributes = [(dict(re.findall(r'(\w+)="([^"]*)"', text)), list_) for text, list_ in found]
+    attributes = [
+        (dict(re.findall(r'(\w+)="([^"]*)"', text)), list_) for text, list_ in found
+    ]
     return {
         a["sqref"][0]: f"{a['type']} {list_}".replace("&quot;", "").replace('"', "")
         for a, list_ in attributes

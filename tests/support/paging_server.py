@@ -19,7 +19,12 @@ pets = partial(animals, first=1, step=1)
 def rendered(page: tuple[Animal, ...]) -> bytes:
     """Return the body of an answer with these animals."""
     rows = [
-        {"id": pet_id, "name": f"Pet {pet_id}", "categoryId": pet_id % 7, "status": status}
+        {
+            "id": pet_id,
+            "name": f"Pet {pet_id}",
+            "categoryId": pet_id % 7,
+            "status": status,
+        }
         for pet_id, status in page
     ]
     return json.dumps(rows, separators=(",", ":")).encode()
@@ -35,7 +40,9 @@ class PagingService(Service):
         latency_s: Before each answer.
     """
 
-    def __init__(self, rows: list[Animal], way: str = "link", *, latency_s: float = 0.0) -> None:
+    def __init__(
+        self, rows: list[Animal], way: str = "link", *, latency_s: float = 0.0
+    ) -> None:
         super().__init__(Way.read(way), rows)
         self.latency_s = latency_s
         self.most_at_once = self._under_way = 0

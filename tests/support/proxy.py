@@ -11,7 +11,9 @@ from raw import RawServer
 from raw import reply as reply
 
 Ask = Callable[[bytes], bytes]
-Fate = Literal["pass", "drop before", "drop after"] | bytes | Callable[[Ask, bytes], bytes]
+Fate = (
+    Literal["pass", "drop before", "drop after"] | bytes | Callable[[Ask, bytes], bytes]
+)
 
 
 class FaultProxy(RawServer):
@@ -20,9 +22,10 @@ class FaultProxy(RawServer):
 
     Args:
         upstream: Base address of the service.
-        fate: Method and number of the request (from 1, per method) to what becomes of it; bytes are
-            a whole reply that the service never sees the request for; a function is given what asks
-            the service, and the request, and returns the reply.
+        fate: Method and number of the request (from 1, per method) to what becomes of
+            it; bytes are a whole reply that the service never sees the request for; a
+            function is given what asks the service, and the request, and returns the
+            reply.
     """
 
     def __init__(self, upstream: str, fate: Callable[[str, int], Fate]) -> None:
@@ -51,9 +54,13 @@ class FaultProxy(RawServer):
         with socket.create_connection(("127.0.0.1", self._upstream)) as upstream:
             head, _, body = request.partition(b"\r\n\r\n")
             kept = [
-                line for line in head.split(b"\r\n") if not line.lower().startswith(b"connection")
+                line
+                for line in head.split(b"\r\n")
+                if not line.lower().startswith(b"connection")
             ]
-            upstream.sendall(b"\r\n".join([*kept, b"Connection: close"]) + b"\r\n\r\n" + body)
+            upstream.sendall(
+                b"\r\n".join([*kept, b"Connection: close"]) + b"\r\n\r\n" + body
+            )
             reply = b""
             while chunk := upstream.recv(65_536):
                 reply += chunk
@@ -63,7 +70,11 @@ class FaultProxy(RawServer):
 def with_body(message: bytes, body: bytes) -> bytes:
     """Return a request or a reply with another body."""
     head, _, _ = message.partition(b"\r\n\r\n")
-    lines = [line for line in head.split(b"\r\n") if not line.lower().startswith(b"content-length")]
+    lines = [
+        line
+        for line in head.split(b"\r\n")
+        if not line.lower().startswith(b"content-length")
+    ]
     lines.append(f"Content-Length: {len(body)}".encode())
     return b"\r\n".join(lines) + b"\r\n\r\n" + body
 

@@ -30,7 +30,9 @@ class Listener:
         with suppress(OSError):  # closed
             while True:
                 connection, _ = self._listener.accept()
-                threading.Thread(target=self._one, args=(connection,), daemon=True).start()
+                threading.Thread(
+                    target=self._one, args=(connection,), daemon=True
+                ).start()
 
     def _one(self, connection: socket.socket) -> None:
         with suppress(OSError), connection:  # the other end is gone
@@ -43,22 +45,27 @@ class Listener:
 
 class RawServer(Listener):
     """
-    Hands each connection to a function, once its request is read, or the first bytes of a TLS
-    handshake.
+    Hands each connection to a function, once its request is read, or the first bytes of
+    a TLS handshake.
 
     Args:
-        serve: Gets the connection and the bytes of the request, answers as it likes; its end closes
-            the connection.
+        serve: Gets the connection and the bytes of the request, answers as it likes;
+            its end closes the connection.
         tls: Makes it speak https.
     """
 
     def __init__(
-        self, serve: Callable[[socket.socket, bytes], None], *, tls: ssl.SSLContext | None = None
+        self,
+        serve: Callable[[socket.socket, bytes], None],
+        *,
+        tls: ssl.SSLContext | None = None,
     ) -> None:
         self._serve = serve
         self._tls = tls
         super().__init__()
-        self.base_url = f"{'http' if tls is None else 'https'}://127.0.0.1:{self.port}/v1"
+        self.base_url = (
+            f"{'http' if tls is None else 'https'}://127.0.0.1:{self.port}/v1"
+        )
 
     def connected(self, connection: socket.socket) -> None:
         """Read the request, and hand it on."""
@@ -87,7 +94,11 @@ def _request(connection: socket.socket) -> bytes:
 
 def reply(status: int, body: bytes = b"{}", **headers: str) -> bytes:
     """Write a whole reply; underscores in header names become hyphens."""
-    lines = [f"HTTP/1.1 {status} X", f"Content-Length: {len(body)}", "Connection: close"]
+    lines = [
+        f"HTTP/1.1 {status} X",
+        f"Content-Length: {len(body)}",
+        "Connection: close",
+    ]
     lines += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
     return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
 

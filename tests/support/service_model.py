@@ -1,5 +1,6 @@
 """
-A strict service in simulated time: the windows that §8 leaves open, each in its strictest form.
+A strict service in simulated time: the windows that §8 leaves open, each in its
+strictest form.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ WindowKind = Literal["whole", "first use", "rolling"]
 @dataclass
 class StrictWindow:
     """
-    One limit of the model: whole periods, from the first use on, or any period that slides.
+    One limit of the model: whole periods, from the first use on, or any period that
+    slides.
 
     Whole periods begin so many seconds (`begins_s`) after those of UTC.
     """
@@ -41,7 +43,9 @@ class StrictWindow:
         return self.taken
 
     def _end(self, now: float) -> float:
-        return (floor((now - self.begins_s) / self.period_s) + 1) * self.period_s + self.begins_s
+        return (
+            floor((now - self.begins_s) / self.period_s) + 1
+        ) * self.period_s + self.begins_s
 
     def remaining(self, now: float) -> int:
         return self.limit - len(self._live(now))
@@ -55,7 +59,10 @@ class StrictWindow:
 
 @dataclass
 class StrictService:
-    """Counts what arrives, refuses what is over, and speaks of one window as `speaks` says."""
+    """
+    Counts what arrives, refuses what is over, and speaks of one window as `speaks`
+    says.
+    """
 
     windows: tuple[StrictWindow, StrictWindow]
     speaks: Literal["tight", "minute", "day", "alternate", "nothing"]
@@ -75,7 +82,9 @@ class StrictService:
         self.accepted += 1
         return self._answer(200, now)
 
-    def _answer(self, status: int, now: float, retry_after_s: float | None = None) -> Answer:
+    def _answer(
+        self, status: int, now: float, retry_after_s: float | None = None
+    ) -> Answer:
         if self.speaks == "nothing":
             return Answer(status, retry_after_s=retry_after_s)
         minute, day = self.windows

@@ -1,4 +1,7 @@
-"""The service as tests run it, in a thread of this process, and what they do to its database."""
+"""
+The service as tests run it, in a thread of this process, and what they do to its
+database.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +45,9 @@ def undone(where: str, do: str, undo: str, *more: str) -> Iterator[None]:
 
 
 def locked(where: str, table: str = "usage") -> AbstractContextManager[None]:
-    """Hold what every request needs, or a table of PostgreSQL, as another program would."""
+    """
+    Hold what every request needs, or a table of PostgreSQL, as another program would.
+    """
     on_postgres = where.startswith("postgresql")
     how = f"BEGIN; LOCK TABLE {table}" if on_postgres else "BEGIN IMMEDIATE"
     return undone(where, how, "ROLLBACK")
@@ -69,7 +74,9 @@ def served(
 ) -> Iterator[tuple[Database, Caller]]:
     """Serve a database from a thread: itself, and a caller with a wide plan."""
     database = Database(where, own_time=False)
-    server = ThreadedServer(Service(database, clock or ManualClock(NOON), **how)).start()
+    server = ThreadedServer(
+        Service(database, clock or ManualClock(NOON), **how)
+    ).start()
     try:
         _, key = database.create_key(WIDE, label="", now=NOON)
         yield database, Caller(server.base_url, key)
@@ -96,7 +103,9 @@ def refuses(base_url: str) -> bool:
     """Say whether nobody listens there."""
     parts = urlsplit(base_url)
     with suppress(ConnectionError):
-        socket.create_connection((str(parts.hostname), parts.port or 0), timeout=5).close()
+        socket.create_connection(
+            (str(parts.hostname), parts.port or 0), timeout=5
+        ).close()
         return False
     return True
 

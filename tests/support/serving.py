@@ -1,5 +1,6 @@
 """
-The service as `petstore-tools serve` runs it, a process of its own, and raw connections to it.
+The service as `petstore-tools serve` runs it, a process of its own, and raw connections
+to it.
 """
 
 from __future__ import annotations
@@ -69,7 +70,9 @@ class Serving:
     def head(self, first: str, *more: str, key: str | None = None) -> bytes:
         """Return a request's head; without `key`, with the valid one."""
         keyed = f"Authorization: Bearer {self.key if key is None else key}"
-        return "\r\n".join((f"{first} HTTP/1.1", "Host: h", keyed, *more, "", "")).encode()
+        return "\r\n".join(
+            (f"{first} HTTP/1.1", "Host: h", keyed, *more, "", "")
+        ).encode()
 
     def create(self, body: bytes = REX) -> bytes:
         """Return a create with this body."""
@@ -90,15 +93,24 @@ class Serving:
         return time.monotonic() - began_at
 
     def workers(self) -> list[int]:
-        """Return the processes that serve, children of the supervisor; one child cleans up."""
-        children = Path(f"/proc/{self._pid}/task/{self._pid}/children").read_text().split()
+        """
+        Return the processes that serve, children of the supervisor; one child cleans
+        up.
+        """
+        children = (
+            Path(f"/proc/{self._pid}/task/{self._pid}/children").read_text().split()
+        )
         return [int(pid) for pid in children if _is_worker(pid)]
 
     def memory_mb(self, which: str = "VmRSS") -> float:
-        """Return what the processes hold in memory; `VmHWM`: the most they ever held."""
+        """
+        Return what the processes hold in memory; `VmHWM`: the most they ever held.
+        """
         pages = 0
         for pid in (self._pid, *self.workers()):
-            found = re.search(rf"{which}:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())
+            found = re.search(
+                rf"{which}:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text()
+            )
             assert found is not None
             pages += int(found[1])
         return pages / 1024
@@ -140,7 +152,9 @@ def read_answer(connection: socket.socket) -> Answer:
         with suppress(ConnectionError):
             closed = connection.recv(1) == b""
     is_json = headers.get("content-type") == "application/json"
-    return Answer(response.status, headers, json.loads(body) if is_json else None, closed)
+    return Answer(
+        response.status, headers, json.loads(body) if is_json else None, closed
+    )
 
 
 def create_key(where: str | Path, plan: Plan) -> str:
@@ -152,7 +166,8 @@ def create_key(where: str | Path, plan: Plan) -> str:
 @contextmanager
 def serving(where: str | Path, *options: str, **env: str) -> Iterator[Serving]:
     """
-    Run `petstore-tools serve` on a database until the block ends; nothing is left of it.
+    Run `petstore-tools serve` on a database until the block ends; nothing is left of
+    it.
 
     Args:
         where: The path or the address of the database.
@@ -161,11 +176,21 @@ def serving(where: str | Path, *options: str, **env: str) -> Iterator[Serving]:
     """
     key = create_key(where, WIDE)
     port = free_port()
-    command = [sys.executable, "-m", "petstore_tools", "serve", "--port", str(port), *options]
+    command = [
+        sys.executable,
+        "-m",
+        "petstore_tools",
+        "serve",
+        "--port",
+        str(port),
+        *options,
+    ]
     env = {**os.environ, "PETSTORE_DATABASE_URL": str(where), **env}
     lines = Path(tempfile.mkstemp(prefix="serving-")[1])
     with lines.open("wb") as stderr:
-        process = subprocess.Popen(command, env=env, stderr=stderr, start_new_session=True)
+        process = subprocess.Popen(
+            command, env=env, stderr=stderr, start_new_session=True
+        )
     served = Serving(where, port, key, process, lines)
     try:
         until(lambda: _answers(served))

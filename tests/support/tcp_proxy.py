@@ -1,4 +1,7 @@
-"""A TCP proxy in front of a database: it delays, counts round trips, and can stop forwarding."""
+"""
+A TCP proxy in front of a database: it delays, counts round trips, and can stop
+forwarding.
+"""
 
 from __future__ import annotations
 
@@ -18,15 +21,19 @@ class TcpProxy(Listener):
     Args:
         port: Where it forwards to.
         delay_s: Held back are answers, so that this is the time of a round trip.
-        cut_behind: While `cutting` is set, a connection is cut behind what holds these bytes.
+        cut_behind: While `cutting` is set, a connection is cut behind what holds these
+            bytes.
 
     Attributes:
-        round_trips: How often the caller spoke after the other side had, or first; set it to 0 to
-            count anew.
-        flowing: Cleared, nothing is forwarded until it is set again, and no connection is cut.
+        round_trips: How often the caller spoke after the other side had, or first; set
+            it to 0 to count anew.
+        flowing: Cleared, nothing is forwarded until it is set again, and no connection
+            is cut.
     """
 
-    def __init__(self, port: int, *, delay_s: float = 0.0, cut_behind: bytes = b"") -> None:
+    def __init__(
+        self, port: int, *, delay_s: float = 0.0, cut_behind: bytes = b""
+    ) -> None:
         self._upstream = port
         self._delay_s = delay_s
         self.round_trips = 0
@@ -55,7 +62,11 @@ class TcpProxy(Listener):
         self._forward(connection, upstream, True, asked)
 
     def _forward(
-        self, source: socket.socket, target: socket.socket, asks: bool, asked: list[bool]
+        self,
+        source: socket.socket,
+        target: socket.socket,
+        asks: bool,
+        asked: list[bool],
     ) -> None:
         with source, suppress(OSError):
             while data := source.recv(1 << 16):
@@ -68,7 +79,8 @@ class TcpProxy(Listener):
                     if self._delay_s:
                         time.sleep(self._delay_s)
                 if asks and self.cutting.is_set() and self._cut_behind in data:
-                    source.shutdown(socket.SHUT_RDWR)  # first, or the answer may be quicker
+                    # first, or the answer may be quicker
+                    source.shutdown(socket.SHUT_RDWR)
                 target.sendall(data)
         with suppress(OSError):
             target.shutdown(socket.SHUT_RDWR)  # wakes the other thread

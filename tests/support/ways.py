@@ -58,8 +58,8 @@ class Way:
         estimate: What a total makes of the number, a name of `ESTIMATES`.
         behind: What comes behind the last page: `empty`, `repeat`, or a status.
         order: Of the animals: as they are `kept`, `descending` or `shuffled`.
-        filters: When the status is looked at: `first`, `late` (behind the cut), `scan` (of twice as
-            many animals as a page holds, behind the cut) or `never`.
+        filters: When the status is looked at: `first`, `late` (behind the cut), `scan`
+            (of twice as many animals as a page holds, behind the cut) or `never`.
         has_more: Says `X-Has-More`.
         relation: Of a link that stands on each answer and names no next page.
         host: Where links lead to; "" for a relative target.
@@ -90,7 +90,9 @@ class Way:
     def scheme(self) -> Scheme:
         """How the next page is named."""
         parameter = "cursor" if self.speaks == "link" else self.speaks.partition("=")[2]
-        return SCHEMES.get(self.speaks, Scheme(parameter, "id" if self.by_id else "rows"))
+        return SCHEMES.get(
+            self.speaks, Scheme(parameter, "id" if self.by_id else "rows")
+        )
 
 
 @dataclass
@@ -122,7 +124,11 @@ class Service:
         start = self._start(rows, query.get(way.scheme.parameter), size)
         if way.behind == "repeat" and rows and start >= len(rows):
             start = (len(rows) - 1) // size * size
-        if way.behind.isdecimal() and start >= len(rows) and (start or way.behind == "204"):
+        if (
+            way.behind.isdecimal()
+            and start >= len(rows)
+            and (start or way.behind == "204")
+        ):
             return int(way.behind), {}, []
         if status is not None and way.filters == "scan":
             start, size = 2 * start, 2 * size
@@ -204,18 +210,26 @@ def listed(
         if step.is_refused(answered):
             step = pager.feed(None)
             continue
-        assert answered in (200, 204) or step.is_end(answered), "only a trial may be refused"
+        assert answered in (200, 204) or step.is_end(answered), (
+            "only a trial may be refused"
+        )
         statuses = dict(rows)
         unfiltered = status is not None and any(value != status for _, value in rows)
         step = pager.feed(
-            Response(step.url, tuple(statuses), CaseInsensitiveDict(headers), unfiltered)
+            Response(
+                step.url, tuple(statuses), CaseInsensitiveDict(headers), unfiltered
+            )
         )
         ids += [pet_id for pet_id in pager.new if status in (None, statuses[pet_id])]
     received = pager.received
-    return Outcome(step, ids, pager.pages, pager.proven, received.may_have_hole, received.doubles)
+    return Outcome(
+        step, ids, pager.pages, pager.proven, received.may_have_hole, received.doubles
+    )
 
 
-def outcome_of(way: str, count: int = 250, status: str | None = None, **options: Any) -> Outcome:
+def outcome_of(
+    way: str, count: int = 250, status: str | None = None, **options: Any
+) -> Outcome:
     """Read a service of so many animals to its end."""
     return listed(Service(Way.read(way), animals(count)), status, **options)
 

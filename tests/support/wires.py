@@ -1,6 +1,6 @@
 """
-What tests share that answer in place of a service: its address, the key, the time, an animal,
-headers.
+What tests share that answer in place of a service: its address, the key, the time, an
+animal, headers.
 """
 
 from __future__ import annotations

@@ -10,7 +10,9 @@ import pytest
 
 from petstore_tools.tabular.atomic import replace_file
 
-posix = pytest.mark.skipif(os.name != "posix", reason="rights of files as POSIX has them")
+posix = pytest.mark.skipif(
+    os.name != "posix", reason="rights of files as POSIX has them"
+)
 
 
 def rights(path: Path) -> int:
@@ -19,10 +21,12 @@ def rights(path: Path) -> int:
 
 @posix
 @pytest.mark.parametrize("mode", [None, 0o600, 0o640, 0o666])
-def test_a_file_that_is_replaced_keeps_its_rights(tmp_path: Path, mode: int | None) -> None:
+def test_a_file_that_is_replaced_keeps_its_rights(
+    tmp_path: Path, mode: int | None
+) -> None:
     """
-    Settings with a key in them stay closed, and what was opened for a group stays open; a new file
-    has the rights of any new file.
+    Settings with a key in them stay closed, and what was opened for a group stays open;
+    a new file has the rights of any new file.
     """
     path = tmp_path / "config.toml"
     path.write_bytes(b"old")

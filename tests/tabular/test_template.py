@@ -11,15 +11,23 @@ from python_calamine import CalamineWorkbook
 
 from petstore_tools.errors import SheetError
 from petstore_tools.tabular.cells import FORMATTED, NonTextCell
-from petstore_tools.tabular.template import CATEGORY_SHEET, rejects_bytes, template_bytes
+from petstore_tools.tabular.template import (
+    CATEGORY_SHEET,
+    rejects_bytes,
+    template_bytes,
+)
 from petstore_tools.tabular.workbooks import open_sheets
 
 CATEGORIES = {3: "Dogs", 4: "Cats", 7: "Vögel", 8: "Cats", 9: "12"}
 
 
 def coloured(content: bytes) -> list[str]:
-    """Return the cells below the header that have a format beside that of their column."""
-    styled = re.findall(r'<c r="(\w+)" s="(\d+)"', part(content, "xl/worksheets/sheet1.xml"))
+    """
+    Return the cells below the header that have a format beside that of their column.
+    """
+    styled = re.findall(
+        r'<c r="(\w+)" s="(\d+)"', part(content, "xl/worksheets/sheet1.xml")
+    )
     (_, header), *_ = styled
     return [cell for cell, style in styled if style not in ("1", header)]
 
@@ -53,8 +61,8 @@ def test_a_template_has_examples_drop_downs_and_a_frozen_header() -> None:
 
 def test_categories_are_chosen_by_their_names(tmp_path: Path) -> None:
     """
-    Each stands once on a hidden sheet, which is not read as animals; what has two ids is refused by
-    the import.
+    Each stands once on a hidden sheet, which is not read as animals; what has two ids
+    is refused by the import.
     """
     (tmp_path / "template.xlsx").write_bytes(template_bytes(CATEGORIES))
 
@@ -65,7 +73,9 @@ def test_categories_are_chosen_by_their_names(tmp_path: Path) -> None:
     assert 'state="hidden"' in part(tmp_path / "template.xlsx", "xl/workbook.xml")
     assert rules(tmp_path / "template.xlsx")["B"] == f"list {CATEGORY_SHEET}!$A$1:$A$4"
     assert hidden.to_python() == [["12"], ["Cats"], ["Dogs"], ["Vögel"]]
-    assert [sheet.name for sheet in open_sheets(tmp_path / "template.xlsx")] == ["animals"]
+    assert [sheet.name for sheet in open_sheets(tmp_path / "template.xlsx")] == [
+        "animals"
+    ]
 
 
 def test_rejects_show_the_bad_cells(tmp_path: Path) -> None:
@@ -80,12 +90,21 @@ def test_rejects_show_the_bad_cells(tmp_path: Path) -> None:
     assert "FFFFC7CE" in part(content, "xl/styles.xml")
     assert coloured(content) == ["B2", "A3", "C3", "A4"]
     rows = [cells for _, cells in open_sheets(tmp_path / "rejects.xlsx")[0].records()]
-    assert rows[1:] == [["Rex", "Dgos", "sold"], ["Total", "3", "avialable"], ["=A1", "4"]]
+    assert rows[1:] == [
+        ["Rex", "Dgos", "sold"],
+        ["Total", "3", "avialable"],
+        ["=A1", "4"],
+    ]
 
 
 @pytest.mark.case("P41")
-def test_a_bad_cell_that_was_no_text_does_not_pass_for_corrected(tmp_path: Path) -> None:
-    """It is an error as long as nobody types something; a date would be the number of a day."""
+def test_a_bad_cell_that_was_no_text_does_not_pass_for_corrected(
+    tmp_path: Path,
+) -> None:
+    """
+    It is an error as long as nobody types something; a date would be the number of a
+    day.
+    """
     bad = [
         NonTextCell("2024-01-02", "a date"),
         NonTextCell("12:30:00", "a time"),
@@ -94,7 +113,9 @@ def test_a_bad_cell_that_was_no_text_does_not_pass_for_corrected(tmp_path: Path)
         NonTextCell("", "part of the merged cell A1"),
         NonTextCell("7", FORMATTED),
     ]
-    content = rejects_bytes(["name"], [[cell] for cell in bad], bad={(at, 0) for at in range(6)})
+    content = rejects_bytes(
+        ["name"], [[cell] for cell in bad], bad={(at, 0) for at in range(6)}
+    )
     (tmp_path / "rejects.xlsx").write_bytes(content)
 
     rows = [cells for _, cells in open_sheets(tmp_path / "rejects.xlsx")[0].records()]
@@ -104,5 +125,7 @@ def test_a_bad_cell_that_was_no_text_does_not_pass_for_corrected(tmp_path: Path)
 
 def test_a_cell_that_excel_cannot_keep_is_refused() -> None:
     """It would be cut."""
-    with pytest.raises(SheetError, match="32,768 characters is too long for a workbook"):
+    with pytest.raises(
+        SheetError, match="32,768 characters is too long for a workbook"
+    ):
         rejects_bytes(["name"], [["x" * 32_768]])

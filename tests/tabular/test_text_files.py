@@ -1,4 +1,7 @@
-"""Texts in and out: the delimiter that is found, lines that cannot be split, formulas harmless."""
+"""
+Texts in and out: the delimiter that is found, lines that cannot be split, formulas
+harmless.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +18,12 @@ from petstore_tools.tabular.workbooks import open_sheets
 @pytest.mark.parametrize(
     ("name", "text", "delimiter"),
     [
-        ("pets.csv", "Bez., kurz;Sorte\nRex, gross;3\nMia;4\n", ";"),  # a comma is in fewer rows
-        ("pets.csv", "Sorte;kurz, klein;x\n3;Rex, der;y\n", ";"),  # as many rows, but more cells
-        ("pets.csv", "Sorte|Tier;alt\n3|Rex;1\n", ";"),  # the first of those that are as good
+        # a comma is in fewer rows
+        ("pets.csv", "Bez., kurz;Sorte\nRex, gross;3\nMia;4\n", ";"),
+        # as many rows, but more cells
+        ("pets.csv", "Sorte;kurz, klein;x\n3;Rex, der;y\n", ";"),
+        # the first of those that are as good
+        ("pets.csv", "Sorte|Tier;alt\n3|Rex;1\n", ";"),
         ("pets.csv", "Sorte,Tier;alt\n3,Rex;1\n", ","),
         ("pets.csv", "Notes of spring\n,,\nTier;Sorte;Alter\nRex;3;1\nMia;4;2\n", ";"),
         ("pets.csv", "Tier\nRex\n", ","),  # no sign at all: the usual one
@@ -34,7 +40,9 @@ def test_the_delimiter_is_the_one_that_splits_most_rows_alike(
 
 
 def test_an_encoding_that_does_not_exist_is_named(tmp_path: Path) -> None:
-    """Also one that Python has for other things than text; the file is not called broken."""
+    """
+    Also one that Python has for other things than text; the file is not called broken.
+    """
     (tmp_path / "pets.csv").write_text("name\nRex\n")
 
     for encoding in ("nope", "hex"):
@@ -43,7 +51,9 @@ def test_an_encoding_that_does_not_exist_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.case("P43")
-@pytest.mark.parametrize("cell", ["=1+1", "+7", "-7", "@x", "\tx", "'=1", "'plain", "plain", ""])
+@pytest.mark.parametrize(
+    "cell", ["=1+1", "+7", "-7", "@x", "\tx", "'=1", "'plain", "plain", ""]
+)
 def test_an_escaped_cell_runs_nothing_and_comes_back(cell: str) -> None:
     """Escaping is undone exactly."""
     assert not Sheet().escape(cell).startswith(("=", "+", "-", "@", "\t"))
@@ -53,7 +63,17 @@ def test_an_escaped_cell_runs_nothing_and_comes_back(cell: str) -> None:
 @pytest.mark.case("P40")
 def test_every_written_cell_reads_back_to_the_same_text() -> None:
     """Newlines, quotes, delimiters, tabs and U+2028 included."""
-    cells = ["a\nb", 'say "hi"', "x;y,z", "tab\t", "\u2028", " spaced ", "", "a\r\nb", "0012"]
+    cells = [
+        "a\nb",
+        'say "hi"',
+        "x;y,z",
+        "tab\t",
+        "\u2028",
+        " spaced ",
+        "",
+        "a\r\nb",
+        "0012",
+    ]
 
     content = csv_bytes([*"abcdefghi"], [cells], delimiter=";")
 

@@ -38,7 +38,10 @@ SPACE = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 def test_a_file_is_read_as_what_it_holds_whatever_its_name_says(
     sandbox: Sandbox, tmp_path: Path, source: str, name: str, written: str
 ) -> None:
-    """People rename files, and programs call a text .xls; result files have the right ending."""
+    """
+    People rename files, and programs call a text .xls; result files have the right
+    ending.
+    """
     (tmp_path / name).write_bytes((CORPUS / source).read_bytes())
     sheet = None
 
@@ -55,7 +58,9 @@ def test_a_file_is_read_as_what_it_holds_whatever_its_name_says(
     assert len(list(open_sheets(result.files[0])[0].records())) == 4
 
 
-def test_each_ending_is_named_by_the_help_and_by_the_refusal_of_another(tmp_path: Path) -> None:
+def test_each_ending_is_named_by_the_help_and_by_the_refusal_of_another(
+    tmp_path: Path,
+) -> None:
     """Both take them from the table."""
     shown = CliRunner().invoke(cli, ["import", "--help"]).output
     with pytest.raises(SheetError, match="save the sheet as one of these: ") as refused:
@@ -72,7 +77,10 @@ def test_each_ending_is_named_by_the_help_and_by_the_refusal_of_another(tmp_path
         ("folder.xlsx", "there is no file folder.xlsx in the folder"),
         ("pipe.csv", "there is no file pipe.csv in the folder"),
         ("cut.xlsx", r"cut.xlsx is not a workbook that can be read \(.*\): open it in"),
-        ("lost.xlsx", r"lost.xlsx is not a workbook that can be read \(.*\): open it in"),
+        (
+            "lost.xlsx",
+            r"lost.xlsx is not a workbook that can be read \(.*\): open it in",
+        ),
         ("text.csv", "text.csv is not a workbook: it has no sheet 'A'"),
     ],
 )
@@ -95,14 +103,17 @@ def sheet_of(path: Path, rows: str, *, before: str = "", after: str = "") -> She
         made.add_worksheet("notes")
         made.add_worksheet("animals & more")
     sheet = (
-        f'<?xml version="1.0"?>{before}<x:worksheet xmlns:x="{SPACE}" xmlns="{SPACE}">'
-        f'<cols><col min="2" max="3" hidden="1"/><col min="16384" max="16384" hidden="true"/></cols>'
-        f"<x:sheetData>{rows}</x:sheetData>{after}</x:worksheet>"
+        f'<?xml version="1.0"?>{before}<x:worksheet xmlns:x="{SPACE}"'
+        f' xmlns="{SPACE}"><cols><col min="2" max="3" hidden="1"/><col min="16384"'
+        ' max="16384"'
+        f' hidden="true"/></cols><x:sheetData>{rows}</x:sheetData>{after}</x:worksheet>'
     )
     with zipfile.ZipFile(path) as book:
         parts = {name: book.read(name) for name in book.namelist()}
     with zipfile.ZipFile(path, "w") as book:
-        for name, content in (parts | {"xl/worksheets/sheet2.xml": sheet.encode()}).items():
+        for name, content in (
+            parts | {"xl/worksheets/sheet2.xml": sheet.encode()}
+        ).items():
             book.writestr(name, content)
     return open_sheets(path, "animals & more")[0]
 
@@ -121,20 +132,29 @@ COVERED = "part of the merged cell F1"
     [
         ("", {}),
         ('<row r="2"><c r="A2" s="1"/></row><row r="9"/>', {}),
-        ('<row><c t="inlineStr"><is><r><t>Re</t></r><r><t>x</t></r></is></c></row>', {1: ["Rex"]}),
+        (
+            '<row><c t="inlineStr"><is><r><t>Re</t></r><r><t>x</t></r></is></c></row>',
+            {1: ["Rex"]},
+        ),
         (
             "<x:row r='3'><x:c r='C3' t='e'><x:v>#REF!</x:v></x:c></x:row>",
             {3: ["", "", typed("#REF!", "the error #REF!")]},
         ),
         (
-            '<row r="2"><c r="A2" t="str"><f>""</f><v></v></c><c r="B2"><v>7</v></c></row>',
+            (
+                '<row r="2"><c r="A2" t="str"><f>""</f><v></v></c><c'
+                ' r="B2"><v>7</v></c></row>'
+            ),
             {2: ["", typed("7", "a number")]},
         ),
         (
             '<row r="2"><c r="A2"><f>1</f></c><c r="B2"><f>1</f><v/></c></row>',
             {2: [UNSAVED, UNSAVED]},
         ),
-        ('<row r="2"><c r="A2" t="b"><v>0</v></c></row>', {2: [typed("FALSE", "a boolean")]}),
+        (
+            '<row r="2"><c r="A2" t="b"><v>0</v></c></row>',
+            {2: [typed("FALSE", "a boolean")]},
+        ),
         (
             '<row r="2"><c r="A2"><v>NaN</v></c></row>',
             {2: [typed("nan", "a number that may have been rounded")]},
@@ -142,7 +162,13 @@ COVERED = "part of the merged cell F1"
         ('<row r="2"><c r="A2" t="str"><v>a_x000D_b</v></c></row>', {2: ["a\rb"]}),
         (
             '<row r="1048576"><c r="XFD1048576"><v>1</v></c></row>',
-            {1_048_576: [*[""] * 5, *[typed("", COVERED)] * 16_378, typed("1", COVERED)]},
+            {
+                1_048_576: [
+                    *[""] * 5,
+                    *[typed("", COVERED)] * 16_378,
+                    typed("1", COVERED),
+                ]
+            },
         ),
     ],
 )
@@ -150,13 +176,18 @@ def test_cells_are_read_from_the_xml_as_programs_write_it(
     tmp_path: Path, rows: str, records: dict[int, list[object]]
 ) -> None:
     """Rows that hold nothing are left out; the place of a button is no row."""
-    button = '<d:row xmlns:d="http://schemas.openxmlformats.org/drawingml/2006/x">4</d:row>'
+    button = (
+        '<d:row xmlns:d="http://schemas.openxmlformats.org/drawingml/2006/x">4</d:row>'
+    )
     merged = '<mergeCells><mergeCell ref="F1:XFD1048576"/></mergeCells>'
 
     sheet = sheet_of(tmp_path / "book.xlsx", rows, after=button + merged)
 
     assert {
-        number: [(str(cell), cell.kind) if type(cell) is NonTextCell else cell for cell in cells]
+        number: [
+            (str(cell), cell.kind) if type(cell) is NonTextCell else cell
+            for cell in cells
+        ]
         for number, cells in sheet.records()
     } == records
     assert sheet.hidden_columns == {1, 2, 16_383}
@@ -172,9 +203,17 @@ def test_cells_are_read_from_the_xml_as_programs_write_it(
         ('<row r="2"><c r="A2" t="s"><v>-1</v></c></row>', "", "-1"),
         ('<row r="2"><c r="A2"><v>x</v></c></row>', "", "could not convert"),
         ('<row r="2"><c r="A2"><v>1_0</v></c></row>', "", "'1_0' is not a number"),
-        ('<row r="2"><c><v>1</v></c></row><row r="2"><c><v>2</v></c></row>', "", "in its place"),
+        (
+            '<row r="2"><c><v>1</v></c></row><row r="2"><c><v>2</v></c></row>',
+            "",
+            "in its place",
+        ),
         ('<row r="0"><c r="A1"><v>1</v></c></row>', "", "in its place"),
-        ("<row>&a;</row>", '<!DOCTYPE x [<!ENTITY a SYSTEM "/etc/passwd">]>', "undefined entity"),
+        (
+            "<row>&a;</row>",
+            '<!DOCTYPE x [<!ENTITY a SYSTEM "/etc/passwd">]>',
+            "undefined entity",
+        ),
     ],
 )
 def test_a_workbook_that_cannot_be_read_is_refused(
@@ -192,8 +231,9 @@ def test_what_would_fill_the_memory_or_is_locked_is_refused(tmp_path: Path) -> N
         book.writestr("xl/workbook.xml", b" " * (1 << 28))
         book.writestr("xl/more.xml", b" ")
     far = (
-        "<table:table ><table:table-row table:number-rows-repeated='1048575'/><table:table-row>"
-        "<table:table-cell table:number-columns-repeated='16384' office:value-type='float'/>"
+        "<table:table ><table:table-row"
+        " table:number-rows-repeated='1048575'/><table:table-row><table:table-cell"
+        " table:number-columns-repeated='16384' office:value-type='float'/>"
     )
     with zipfile.ZipFile(tmp_path / "far.ods", "w") as book:
         book.writestr("META-INF/manifest.xml", "<manifest/>")
@@ -210,7 +250,9 @@ def test_what_would_fill_the_memory_or_is_locked_is_refused(tmp_path: Path) -> N
         book.writestr("content.xml", b"")
 
     for name, why in {
-        **dict.fromkeys(("bomb.xlsx", "far.ods", "far.xlsb", "far.xls"), "is too large: delete"),
+        **dict.fromkeys(
+            ("bomb.xlsx", "far.ods", "far.xlsb", "far.xls"), "is too large: delete"
+        ),
         **dict.fromkeys(("locked.xlsx", "locked.ods"), "has a password: remove it"),
     }.items():
         with pytest.raises(SheetError, match=why):
@@ -218,7 +260,10 @@ def test_what_would_fill_the_memory_or_is_locked_is_refused(tmp_path: Path) -> N
 
 
 def grown_by_reading(path: Path) -> tuple[int, int]:
-    """Return how many rows a sheet has, and by how many KiB reading it makes a process grow."""
+    """
+    Return how many rows a sheet has, and by how many KiB reading it makes a process
+    grow.
+    """
     import python_calamine  # noqa: F401 - loaded before it is measured
 
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

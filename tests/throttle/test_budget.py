@@ -12,7 +12,10 @@ T0 = 1_800_000_000.0
 
 
 def test_behind_a_lost_probe_a_window_that_slides_counts_all() -> None:
-    """Two Resets came within a period: only what ended for sure is free, and the probe took it."""
+    """
+    Two Resets came within a period: only what ended for sure is free, and the probe
+    took it.
+    """
     minute = WindowBudget(60, opened_at=T0 + 70, counted_before=2)
     for reset in (60, 70):
         minute.believe(Reading(5, 0, T0 + reset), number=1)
@@ -25,7 +28,8 @@ def test_behind_a_lost_probe_a_window_that_slides_counts_all() -> None:
 STEPS = st.lists(
     st.tuples(
         st.floats(0, 900),  # seconds that pass
-        st.sampled_from([0.0, 0.0, 3_600.0, -3_600.0, 7_776_000.0, -7_776_000.0]),  # clock set
+        # clock set
+        st.sampled_from([0.0, 0.0, 3_600.0, -3_600.0, 7_776_000.0, -7_776_000.0]),
         st.sampled_from(["a", "a", "b"]),  # the machine that asks
     ),
     min_size=1,
@@ -36,8 +40,13 @@ STEPS = st.lists(
 @pytest.mark.case("P17", "P83")
 @given(STEPS)
 @settings(max_examples=200, deadline=None)
-def test_the_ledgers_time_passes_as_time_does(steps: list[tuple[float, float, str]]) -> None:
-    """Whatever step any clock makes, on one machine or two: no block is lifted or lengthened."""
+def test_the_ledgers_time_passes_as_time_does(
+    steps: list[tuple[float, float, str]],
+) -> None:
+    """
+    Whatever step any clock makes, on one machine or two: no block is lifted or
+    lengthened.
+    """
     budget = Budget()
     real = T0
     clock = T0

@@ -25,8 +25,10 @@ def rooms(minute_left: float, day_left: float) -> dict[str, WindowState]:
     ("requests", "left", "latency_s", "days", "ends_at"),
     [
         (50, (60, 1_000), 0, 1, NINE),  # no wait is needed
-        (2_000, (60, 1_000), 0, 3, MIDNIGHT + 86_400),  # 980, 980 and 40: 20 a day are left
-        (2_060, (60, 1_000), 0, 3, MIDNIGHT + 86_460),  # the last 100 need two minutes of 54
+        # 980, 980 and 40: 20 a day are left
+        (2_000, (60, 1_000), 0, 3, MIDNIGHT + 86_400),
+        # the last 100 need two minutes of 54
+        (2_060, (60, 1_000), 0, 3, MIDNIGHT + 86_460),
         (54, (60, 5), 0, 1, MIDNIGHT),  # nothing is left today
         (50, (60, 1_000), 12.0, 1, NINE + 50 * 12 / 13),  # 13 at once
         (1_078, (60, 1_000), 12.0, 2, MIDNIGHT + 98 * 12 / 13),  # on the last day, too
@@ -36,8 +38,8 @@ def test_days_are_counted_with_what_each_leaves_for_others(
     requests: int, left: tuple[int, int], latency_s: float, days: int, ends_at: float
 ) -> None:
     """
-    By what is left of this minute and of this day; latency counts where the plan does not slow
-    down.
+    By what is left of this minute and of this day; latency counts where the plan does
+    not slow down.
     """
     expected = forecast(requests, FREE, **rooms(*left), now=NINE, latency_s=latency_s)
 
@@ -50,7 +52,10 @@ def test_a_day_ends_where_the_headers_say_so() -> None:
     counted = replace(at_noon, by_headers=False)
     minute = rooms(60, 5)["minute"]
 
-    assert forecast(54, FREE, minute=minute, day=at_noon, now=NINE).ends_at == NINE + 3 * 3_600
+    assert (
+        forecast(54, FREE, minute=minute, day=at_noon, now=NINE).ends_at
+        == NINE + 3 * 3_600
+    )
     assert forecast(54, FREE, minute=minute, day=counted, now=NINE).ends_at == MIDNIGHT
 
 

@@ -33,9 +33,12 @@ def in_flight(gate: Gate) -> int:
     return len(gate.read().in_flight)
 
 
-def test_a_ledger_that_fails_at_an_answer_keeps_the_request_spent(tmp_path: Path) -> None:
+def test_a_ledger_that_fails_at_an_answer_keeps_the_request_spent(
+    tmp_path: Path,
+) -> None:
     """
-    The answer is not lost to the caller, and the request counts as in flight until it is given up.
+    The answer is not lost to the caller, and the request counts as in flight until it
+    is given up.
     """
     there = tmp_path / "elsewhere" / "budget.db"
     path = tmp_path / "state" / "budget.db"
@@ -54,8 +57,13 @@ def test_a_ledger_that_fails_at_an_answer_keeps_the_request_spent(tmp_path: Path
     gate.close()
 
 
-def test_an_answer_may_be_recorded_with_the_next_question(gates: tuple[Gate, Gate]) -> None:
-    """Where the caller says that one follows; else everybody who shares the budget sees it."""
+def test_an_answer_may_be_recorded_with_the_next_question(
+    gates: tuple[Gate, Gate],
+) -> None:
+    """
+    Where the caller says that one follows; else everybody who shares the budget sees
+    it.
+    """
     one, two = gates
 
     for _ in range(2):
@@ -90,8 +98,9 @@ def test_a_lost_probe_silences_nobody_for_longer_than_a_minute(
     took_s: float, lease_s: float
 ) -> None:
     """
-    It is given up after three times what answers take: its process may have slept for hours, and
-    been killed. Who waits is told of the whole wait, and asks ever more rarely.
+    It is given up after three times what answers take: its process may have slept for
+    hours, and been killed. Who waits is told of the whole wait, and asks ever more
+    rarely.
     """
     ledger = MemoryLedger()
     clock = ManualClock(T0)
@@ -115,7 +124,7 @@ def test_a_lost_probe_silences_nobody_for_longer_than_a_minute(
     assert len(waits) < 40
 
 
-def test_who_waits_for_the_probe_of_another_process_asks_soon_whether_it_came_back() -> None:
+def test_who_waits_for_the_probe_of_another_process_asks_soon_for_its_answer() -> None:
     """Nobody wakes it: its clock is its own."""
     ledger = MemoryLedger()
     clock = ManualClock(T0)

@@ -56,7 +56,11 @@ def test_a_date_without_a_zone_is_utc_wherever_this_machine_is(
         unaware = read(429, {"Retry-After": headers["Retry-After"]}, now=NOW)
     time.tzset()
 
-    assert (answer.date, answer.retry_after_s, unaware.retry_after_s) == (NOW, 30.0, 30.0)
+    assert (answer.date, answer.retry_after_s, unaware.retry_after_s) == (
+        NOW,
+        30.0,
+        30.0,
+    )
 
 
 @pytest.mark.parametrize("text", ["", "many", "-1", "1.5", "1e3", "0x10", "9" * 30])
@@ -66,7 +70,9 @@ def test_a_limit_that_is_no_whole_number_is_absent(text: str) -> None:
 
 
 def test_all_headers_are_read_and_dates_are_measured_by_the_services_clock() -> None:
-    """Limit and Remaining are counts, Reset is Unix seconds; our clock does not matter."""
+    """
+    Limit and Remaining are counts, Reset is Unix seconds; our clock does not matter.
+    """
     headers = {
         "X-RateLimit-Limit": "60",
         "X-RateLimit-Remaining": "59",
@@ -92,6 +98,9 @@ def test_all_headers_are_read_and_dates_are_measured_by_the_services_clock() -> 
 def test_a_limit_is_read_as_the_strictest_plan(
     limit: int, minute: bool, day: bool, plan: Plan
 ) -> None:
-    """1,000 is Free's day and Business's minute (§8.2); a number of no plan is an Enterprise's."""
+    """
+    1,000 is Free's day and Business's minute (§8.2); a number of no plan is an
+    Enterprise's.
+    """
     assert strictest(limit, minute=minute, day=day) == plan
     assert (plan.limit("minute"), plan.limit("day")) == (plan.per_minute, plan.per_day)

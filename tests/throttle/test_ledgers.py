@@ -1,6 +1,6 @@
 """
-One behaviour over every ledger that processes share: in a file, in a real PostgreSQL, behind a real
-PgBouncer.
+One behaviour over every ledger that processes share: in a file, in a real PostgreSQL,
+behind a real PgBouncer.
 """
 
 from __future__ import annotations
@@ -50,7 +50,11 @@ def where(request: pytest.FixtureRequest, tmp_path: Path) -> str:
         return str(tmp_path / "budget.db")
     server: Postgres = request.getfixturevalue("postgres")
     url = server.database()
-    return url if request.param == "postgresql" else request.getfixturevalue("pgbouncer").url(url)
+    return (
+        url
+        if request.param == "postgresql"
+        else request.getfixturevalue("pgbouncer").url(url)
+    )
 
 
 @pytest.fixture
@@ -82,8 +86,12 @@ PRESSES: list[int] = []
 
 @pytest.mark.case("P97")
 @pytest.mark.parametrize("moment", ["change", "encoding"])
-def test_an_interrupt_is_raised_as_it_is_and_leaves_nothing(ledger: Ledger, moment: str) -> None:
-    """Half a change is no change, and an interrupt while it is written down is no damage."""
+def test_an_interrupt_is_raised_as_it_is_and_leaves_nothing(
+    ledger: Ledger, moment: str
+) -> None:
+    """
+    Half a change is no change, and an interrupt while it is written down is no damage.
+    """
     ledger.update(lambda budget: setattr(budget, "granted", 7))
     PRESSES.append(8)
 
@@ -111,13 +119,18 @@ def _grab(where: str, barrier: object, results: object) -> None:
 
 
 def six_grab(where: str, method: str) -> list[int]:
-    """Let six processes ask 360 times for 40 a minute; a connection of the parent stays open."""
+    """
+    Let six processes ask 360 times for 40 a minute; a connection of the parent stays
+    open.
+    """
     context = multiprocessing.get_context(method)
     ledger = opened(where)
     ledger.update(lambda budget: setattr(budget, "needs_probe", False))
     barrier = context.Barrier(6)
     results = context.Queue()
-    processes = [context.Process(target=_grab, args=(where, barrier, results)) for _ in range(6)]
+    processes = [
+        context.Process(target=_grab, args=(where, barrier, results)) for _ in range(6)
+    ]
     for process in processes:
         process.start()
     granted = [results.get(timeout=60) for _ in processes]
@@ -130,7 +143,12 @@ def six_grab(where: str, method: str) -> list[int]:
 @pytest.mark.case("P21")
 @pytest.mark.parametrize(
     ("where", "method"),
-    [("sqlite", "spawn"), ("sqlite", "fork"), ("postgresql", "fork"), ("pgbouncer", "fork")],
+    [
+        ("sqlite", "spawn"),
+        ("sqlite", "fork"),
+        ("postgresql", "fork"),
+        ("pgbouncer", "fork"),
+    ],
     indirect=["where"],
 )
 def test_six_processes_are_granted_exactly_the_plan(where: str, method: str) -> None:
@@ -142,11 +160,16 @@ def test_six_processes_are_granted_exactly_the_plan(where: str, method: str) -> 
 @pytest.mark.case("P21")
 @pytest.mark.timeout(3_600)
 @pytest.mark.parametrize("part", range(20), ids="part{:03}".format)
-def test_exact_in_every_run_of_six_processes(tmp_path: Path, postgres: Postgres, part: int) -> None:
+def test_exact_in_every_run_of_six_processes(
+    tmp_path: Path, postgres: Postgres, part: int
+) -> None:
     """25 runs each: 19 forked on SQLite, 2 spawned there, 4 on PostgreSQL."""
     for run in range(25):
         where = postgres.database() if run < 4 else str(tmp_path / f"{run}.db")
-        assert sum(six_grab(where, "spawn" if run in (5, 6) else "fork")) == 40, (part, run)
+        assert sum(six_grab(where, "spawn" if run in (5, 6) else "fork")) == 40, (
+            part,
+            run,
+        )
 
 
 def _stay(where: str, held: str, holding: Event) -> None:
@@ -166,8 +189,8 @@ def _stay(where: str, held: str, holding: Event) -> None:
 @contextmanager
 def staying(where: str, held: str, signal_: signal.Signals) -> Iterator[None]:
     """
-    Run a process that spends one request and then holds the budget, or nothing but a lease; kill or
-    stop it there.
+    Run a process that spends one request and then holds the budget, or nothing but a
+    lease; kill or stop it there.
     """
     context = multiprocessing.get_context("spawn")
     holding = context.Event()
@@ -184,7 +207,11 @@ def staying(where: str, held: str, signal_: signal.Signals) -> Iterator[None]:
 STOPPED = [
     *product(
         ("sqlite", "postgresql", "pgbouncer"),
-        [("lock", signal.SIGKILL), ("lease", signal.SIGKILL), ("lease", signal.SIGSTOP)],
+        [
+            ("lock", signal.SIGKILL),
+            ("lease", signal.SIGKILL),
+            ("lease", signal.SIGSTOP),
+        ],
     ),
     # a machine that vanishes: the database ends its session after 5 s
     ("pgbouncer", ("lock", signal.SIGSTOP)),
@@ -196,7 +223,9 @@ STOPPED = [
 def test_a_process_that_is_killed_or_stopped_stops_nobody(
     where: str, ledger: Ledger, how: tuple[str, signal.Signals]
 ) -> None:
-    """Others go on at once, or when the probe's lease ends; what it spent stays spent."""
+    """
+    Others go on at once, or when the probe's lease ends; what it spent stays spent.
+    """
     with staying(where, *how):
         assert isinstance(ask(ledger, T0 + 3.9, per_minute=60), Wait)
         assert isinstance(ask(ledger, T0 + 4.0, per_minute=60), Go)
@@ -208,7 +237,9 @@ def settings(box: Sandbox, url: str) -> Settings:
     return dataclasses.replace(box.store.settings, ledger_url=SecretStr(url))
 
 
-def test_two_machines_share_a_budget_in_a_database(postgres: Postgres, tmp_path: Path) -> None:
+def test_two_machines_share_a_budget_in_a_database(
+    postgres: Postgres, tmp_path: Path
+) -> None:
     """Two stores with state folders of their own: what one spent, the other knows."""
     url = postgres.database()
     with Sandbox(plan="60/1000", animals=0) as box:
@@ -228,15 +259,19 @@ def test_two_machines_share_a_budget_in_a_database(postgres: Postgres, tmp_path:
 
 
 @pytest.mark.case("P17")
-def test_machines_with_different_clocks_agree_by_the_databases(postgres: Postgres) -> None:
+def test_machines_with_different_clocks_agree_by_the_databases(
+    postgres: Postgres,
+) -> None:
     """
-    A machine whose clock is an hour fast closes the gate: the other waits as long as the service
-    said.
+    A machine whose clock is an hour fast closes the gate: the other waits as long as
+    the service said.
     """
     url = SecretStr(postgres.database())
     gates = []
     for ahead_s in (3_600.0, 0.0):
-        ledger = PostgresLedger(url, "shared", wall=lambda ahead_s=ahead_s: time.time() + ahead_s)
+        ledger = PostgresLedger(
+            url, "shared", wall=lambda ahead_s=ahead_s: time.time() + ahead_s
+        )
         clock = ManualClock(time.time() + ahead_s)
         gates.append(Gate(ledger, Plan(60, 1_000), clock, max_wait_s=0.0))
     gates[0].answered(gates[0].acquire(), 429, {"Retry-After": "30"}, "")
@@ -249,15 +284,17 @@ def test_machines_with_different_clocks_agree_by_the_databases(postgres: Postgre
 
 
 @pytest.mark.case("P24")
-def test_a_database_that_restarts_costs_nothing_and_one_that_is_gone_is_a_clear_error() -> None:
+def test_a_database_that_restarts_costs_nothing_and_a_missing_one_is_an_error() -> None:
     """
-    Nothing is sent without the ledger, the error says what helps, and no word of it is the
-    password.
+    Nothing is sent without the ledger, the error says what helps, and no word of it is
+    the password.
     """
     if why := absent():
         pytest.skip(f"no PostgreSQL: {why}")
     with running() as server, Sandbox(plan="60/1000", animals=0) as box:
-        store = PetStore.from_settings(settings(box, server.database()), clock=box.clock)
+        store = PetStore.from_settings(
+            settings(box, server.database()), clock=box.clock
+        )
         store.list_pets()
         server.stop()
         server.start()
@@ -277,7 +314,9 @@ def test_a_database_that_restarts_costs_nothing_and_one_that_is_gone_is_a_clear_
 
 
 def test_an_address_that_is_none_of_postgresql_is_named_without_its_password() -> None:
-    """Redis, a path, a typing error: the settings error shows the form, not the value."""
+    """
+    Redis, a path, a typing error: the settings error shows the form, not the value.
+    """
     with pytest.raises(SettingsError, match="postgresql://USER") as caught:
         PostgresLedger(SecretStr("redis://:hush@cache/0"), "shared")
 
@@ -290,7 +329,9 @@ def test_an_address_that_is_none_of_postgresql_is_named_without_its_password() -
 def test_a_budget_file_that_a_stopped_process_holds_is_a_clear_error(
     where: str, ledger: Ledger
 ) -> None:
-    """After the wait an error says so; nothing is let go, and what was spent stays spent."""
+    """
+    After the wait an error says so; nothing is let go, and what was spent stays spent.
+    """
     with (
         staying(where, "lock", signal.SIGSTOP),
         pytest.raises(LedgerError, match="database is locked"),
@@ -315,7 +356,9 @@ def _fill(path: Path, results: Queue[tuple[int, str]]) -> None:
 
 
 @pytest.mark.case("P24")
-def test_a_full_disk_is_a_clear_error_and_what_was_granted_stays_spent(tmp_path: Path) -> None:
+def test_a_full_disk_is_a_clear_error_and_what_was_granted_stays_spent(
+    tmp_path: Path,
+) -> None:
     """The write that does not fit lets nothing go, and the file is whole afterwards."""
     path = tmp_path / "budget.db"
     context = multiprocessing.get_context("spawn")
@@ -331,8 +374,13 @@ def test_a_full_disk_is_a_clear_error_and_what_was_granted_stays_spent(tmp_path:
 
 
 @pytest.mark.case("P24")
-def test_a_budget_file_that_is_removed_during_a_run_is_no_second_budget(tmp_path: Path) -> None:
-    """Each later request of this program is refused, also where another one made a new file."""
+def test_a_budget_file_that_is_removed_during_a_run_is_no_second_budget(
+    tmp_path: Path,
+) -> None:
+    """
+    Each later request of this program is refused, also where another one made a new
+    file.
+    """
     path = tmp_path / "budget.db"
     ledger = SqliteLedger(path, "shared")
     assert isinstance(ask(ledger), Go)
@@ -348,7 +396,9 @@ def test_a_budget_file_that_is_removed_during_a_run_is_no_second_budget(tmp_path
 
 
 @pytest.mark.case("P92")
-def test_a_child_forked_while_another_thread_holds_the_budget_goes_on(ledger: Ledger) -> None:
+def test_a_child_forked_while_another_thread_holds_the_budget_goes_on(
+    ledger: Ledger,
+) -> None:
     """The thread is not in the child, so nothing waits for it there."""
     held = threading.Event()
     done = threading.Event()

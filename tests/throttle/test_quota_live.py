@@ -28,7 +28,11 @@ def test_200_reads_at_60_a_minute_meet_no_429_and_no_idle_window() -> None:
         client = box.store.client
         before = box.clock.now()
         for _ in range(200):
-            client.call("GET", f"{box.base_url}/pets?limit=1", call_options=CallOptions(wait=True))
+            client.call(
+                "GET",
+                f"{box.base_url}/pets?limit=1",
+                call_options=CallOptions(wait=True),
+            )
         took_s = box.clock.now() - before
 
     assert client.sent == 200  # a refused one would be sent again
@@ -37,7 +41,12 @@ def test_200_reads_at_60_a_minute_meet_no_429_and_no_idle_window() -> None:
 
 def _read_four_times(base_url: str, folder: Path) -> None:
     """Be one process of four threads."""
-    settings = {"base_url": base_url, "api_key": "k", "plan": "free", "state_dir": folder}
+    settings = {
+        "base_url": base_url,
+        "api_key": "k",
+        "plan": "free",
+        "state_dir": folder,
+    }
     with PetStore(**settings) as store, ThreadPoolExecutor(4) as threads:  # type: ignore[arg-type]
         url = f"{base_url}/pets"
         replies = threads.map(lambda _: store.client.call("GET", url), range(4))
@@ -46,7 +55,10 @@ def _read_four_times(base_url: str, folder: Path) -> None:
 
 @pytest.mark.case("P14")
 def test_two_processes_of_four_threads_keep_one_retry_after(tmp_path: Path) -> None:
-    """The first request of all is refused for two seconds: nobody else sends before they are over."""
+    """
+    The first request of all is refused for two seconds: nobody else sends before they
+    are over.
+    """
     came_at = []
 
     def fate(method: str, number: int) -> Fate:
@@ -56,7 +68,9 @@ def test_two_processes_of_four_threads_keep_one_retry_after(tmp_path: Path) -> N
     context = multiprocessing.get_context("spawn")
     with FaultProxy("http://127.0.0.1:1/v1", fate) as proxy:
         args = (proxy.base_url, tmp_path)
-        processes = [context.Process(target=_read_four_times, args=args) for _ in range(2)]
+        processes = [
+            context.Process(target=_read_four_times, args=args) for _ in range(2)
+        ]
         for process in processes:
             process.start()
         for process in processes:
@@ -84,12 +98,19 @@ def test_two_keys_and_two_addresses_do_not_share_a_budget_and_no_key_is_on_disk(
     for granted, store in enumerate(stores, start=1):
         for _ in range(granted):
             store.client.ledger.update(lambda throttle: throttle.ask(T0))
-            store.client.ledger.update(lambda budget: setattr(budget, "needs_probe", False))
+            store.client.ledger.update(
+                lambda budget: setattr(budget, "needs_probe", False)
+            )
 
-    flying = [store.client.ledger.update(lambda budget: len(budget.in_flight)) for store in stores]
+    flying = [
+        store.client.ledger.update(lambda budget: len(budget.in_flight))
+        for store in stores
+    ]
 
     assert flying == [1, 2, 3]
-    on_disk = b"".join(p.name.encode() + p.read_bytes() for p in tmp_path.rglob("*") if p.is_file())
+    on_disk = b"".join(
+        p.name.encode() + p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()
+    )
     assert b"psk_" not in on_disk
     assert (tmp_path / "budget.db").stat().st_mode & 0o077 == 0
     for store in stores:
@@ -100,7 +121,10 @@ FOREIGN = "(it is empty, or another program's)"
 HARMS = {
     "no database": (lambda path: path.write_bytes(b"x" * 5_000), "cannot be used ("),
     "empty": (Path.touch, FOREIGN),
-    "foreign": (lambda path: execute(path, "CREATE TABLE invoice (id INTEGER)"), FOREIGN),
+    "foreign": (
+        lambda path: execute(path, "CREATE TABLE invoice (id INTEGER)"),
+        FOREIGN,
+    ),
     "a folder": (Path.mkdir, "cannot be used ("),
     "bad state": (
         lambda path: altered(path, "UPDATE key_budget SET state = '{'"),
@@ -133,8 +157,8 @@ def test_a_ledger_that_cannot_be_used_is_an_error_before_any_request(
     harm: Callable[[Path], object], reason: str, tmp_path: Path
 ) -> None:
     """
-    Never unlimited speed: nothing is sent, the message says why and what helps, and the file stays
-    as it is.
+    Never unlimited speed: nothing is sent, the message says why and what helps, and the
+    file stays as it is.
     """
     path = tmp_path / "budget.db"
     harm(path)

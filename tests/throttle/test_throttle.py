@@ -10,9 +10,13 @@ T0 = 1_800_000_000.0
 FREE = Plan(60, 1_000, "free")
 
 
-def minute(remaining: int, *, at: float = T0, status: int = 200, **more: float) -> Answer:
+def minute(
+    remaining: int, *, at: float = T0, status: int = 200, **more: float
+) -> Answer:
     """Return an answer that speaks of the whole minute that holds `at`."""
-    return Answer(status, 60, remaining, at // 60 * 60 + 60, date=float(int(at)), **more)  # type: ignore[arg-type]
+    return Answer(
+        status, 60, remaining, at // 60 * 60 + 60, date=float(int(at)), **more
+    )  # type: ignore[arg-type]
 
 
 def go(throttle: Throttle, at: float = T0) -> Go:
@@ -43,7 +47,10 @@ def warm(plan: Plan | None = FREE, remaining: int = 59) -> Throttle:
 
 @pytest.mark.case("P94")
 def test_a_late_answer_tells_no_time() -> None:
-    """Its process was stopped while others went on: `Date` says when it was written, long ago."""
+    """
+    Its process was stopped while others went on: `Date` says when it was written, long
+    ago.
+    """
     throttle = warm()
     late = go(throttle)
     hear(throttle, minute(0, at=T0 + 600), T0 + 600)
@@ -65,11 +72,17 @@ def test_a_minute_whose_requests_are_all_in_flight_is_waited_for_as_a_whole() ->
     answers = throttle.ask(T0 + 70)
     assert isinstance(answers, Wait)
     assert (answers.until, answers.ask_at) == (T0 + 74, T0 + 70.05)
-    assert throttle.ask(T0 + 74) == Wait(T0 + 134, "all 60 requests of this minute are used")
+    assert throttle.ask(T0 + 74) == Wait(
+        T0 + 134, "all 60 requests of this minute are used"
+    )
 
 
-def test_what_remaining_counted_already_is_not_waited_for_to_the_end_of_the_minute() -> None:
-    """Two in flight, and the first answer holds both: the second shows that one is left."""
+def test_what_remaining_counted_already_is_not_waited_for_until_the_minute_ends() -> (
+    None
+):
+    """
+    Two in flight, and the first answer holds both: the second shows that one is left.
+    """
     throttle = warm(remaining=4)
     first, second = go(throttle), go(throttle)
     throttle.answered(first, T0, minute(1))
@@ -89,11 +102,20 @@ UNBELIEVABLE = {
     "years ahead": T0 + 10 * 365 * 86_400,
     "none": None,
 }
-GRANTED = {  # plan, answers by the second at which they came, and how many may go at which second
+# plan, answers by the second at which they came, and how many may go at which second
+GRANTED = {
     "another program used the key": (FREE, [(0, minute(59)), (0, minute(1))], {0: 1}),
-    "a day above the plan": (Plan(60, 5), [(0, Answer(200, 100, 99, T0 + 36_000))], {0: 4}),
+    "a day above the plan": (
+        Plan(60, 5),
+        [(0, Answer(200, 100, 99, T0 + 36_000))],
+        {0: 4},
+    ),
     "neither window's limit": (FREE, [(0, Answer(200, 50, 3, T0 + 30))], {0: 3}),
-    "of a caller without a key": (FREE, [(0, minute(50)), (0, minute(0, status=401))], {0: 49}),
+    "of a caller without a key": (
+        FREE,
+        [(0, minute(50)), (0, minute(0, status=401))],
+        {0: 49},
+    ),
     "after a 429 one probe": (
         FREE,
         [(0, minute(59)), (0, minute(0, status=429, retry_after_s=30))],
@@ -130,7 +152,10 @@ GRANTED = {  # plan, answers by the second at which they came, and how many may 
 def test_so_many_requests_may_go_at_once(
     plan: Plan | None, answers: list[tuple[float, Answer]], expected: dict[float, int]
 ) -> None:
-    """Headers only lower what our own count of the plan allows; after a reset one probe goes."""
+    """
+    Headers only lower what our own count of the plan allows; after a reset one probe
+    goes.
+    """
     throttle = Throttle(plan)
     for at_s, answer in answers:
         hear(throttle, answer, T0 + at_s)
@@ -143,7 +168,10 @@ def test_so_many_requests_may_go_at_once(
 def test_what_may_have_come_after_a_reset_counts_in_the_new_window(
     read_s: float, again_s: float
 ) -> None:
-    """Its time is only known as well as `Date` tells: to a second, and what the answer took."""
+    """
+    Its time is only known as well as `Date` tells: to a second, and what the answer
+    took.
+    """
     throttle = Throttle(Plan(4, 1_000))
     throttle.answered(go(throttle), T0 + read_s, Answer(200, 4, 3, T0 + 60, date=T0))
     for _ in range(3):
@@ -178,11 +206,14 @@ NEXT_DAY = T0 + 86_400  # 08:00 UTC
         ([NEXT_DAY, NEXT_DAY + 86_400], True),
         ([NEXT_DAY, NEXT_DAY + 172_800], True),
         ([NEXT_DAY + 1, NEXT_DAY + 86_401], False),  # no zone has such a midnight
-        ([NEXT_DAY, NEXT_DAY + 86_400, NEXT_DAY + 172_900], False),  # it slides after all
+        # it slides after all
+        ([NEXT_DAY, NEXT_DAY + 86_400, NEXT_DAY + 172_900], False),
         ([NEXT_DAY - 28_800, NEXT_DAY + 86_400], False),
     ],
 )
-def test_resets_of_the_day_prove_that_days_are_whole(resets: list[float], is_whole: bool) -> None:
+def test_resets_of_the_day_prove_that_days_are_whole(
+    resets: list[float], is_whole: bool
+) -> None:
     """Then the next day is open although its first answer speaks of the minute."""
     throttle = Throttle(Plan(60, 50))
     for number, reset in enumerate(resets):
@@ -211,7 +242,10 @@ def test_answers_that_come_in_another_order_cost_nothing() -> None:
 
 @pytest.mark.parametrize("in_flight", [1, 3])
 def test_a_second_429_doubles_the_wait(in_flight: int) -> None:
-    """Requests during a block lengthen it (§8.4.3); those in flight together are one refusal."""
+    """
+    Requests during a block lengthen it (§8.4.3); those in flight together are one
+    refusal.
+    """
     throttle = warm()
     again = T0 + 10.5
     for at in (T0, again):
@@ -228,7 +262,9 @@ def test_a_second_429_doubles_the_wait(in_flight: int) -> None:
 
 @pytest.mark.parametrize("came_s", [1, 700])
 def test_a_late_answer_does_not_reset_the_backoff(came_s: float) -> None:
-    """It was sent before the 429, so it does not say that the service accepts more again."""
+    """
+    It was sent before the 429, so it does not say that the service accepts more again.
+    """
     throttle = warm()
     late = go(throttle)
     hear(throttle, Answer(429, retry_after_s=10))
@@ -264,17 +300,31 @@ def thousand(at: float) -> Answer:
 @pytest.mark.parametrize(
     ("answers", "names"),
     [
-        ({at: thousand(T0 + at) for at in (0, 30, 60, 70)}, ["free", "free", "free", "business"]),
-        ({0: thousand(T0), 70: minute(50, at=T0 + 70), 80: thousand(T0 + 80)}, ["free"] * 3),
-        ({0: Answer(200, 300, 299, T0 + 60), 70: minute(50, at=T0 + 70)}, ["pro", "free"]),
+        (
+            {at: thousand(T0 + at) for at in (0, 30, 60, 70)},
+            ["free", "free", "free", "business"],
+        ),
+        (
+            {0: thousand(T0), 70: minute(50, at=T0 + 70), 80: thousand(T0 + 80)},
+            ["free"] * 3,
+        ),
+        (
+            {0: Answer(200, 300, 299, T0 + 60), 70: minute(50, at=T0 + 70)},
+            ["pro", "free"],
+        ),
         (  # the last minute of a day
             {at: Answer(200, 1_000, 999, T0 + 57_600) for at in (57_538.5, 57_599.5)},
             ["free", "free"],
         ),
     ],
 )
-def test_a_plan_is_learnt_from_the_headers(answers: dict[float, Answer], names: list[str]) -> None:
-    """The strictest that fits, until a later minute agrees with another; a lower one at once."""
+def test_a_plan_is_learnt_from_the_headers(
+    answers: dict[float, Answer], names: list[str]
+) -> None:
+    """
+    The strictest that fits, until a later minute agrees with another; a lower one at
+    once.
+    """
     throttle = Throttle(None)
     learnt = []
     for at, answer in answers.items():
@@ -286,7 +336,8 @@ def test_a_plan_is_learnt_from_the_headers(answers: dict[float, Answer], names: 
 
 def test_a_late_answer_is_counted_when_it_came_and_only_once() -> None:
     """
-    It was given up after two minutes and counted then: its answer adds nothing, and still teaches.
+    It was given up after two minutes and counted then: its answer adds nothing, and
+    still teaches.
     """
     throttle = warm(remaining=50)
     token = go(throttle)
@@ -301,7 +352,10 @@ def test_a_late_answer_is_counted_when_it_came_and_only_once() -> None:
 
 @pytest.mark.case("P82")
 def test_a_named_plan_that_is_too_high_is_lowered_for_the_day() -> None:
-    """The service grants 60 a minute and says nothing; 300 are named: at most three 429s a day."""
+    """
+    The service grants 60 a minute and says nothing; 300 are named: at most three 429s a
+    day.
+    """
     throttle = Throttle(Plan(300, 100_000))
     refused = []
     accepted = [0] * 30

@@ -52,7 +52,10 @@ class Case:
     day_begins_s: float = 0.0
 
     def longest_s(self, accepted: int, died: int) -> float:
-        """Return what so many requests may take: each window is filled, and little is idle."""
+        """
+        Return what so many requests may take: each window is filled, and little is
+        idle.
+        """
         per_minute, per_day = self.plan
         unsure = died + (self.threads if self.speaks == "alternate" else 0)
         days = -(-accepted // max(1, per_day - unsure)) + (self.day_begins_s > 0)
@@ -78,7 +81,9 @@ def cases(**drawn: Any) -> st.SearchStrategy[Case]:
         "day_begins_s": st.sampled_from([0.0, 20_700.0, 25_200.0]),
     }
     made = st.builds(Case, **every | drawn)
-    return made.map(lambda case: replace(case, requests=min(case.requests, case.plan[1] * 5)))
+    return made.map(
+        lambda case: replace(case, requests=min(case.requests, case.plan[1] * 5))
+    )
 
 
 class Client:
@@ -150,7 +155,9 @@ class Client:
             self.throttle.answered(go, now, answer)
             if answer.status == 429:
                 self.left += 1
-                self.closed_until = max(self.closed_until, now + (answer.retry_after_s or 0))
+                self.closed_until = max(
+                    self.closed_until, now + (answer.retry_after_s or 0)
+                )
                 self.refused_in_a_row += 1
                 self.most_in_a_row = max(self.most_in_a_row, self.refused_in_a_row)
             self.work()
@@ -160,7 +167,9 @@ class Client:
 
 def slowly(examples: int) -> settings:
     return settings(
-        max_examples=examples, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+        max_examples=examples,
+        deadline=None,
+        suppress_health_check=[HealthCheck.too_slow],
     )
 
 
@@ -188,10 +197,12 @@ LEARNT = cases(
 )
 @slowly(120)
 @pytest.mark.case("P13", "P18", "P19", "P28")
-def test_a_strict_service_never_refuses_a_plan_that_is_named_or_learnt(case: Case) -> None:
+def test_a_strict_service_never_refuses_a_plan_that_is_named_or_learnt(
+    case: Case,
+) -> None:
     """
-    Over plans, window kinds, header windows, latencies, skews and threads: no 429, and all arrive;
-    in good time where the plan is named.
+    Over plans, window kinds, header windows, latencies, skews and threads: no 429, and
+    all arrive; in good time where the plan is named.
     """
     client = Client(case)
 
@@ -203,8 +214,13 @@ def test_a_strict_service_never_refuses_a_plan_that_is_named_or_learnt(case: Cas
 
 
 @pytest.mark.case("P94")
-def test_days_that_begin_at_seven_are_used_from_seven_on_once_two_have_shown_it() -> None:
-    """With headers of the tighter window; 45 requests a day for eight days, from 08:00 UTC on."""
+def test_days_that_begin_at_seven_are_used_from_seven_on_once_two_have_shown_it() -> (
+    None
+):
+    """
+    With headers of the tighter window; 45 requests a day for eight days, from 08:00 UTC
+    on.
+    """
     client = Client(Case((10, 45), requests=8 * 45, day_begins_s=25_200))
 
     took_s = client.run()
@@ -228,7 +244,8 @@ def test_days_that_begin_at_seven_are_used_from_seven_on_once_two_have_shown_it(
 @pytest.mark.case("P14")
 def test_beside_another_program_only_requests_in_flight_are_refused(case: Case) -> None:
     """
-    It may take what Remaining promised; then at most those in flight are refused, and all stop.
+    It may take what Remaining promised; then at most those in flight are refused, and
+    all stop.
     """
     client = Client(case)
 
@@ -247,7 +264,9 @@ def test_beside_another_program_only_requests_in_flight_are_refused(case: Case) 
     )
 )
 @example(Case((1, 20), requests=63, deaths=0.01))
-@example(Case((1, 20), speaks="alternate", threads=11, requests=68, seed=68, deaths=0.1))
+@example(
+    Case((1, 20), speaks="alternate", threads=11, requests=68, seed=68, deaths=0.1)
+)
 @example(
     Case(  # a second probe followed a lost one, although this window was seen to slide
         (5, 39),
@@ -265,9 +284,11 @@ def test_beside_another_program_only_requests_in_flight_are_refused(case: Case) 
 @pytest.mark.case("P21", "P22", "P23")
 def test_processes_that_die_and_start_again_earn_no_refusal(case: Case) -> None:
     """
-    Killed with a request in flight, started again on the same ledger: what was spent stays spent.
+    Killed with a request in flight, started again on the same ledger: what was spent
+    stays spent.
 
-    A window that slides and has not shown it yet may refuse the probe behind a lost one, once.
+    A window that slides and has not shown it yet may refuse the probe behind a lost
+    one, once.
     """
     client = Client(case)
 
@@ -291,7 +312,10 @@ def test_processes_that_die_and_start_again_earn_no_refusal(case: Case) -> None:
 def test_a_lost_probe_costs_seconds(
     name: str, limit: int, start: float, ends_in_s: float, lost: int, speaks: str
 ) -> None:
-    """After a Reset of either window, at any time of the day, or after a 429: another within 5 s."""
+    """
+    After a Reset of either window, at any time of the day, or after a 429: another
+    within 5 s.
+    """
     plan = Plan(limit, 10_000) if name == "minute" else Plan(10_000, limit)
     throttle = Throttle(plan)
     end = start + ends_in_s * (1 if name == "minute" else 1_440)
@@ -301,7 +325,9 @@ def test_a_lost_probe_costs_seconds(
         assert isinstance(go, Go)
         said = Answer(200, limit, left, end)
         if speaks == "429":
-            said = Answer(200 if left else 429, retry_after_s=None if left else end - start)
+            said = Answer(
+                200 if left else 429, retry_after_s=None if left else end - start
+            )
         throttle.answered(go, start, said)
 
     now = end
