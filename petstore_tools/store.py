@@ -321,9 +321,9 @@ class PetStore:
         (`2026-03-05`, `05.03.2026`, a datetime; UTC where it names no zone, of a date
         its end); where none is that old, the oldest, and the report says so.
         `categories`: labels by categoryId, else those of the settings. `partial`
-        reports on a listing that is not complete, and says so. `title`,
-        `note`: a line each. `timezone`: such as `Europe/Berlin`. `lists`: whether
-        single animals are listed.
+        reports on a listing that is not complete, and says so. `title`, `note`: a line
+        each. `timezone`: such as `Europe/Berlin`. `lists`: whether single animals are
+        listed.
 
         Raises:
             ArgumentError: An argument cannot be used; no request was sent.
@@ -376,8 +376,8 @@ class PetStore:
         The preview is printed first. Good rows are sent, bad ones never.
         `NAME.created.csv` and `NAME.rejected.csv` (correct it and import it) are
         written beside the input, with `.sandbox` or `.staging` behind NAME; one that a
-        person changed is left alone. A stop at the day's
-        quota, by a block or by a failing service raises nothing: `stopped` says why.
+        person changed is left alone. A stop at the day's quota, by a block or by a
+        failing service raises nothing: `stopped` says why.
 
         Raises:
             SheetError: The file cannot be used.

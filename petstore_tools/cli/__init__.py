@@ -106,8 +106,8 @@ def cli() -> None:
 
     \b
     Start here:
-      petstore-tools demo                        the main job, without a service of your
-      own petstore-tools doctor                      what is wrong, and what fixes it
+      petstore-tools demo                        the main job, without a service
+      petstore-tools doctor                      what is wrong, and what fixes it
       petstore-tools list --status available     the animals that are available
       petstore-tools import animals.csv          create the animals of a file, each once
       petstore-tools report -o report.html       the status report

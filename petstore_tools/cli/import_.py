@@ -136,8 +136,9 @@ def import_(
     Examples:
       petstore-tools import animals.csv --dry-run
       petstore-tools import animals.csv --columns "Pet=name" --columns "Kind=categoryId"
-      petstore-tools import animals.csv --categories categories.csv --status-word
-      "verkauft=sold" petstore-tools import animals.csv --default status=available
+      petstore-tools import animals.csv --categories categories.csv
+      petstore-tools import animals.csv --status-word "verkauft=sold"
+      petstore-tools import animals.csv --default status=available
       petstore-tools import animals.csv --yes --wait --json
     """
     with PetStore(environment=environment) as store:
@@ -315,8 +316,8 @@ def reconcile(
     An unknown row was sent and got no usable answer. It is sent again only when
     complete listings show, or you decide, that it was not created. This command lists
     the inventory once more and compares; with --row you decide on one row yourself. You
-    are asked before --absent where the row
-    may exist: where no listing can show it yet, or one shows an equal animal.
+    are asked before --absent where the row may exist: where no listing can show it yet,
+    or one shows an equal animal.
 
     \b
     Examples:

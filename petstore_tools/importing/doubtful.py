@@ -9,11 +9,9 @@ that was not sent yet is doubtful for one of three reasons:
   import sent a row with them (the journal finds these).
 - *the same name*: it bears the name of a row that was sent and is in the file no more.
 - *the same place*: rows that were sent are missing since the last version, and fewer
-  new rows in
-  their place bear their name: then the new rows there may be their edits. A file that
-  leaves rows
-  out and brings no new one is a part of the version before: no row is gone by it, and
-  the next file is compared with both.
+  new rows in their place bear their name: then the new rows there may be their edits.
+  A file that leaves rows out and brings no new one is a part of the version before: no
+  row is gone by it, and the next file is compared with both.
 
 A file is compared in the same way with each import that shares a row's name and
 category with it, but there two rows bear the same name only where their category is the

@@ -784,19 +784,22 @@ def import_lock(folder: Path, name: str, *, wait_s: float = 0.5) -> Iterator[Non
         lock = sqlite3.connect(
             path, timeout=wait_s, isolation_level=None, check_same_thread=False
         )
-    with closing(lock), lock:  # an interrupt can keep one of them from releasing it
-        with _journal_errors(path):
-            try:
-                lock.execute("BEGIN EXCLUSIVE")
-            except sqlite3.OperationalError as error:
-                if "locked" not in str(error):
-                    raise
-                why = (
-                    f"import {name} is running already: wait until it has ended, or"
-                    " stop it"
-                )
-                raise JournalError(why) from error
-        yield
+    with closing(lock):
+        try:
+            with _journal_errors(path):
+                try:
+                    lock.execute("BEGIN EXCLUSIVE")
+                except sqlite3.OperationalError as error:
+                    if "locked" not in str(error):
+                        raise
+                    why = (
+                        f"import {name} is running already: wait until it has ended, or"
+                        " stop it"
+                    )
+                    raise JournalError(why) from error
+            yield
+        finally:  # an interrupt can keep one of the two from closing it
+            lock.close()
 
 
 @dataclass(frozen=True)

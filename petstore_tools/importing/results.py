@@ -238,8 +238,7 @@ def write_files(
     Write what was created and rejected beside the input; of a DataFrame, nothing.
 
     A file of an earlier run is replaced, or removed where it holds nothing any more.
-    One that a
-    person changed is left alone, as is the input: the new one gets a number.
+    One that a person changed is left alone, as is the input: the new one gets a number.
 
     Args:
         preview: The file as it was checked.
@@ -334,8 +333,7 @@ def _rejects(
 ) -> tuple[list[list[str]], dict[str, Any]]:
     """
     Return the rows of the rejects file, whose cells no spreadsheet runs as formulas,
-    and what a
-    workbook of it marks: bad cells, and what its drop-downs offer.
+    and what a workbook of it marks: bad cells, and what its drop-downs offer.
     """
     table = preview.table
     titles = table.columns

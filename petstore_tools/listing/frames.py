@@ -86,9 +86,9 @@ class Columns:
         Returns:
             Columns `id` (int64), `name` (`str`; `string` with pandas 2), `categoryId`
             (int64), `status` (ordered category: available < pending < sold, then values
-            the document does not name; absent is missing).
-            The same dtypes when empty. `attrs["listing"]` is the listing as plain JSON
-            values, with the rows and the digest of this frame.
+            the document does not name; absent is missing). The same dtypes when empty.
+            `attrs["listing"]` is the listing as plain JSON values, with the rows and
+            the digest of this frame.
 
         Spec: §2.2, §2.3.
         """

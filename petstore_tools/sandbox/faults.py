@@ -29,10 +29,9 @@ class Fault:
     Args:
         kind: `slow`: the response comes after `seconds`; `drop_before`: the connection
             breaks, and nothing was done; `drop_after`: the request was carried out, and
-            its response is lost;
-            `error_before`, `error_after`: a 500, before or after the request was
-            carried out;
-            `garbage`: it was carried out, and the body of the response is no JSON.
+            its response is lost; `error_before`, `error_after`: a 500, before or after
+            the request was carried out; `garbage`: it was carried out, and the body of
+            the response is no JSON.
         method: Only requests of this method (in capitals), None for all.
         every: Each nth of them: 3 for the third, the sixth and so on.
         at: In place of `every`: these of them, counted from 1.

@@ -192,8 +192,8 @@ class Bodies:
 
     Where they have too many bytes in all, the one that began first is given up: a body
     that comes as fast as it can is never that one for long. Of those that are long,
-    only one is handed out in
-    a turn of the event loop: other requests are answered between two of them.
+    only one is handed out in a turn of the event loop: other requests are answered
+    between two of them.
     """
 
     def __init__(self) -> None:

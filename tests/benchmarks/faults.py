@@ -3,11 +3,10 @@ What stands after an import of 500 rows that meets faults, beside what people wo
 
 Of the creates, every 25th loses its answer after the commit, every 25th before it, and
 every 25th is answered 500. In the second scenario the process is killed three times as
-well, soon after its
-first create, and started again as one would: by the same command. Cells: animals too
-many / rows that do not stand / whether what the tool said of the number created is
-true. All rows have a status: pandas makes a number of an empty cell, which JSON does
-not have. What cannot run prints `not run`.
+well, soon after its first create, and started again as one would: by the same command.
+Cells: animals too many / rows that do not stand / whether what the tool said of the
+number created is true. All rows have a status: pandas makes a number of an empty cell,
+which JSON does not have. What cannot run prints `not run`.
 
 Run: python tests/benchmarks/faults.py [ROWS]
 """

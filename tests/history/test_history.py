@@ -307,8 +307,8 @@ def check_report(report: StatusReport, shown: Sequence[Shown]) -> None:
 def scripted(rng: random.Random, history: History) -> tuple[list[Shown], StatusReport]:
     """
     Keep listings of a script, and report on the last; a report on one status, which is
-    not kept,
-    counts what was kept in between: what has another status is as good as gone.
+    not kept, counts what was kept in between: what has another status is as good as
+    gone.
     """
     shown = list(simulated(rng))
     newest = shown[-1]

@@ -56,8 +56,7 @@ class Sheet:
             both, since who renames and moves a row at once has a new row.
         is_settled: Its last run ended, and nothing was done since.
         retired: Names that rows bore before they were renamed since, and values that
-            they had
-            before they were edited: no other row takes these at once.
+            they had before they were edited: no other row takes these at once.
         added: Names of new rows, and values that rows were given: no row that has these
             is renamed.
         edits: How many rows may still be edited: of a copy one, until it was imported.

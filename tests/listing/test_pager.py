@@ -240,10 +240,8 @@ def test_a_head_that_moves_is_read_again_or_makes_the_listing_unproven(
 ) -> None:
     """
     An animal comes at the head before the second and the third request. While the way
-    is learnt,
-    the listing begins anew: all rows, and one way. Where the service names its pages,
-    an animal
-    comes twice: it is kept once, and said.
+    is learnt, the listing begins anew: all rows, and one way. Where the service names
+    its pages, an animal comes twice: it is kept once, and said.
     """
 
     def change(service: Service) -> None:

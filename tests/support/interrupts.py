@@ -31,8 +31,7 @@ class Interrupter:
     nowhere.
 
     The points are the lines of the client, and both ends of each context manager of the
-    standard
-    library that it enters: when it has been entered, and before it is left.
+    standard library that it enters: when it has been entered, and before it is left.
 
     Args:
         point: Where, None to pass them all.
