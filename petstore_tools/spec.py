@@ -80,6 +80,9 @@ def whole(number: Any) -> Any:
     """
     Return an integer of numpy or pandas as Python's own; everything else, True and 7.0
     too, as it is.
+
+    >>> whole(pd.Series([7])[0]), whole(7.0), whole(True)
+    (7, 7.0, True)
     """
     if isinstance(number, (bool, int)):
         return number

@@ -83,6 +83,9 @@ class Client:
         """
         Add one animal (§4.2).
 
+        >>> store.client.create(NewPet(name="Rex", category_id=3))
+        Pet(id=251, name='Rex', category_id=3, status=None)
+
         Raises:
             BadRequestError: The service refuses it; nothing was created.
             TransportError: With `may_have_left`: the animal may exist; list the animals
