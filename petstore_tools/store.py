@@ -13,16 +13,13 @@ from petstore_tools import settings as settings_
 from petstore_tools import spec
 from petstore_tools.clock import Clock, SystemClock
 from petstore_tools.errors import ArgumentError
-from petstore_tools.importing.options import (
-    ImportOptions,
-    read_categories,
-    takes_options,
-)
+from petstore_tools.importing.options import ImportOptions, takes_options
 from petstore_tools.listing.completeness import HOLE, Listing
 from petstore_tools.listing.links import ListQuery, check_status
 from petstore_tools.plans import MAX_WAIT_S, Plan
 from petstore_tools.progress import Display, import_progress, show_text
 from petstore_tools.settings import Settings
+from petstore_tools.tabular.categories import read_categories
 from petstore_tools.text import option, parse_duration
 
 if TYPE_CHECKING:

@@ -18,9 +18,9 @@ from petstore_tools.cli import exits
 from petstore_tools.cli.options import ENVIRONMENT
 from petstore_tools.doctor import Finding
 from petstore_tools.errors import PetstoreError
-from petstore_tools.importing.options import read_categories
 from petstore_tools.store import PetStore
 from petstore_tools.tabular.atomic import check_writable, replace_file
+from petstore_tools.tabular.categories import read_categories
 
 NO_FILE = "-"
 QUESTIONS = {

@@ -25,7 +25,7 @@ from petstore_tools.importing.results import ImportResult
 from petstore_tools.importing.run import run, settle, take_inventory
 from petstore_tools.progress import import_progress
 from petstore_tools.store import PetStore
-from petstore_tools.tabular.workbooks import FORMATS
+from petstore_tools.tabular.sources import FORMATS
 from petstore_tools.text import pluralize, text_table, utc_text
 from petstore_tools.throttle.gate import CallOptions
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from petstore_tools.cli import exits, options
-from petstore_tools.importing.options import read_categories
 from petstore_tools.listing import frames
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.frames import text_dtype
 from petstore_tools.store import PetStore
+from petstore_tools.tabular.categories import read_categories
 from petstore_tools.text import pluralize, text_table, utc_text
 
 if TYPE_CHECKING:

@@ -11,10 +11,10 @@ import click
 from petstore_tools.cli import exits, options
 from petstore_tools.cli.list import write_rows
 from petstore_tools.errors import IncompleteListingError
-from petstore_tools.importing.options import read_categories
 from petstore_tools.listing import frames
 from petstore_tools.reporting import mail
 from petstore_tools.store import PetStore
+from petstore_tools.tabular.categories import read_categories
 from petstore_tools.text import pluralize
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from petstore_tools import settings
-from petstore_tools.importing.options import read_categories
 from petstore_tools.tabular.atomic import write_output
+from petstore_tools.tabular.categories import read_categories
 from petstore_tools.tabular.template import template_bytes
 
 

@@ -6,11 +6,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, fields, replace
 from functools import cached_property, wraps
 from inspect import cleandoc, signature
-from itertools import islice
 from pathlib import Path
 from typing import (
     TYPE_CHECKING,
@@ -26,127 +25,14 @@ from typing import (
 
 from petstore_tools import spec
 from petstore_tools.errors import ArgumentError, SheetError
+from petstore_tools.tabular.categories import read_categories
 from petstore_tools.text import option
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from petstore_tools.tabular.cells import Sheet
-
-    Categories = str | Path | Mapping[Any, Any] | pd.Series[Any] | pd.DataFrame
     from petstore_tools.importing.send import Progress
-
-_HEADER_WITHIN: Final = 10  # rows in which the titles of categories may be
-
-
-def open_source(
-    source: object,
-    sheet: str | None = None,
-    encoding: str | None = None,
-) -> Sequence[Sheet]:
-    """
-    Return the sheets of a file that may be meant, or a DataFrame as one.
-
-    Raises:
-        SheetError: It is neither, or the file cannot be read.
-    """
-    from petstore_tools.tabular.frames import FrameSource, to_pandas
-    from petstore_tools.tabular.workbooks import open_sheets
-
-    if isinstance(source, str | Path):
-        return open_sheets(Path(source), sheet, encoding)
-    frame = to_pandas(source)
-    if frame is None:
-        raise SheetError(
-            f"give the path of a file or a DataFrame, not {type(source).__name__}"
-        )
-    return [FrameSource(frame=frame)]
-
-
-def read_categories(source: Categories | None) -> dict[int, str] | None:
-    """
-    Read what categories are called.
-
-    Args:
-        source: A dict or a Series whose keys or whose values are all ids; a DataFrame
-            or a file with the columns `id` and `name`; of a workbook, the first visible
-            sheet that has both.
-
-    Returns:
-        Name by id, without blanks around; None for None.
-
-    Raises:
-        ArgumentError: It does not give each id one name.
-        SheetError: It is none of these, or cannot be read.
-    """
-    if source is None:
-        return None
-    file = Path(source).name if isinstance(source, str | Path) else "the DataFrame"
-    if hasattr(source, "items") and not hasattr(source, "columns"):
-        rows = _from_table(source)
-    else:
-        rows = _from_sheets(open_source(source), file)
-    names: dict[int, str] = {}
-    for place, typed, name in rows:
-        number = _id(typed)
-        if number is None:
-            raise ArgumentError(
-                f"categories: {place}: {typed!r} is not an id (a whole number within"
-                " int64)"
-            )
-        known = names.setdefault(number, name.strip())
-        if known != name.strip():
-            raise ArgumentError(
-                f"categories: {place}: {number} is called {known!r} and"
-                f" {name.strip()!r}; give each id one name"
-            )
-    if not names:
-        raise ArgumentError("categories: there is no category in it")
-    return names
-
-
-def _id(text: str) -> int | None:
-    from petstore_tools.importing.values import whole_number
-
-    number = whole_number(text.strip())
-    return number if isinstance(number, int) else None
-
-
-def _from_table(source: Any) -> Iterator[tuple[str, str, str]]:
-    """Yield place, id and name of each pair of a dict or a Series."""
-    pairs = [(str(key), str(value)) for key, value in source.items()]
-    sides = [
-        rows
-        for rows in (pairs, [(id_, name) for name, id_ in pairs])
-        if all(_id(id_) is not None for id_, _ in rows)
-    ]
-    if pairs and len(sides) != 1:
-        raise ArgumentError(
-            "categories: either all keys or all values must be ids (whole numbers), and"
-            " not both"
-        )
-    for id_, name in sides[0]:
-        yield "the table", id_, name
-
-
-def _from_sheets(sheets: Iterable[Sheet], file: str) -> Iterator[tuple[str, str, str]]:
-    """Yield place, id and name of each row of the first sheet that has both columns."""
-    for sheet in sheets:
-        records = sheet.records()
-        for _, header in islice(records, _HEADER_WITHIN):
-            titles = [cell.strip().casefold() for cell in header]
-            if titles.count("id") == titles.count("name") == 1:
-                for number, cells in records:
-                    padded = [*cells, *[""] * len(titles)]
-                    if any(map(str.strip, padded)):
-                        id_ = padded[titles.index("id")]
-                        yield f"{file} row {number}", id_, padded[titles.index("name")]
-                return
-    raise ArgumentError(
-        f"categories: {file} has no columns id and name; give a dict, a Series, or a"
-        " DataFrame or a file with these columns"
-    )
-
+    from petstore_tools.tabular.categories import Categories
 
 Doubtful = Literal["ask", "skip", "send"]
 _LETTERS: Final = re.compile("[A-Z]{1,3}")
@@ -167,7 +53,7 @@ class ImportOptions:
 
     Attributes:
         source: The path of a text such as .csv or of a workbook
-            (`tabular.workbooks.FORMATS`), or a DataFrame; delimiter, encoding and
+            (`tabular.sources.FORMATS`), or a DataFrame; delimiter, encoding and
             header row are found.
         name: What a DataFrame is called, or another list under an old file name: the
             same name goes on with the same import.

@@ -15,7 +15,7 @@ from typing import Any, Final
 from petstore_tools.errors import SheetError
 from petstore_tools.http.client import Client
 from petstore_tools.importing.journal import Target
-from petstore_tools.importing.options import ImportOptions, open_source, spell
+from petstore_tools.importing.options import ImportOptions, spell
 from petstore_tools.importing.values import (
     AnyRow,
     BadRow,
@@ -44,6 +44,7 @@ from petstore_tools.tabular.cells import (
     is_blank,
 )
 from petstore_tools.tabular.frames import FrameSource
+from petstore_tools.tabular.sources import open_source
 from petstore_tools.text import option, printable
 
 HEADER_WITHIN: Final = 1_000  # rows in which the header is searched

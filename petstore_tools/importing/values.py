@@ -12,7 +12,6 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any, Final, NamedTuple
 from unicodedata import normalize
 
@@ -31,59 +30,17 @@ from petstore_tools.tabular.cells import (
     MERGED,
     MalformedLine,
     NonTextCell,
+    Problem,
     Record,
     Sheet,
     are_blank,
     column_letter,
     is_blank,
+    whole_number,
 )
 from petstore_tools.text import option, pluralize, quoted
 
-_SEPARATORS: Final = ".,'\u2019 \u00a0\u202f"  # between groups of three digits
-_WHOLE: Final = re.compile(r"(-?\d+)(?:[.,]0+)?", re.ASCII)
-_GROUPED: Final = re.compile(
-    rf"-?[1-9]\d{{0,2}}([{_SEPARATORS}])\d{{3}}(?:\1\d{{3}})*(?:[.,]0+)?", re.ASCII
-)
-
-
 Value = str | int | None  # of a name, a category, a status
-
-
-class Problem(NamedTuple):
-    """
-    Why a cell cannot be sent.
-
-    Attributes:
-        rule: What is wrong, as the rest of a sentence about the cell: `is empty`.
-        help: What fixes it.
-    """
-
-    rule: str
-    help: str
-
-
-def whole_number(text: str) -> int | Problem | None:
-    """
-    Read a whole number; `7.0` and `7,0` are 7.
-
-    Args:
-        text: Without blanks around.
-
-    Returns:
-        The number (int64), why it cannot be read for sure, or None where the text is
-        not a whole number.
-    """
-    if _GROUPED.fullmatch(text):
-        return Problem(
-            "has its digits in groups", "type the number without the signs between them"
-        )
-    found = _WHOLE.fullmatch(text)
-    if found is None:
-        return None
-    value = Decimal(found[1])
-    if spec.INT64_MIN <= value <= spec.INT64_MAX:
-        return int(value)
-    return Problem("is too large", "give a smaller number")
 
 
 _AS_TEXT: Final = "format the column as text and give the value again"

@@ -5,17 +5,29 @@ name them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from datetime import date, time, timedelta
+from decimal import Decimal
 from functools import cache
-from typing import ClassVar, Final, Self
+from numbers import Real
+from typing import Any, ClassVar, Final, NamedTuple, Self
+
+from petstore_tools import spec
 
 # from here on a double stands for several whole numbers, and nobody can tell which
 EXACT: Final = 2**53
 MERGED: Final = "part of the merged cell"  # the beginning of the kind of such a cell
 FORMATTED: Final = "a number that the sheet shows otherwise"  # 007, 50 %
 _RUNS_AS_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "'")
+
+_SEPARATORS: Final = ".,'\u2019 \u00a0\u202f"  # between groups of three digits
+_WHOLE: Final = re.compile(r"(-?\d+)(?:[.,]0+)?", re.ASCII)
+_GROUPED: Final = re.compile(
+    rf"-?[1-9]\d{{0,2}}([{_SEPARATORS}])\d{{3}}(?:\1\d{{3}})*(?:[.,]0+)?", re.ASCII
+)
 
 
 class NonTextCell(str):
@@ -127,6 +139,68 @@ class Sheet:
             if cell[:1] == "'" and cell[1:].startswith(_RUNS_AS_FORMULA)
             else cell
         )
+
+
+def text_of(value: Any, number_kind: str = "a number") -> str:
+    """
+    Return a cell's value as text; one that was no text keeps what it was
+    (`NonTextCell`).
+    """
+    match value:
+        case str():
+            return str(value)
+        case bool():
+            return NonTextCell("TRUE" if value else "FALSE", "a boolean")
+        case Real():
+            number = float(value)
+            if not abs(number) < EXACT:  # or no number at all: NaN
+                return NonTextCell(
+                    f"{number:.0f}", "a number that may have been rounded"
+                )
+            text = str(int(number)) if number.is_integer() else repr(number)
+            return NonTextCell(text, number_kind)
+        case date():
+            return NonTextCell(value.isoformat(), "a date")
+        case time() | timedelta():
+            return NonTextCell(str(value), "a time")
+    return NonTextCell(str(value), f"of type {type(value).__name__}")
+
+
+class Problem(NamedTuple):
+    """
+    Why a cell cannot be sent.
+
+    Attributes:
+        rule: What is wrong, as the rest of a sentence about the cell: `is empty`.
+        help: What fixes it.
+    """
+
+    rule: str
+    help: str
+
+
+def whole_number(text: str) -> int | Problem | None:
+    """
+    Read a whole number; `7.0` and `7,0` are 7.
+
+    Args:
+        text: Without blanks around.
+
+    Returns:
+        The number (int64), why it cannot be read for sure, or None where the text is
+        not a whole number.
+    """
+    if _GROUPED.fullmatch(text):
+        return Problem(
+            "has its digits in groups", "type the number without the signs between them"
+        )
+    found = _WHOLE.fullmatch(text)
+    if found is None:
+        return None
+    value = Decimal(found[1])
+    if spec.INT64_MIN <= value <= spec.INT64_MAX:
+        return int(value)
+    return Problem("is too large", "give a smaller number")
 
 
 def is_blank(cell: str) -> bool:

@@ -14,8 +14,8 @@ from petstore_tools.tabular.cells import (
     NonTextCell,
     Record,
     Sheet,
+    text_of,
 )
-from petstore_tools.tabular.workbooks import text_of
 
 if TYPE_CHECKING:
     import pandas as pd

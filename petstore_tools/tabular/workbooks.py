@@ -9,13 +9,12 @@ import posixpath
 import re
 import struct
 import zipfile
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from dataclasses import field as member
-from datetime import date, datetime, time, timedelta
+from datetime import datetime, time, timedelta
 from io import BytesIO
-from numbers import Real
 from pathlib import Path
 from typing import Any, Final
 from xml.etree import ElementTree
@@ -24,7 +23,6 @@ from python_calamine import CalamineWorkbook, PasswordError, SheetVisibleEnum
 
 from petstore_tools.errors import PetstoreError, SheetError
 from petstore_tools.tabular.cells import (
-    EXACT,
     FORMATTED,
     MERGED,
     NonTextCell,
@@ -33,10 +31,10 @@ from petstore_tools.tabular.cells import (
     column_letter,
     column_position,
     is_blank,
+    text_of,
 )
 from petstore_tools.tabular.template import CATEGORY_SHEET, rejects_bytes
-from petstore_tools.tabular.text_files import read_csv
-from petstore_tools.text import option, printable
+from petstore_tools.text import option
 
 # of an unpacked workbook: a million rows of three columns take half
 _MOST_BYTES: Final = 1 << 28
@@ -75,6 +73,8 @@ _COVERED_VALUE: Final = re.compile(rb"<table:covered-table-cell[^>]*office:value
 _SHOWN_NUMBER: Final = re.compile(
     rb'office:value="([^"]+)"[^>]*><text:p(?:/>|>([^<]*))'
 )
+_ZIP: Final = b"PK\x03\x04"  # what such a file begins with
+_OLE: Final = b"\xd0\xcf\x11\xe0"
 _ENCRYPTED: Final = "EncryptedPackage".encode("utf-16-le")
 _ESCAPED: Final = re.compile("_x([0-9A-Fa-f]{4})_")
 
@@ -131,31 +131,6 @@ class Worksheet(Sheet):
                     if (number, column) != (top + 1, left):
                         cells[column] = NonTextCell(cells[column], kind)
         return replace(self, names=names)
-
-
-def text_of(value: Any, number_kind: str = "a number") -> str:
-    """
-    Return a cell's value as text; one that was no text keeps what it was
-    (`NonTextCell`).
-    """
-    match value:
-        case str():
-            return str(value)
-        case bool():
-            return NonTextCell("TRUE" if value else "FALSE", "a boolean")
-        case Real():
-            number = float(value)
-            if not abs(number) < EXACT:  # or no number at all: NaN
-                return NonTextCell(
-                    f"{number:.0f}", "a number that may have been rounded"
-                )
-            text = str(int(number)) if number.is_integer() else repr(number)
-            return NonTextCell(text, number_kind)
-        case date():
-            return NonTextCell(value.isoformat(), "a date")
-        case time() | timedelta():
-            return NonTextCell(str(value), "a time")
-    return NonTextCell(str(value), f"of type {type(value).__name__}")
 
 
 _UNSAVED: Final = NonTextCell("", "a formula without a saved value")
@@ -448,63 +423,35 @@ def _sheets(path: Path, sheet: str | None, book: _Xlsx | _Other) -> list[Workshe
     return [book.read(name).finished(every) for name in names]
 
 
-_TEXTS: Final = (".csv", ".tsv", ".txt")
-FORMATS: Final = (*_TEXTS, ".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
-_ZIP: Final = b"PK\x03\x04"  # what such a file begins with
-_OLE: Final = b"\xd0\xcf\x11\xe0"
+def is_workbook(path: Path) -> bool:
+    """Say whether a file begins as a workbook does."""
+    return _signature(path) in (_ZIP, _OLE)
 
 
-def open_sheets(
-    path: Path, sheet: str | None = None, encoding: str | None = None
-) -> Sequence[Sheet]:
+def _signature(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(4)
+
+
+def read_workbook(path: Path, sheet: str | None = None) -> list[Worksheet]:
     """
-    Open a spreadsheet.
+    Read the sheets of a workbook that may be meant.
 
     Args:
-        path: Its ending is one of `FORMATS`; whether it is a text or a workbook, its
-            content tells.
-        sheet: Which sheet of a workbook; None: all that are visible.
-        encoding: Of a text file; None: it is found.
-
-    Returns:
-        Each sheet of a workbook that may be meant; the one of a text.
+        path: Of the file.
+        sheet: The one that is meant; None: all that are visible.
 
     Raises:
-        SheetError: It is not there, has another format, or cannot be read.
+        SheetError: It has no such sheet, has a password, is too large or damaged.
+        OSError: It cannot be opened.
     """
-    if path.suffix.casefold() not in FORMATS:
-        endings = ", ".join(FORMATS)
-        raise SheetError(
-            f"{path.name or path} cannot be imported; save the sheet as one of these:"
-            f" {endings}"
-        )
     try:
-        if not path.is_file():  # a pipe would wait for ever
-            folder = path.absolute().parent
-            raise SheetError(
-                f"there is no file {printable(path.name)} in the folder {folder}"
-            )
-        # programs call texts .xls, and people rename files
-        with path.open("rb") as file:
-            begin = file.read(4)
-        if begin not in (_ZIP, _OLE):
-            if sheet is not None:
-                raise SheetError(
-                    f"{path.name} is not a workbook: it has no sheet {sheet!r}"
-                )
-            suffix = path.suffix if path.suffix.casefold() in _TEXTS else ".csv"
-            return [replace(read_csv(path, encoding), suffix=suffix)]
-        if begin == _ZIP:
-            with zipfile.ZipFile(path) as book:
-                return _sheets(path, sheet, _open_zip(path, book))
-        return _sheets(path, sheet, _open_ole(path))
-    except PetstoreError:
+        if _signature(path) == _OLE:
+            return _sheets(path, sheet, _open_ole(path))
+        with zipfile.ZipFile(path) as book:
+            return _sheets(path, sheet, _open_zip(path, book))
+    except (PetstoreError, OSError):
         raise
-    except OSError as error:
-        raise SheetError(
-            f"{path.name} cannot be read ({error.strerror}): close it in Excel, or"
-            " check its permissions"
-        ) from error
     except PasswordError as error:
         raise SheetError(
             f"{path.name} has a password: remove it, and save the file"

@@ -20,7 +20,7 @@ import pytest
 from petstore_tools import Sandbox
 from petstore_tools.errors import SheetError
 from petstore_tools.tabular.cells import are_blank
-from petstore_tools.tabular.workbooks import open_sheets
+from petstore_tools.tabular.sources import open_sheets
 
 CORPUS = Path(__file__).parent / "corpus"
 TABLES = {"categories.csv", "categories.xlsx", "kategorien.csv"}

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from petstore_tools import spec
 from petstore_tools.errors import ArgumentError
-from petstore_tools.importing.values import Matcher, Problem, fold
+from petstore_tools.importing.values import Matcher, fold
 from petstore_tools.importing.words import FIELDS
-from petstore_tools.tabular.cells import NonTextCell
+from petstore_tools.tabular.cells import NonTextCell, Problem
 from petstore_tools.text import quoted
 
 

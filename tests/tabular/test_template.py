@@ -11,12 +11,12 @@ from python_calamine import CalamineWorkbook
 
 from petstore_tools.errors import SheetError
 from petstore_tools.tabular.cells import FORMATTED, NonTextCell
+from petstore_tools.tabular.sources import open_sheets
 from petstore_tools.tabular.template import (
     CATEGORY_SHEET,
     rejects_bytes,
     template_bytes,
 )
-from petstore_tools.tabular.workbooks import open_sheets
 
 CATEGORIES = {3: "Dogs", 4: "Cats", 7: "Vögel", 8: "Cats", 9: "12"}
 

@@ -11,8 +11,8 @@ import pytest
 
 from petstore_tools.errors import ArgumentError
 from petstore_tools.tabular.cells import Sheet
+from petstore_tools.tabular.sources import open_sheets
 from petstore_tools.tabular.text_files import csv_bytes, read_csv, records
-from petstore_tools.tabular.workbooks import open_sheets
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,86 @@
+"""
+Sources opened: a text or a workbook by what it holds, whatever its name says, and a
+DataFrame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from petstore_tools.errors import SheetError
+from petstore_tools.tabular.cells import Sheet
+from petstore_tools.tabular.frames import FrameSource, to_pandas
+from petstore_tools.tabular.text_files import read_csv
+from petstore_tools.tabular.workbooks import is_workbook, read_workbook
+from petstore_tools.text import printable
+
+_TEXTS: Final = (".csv", ".tsv", ".txt")
+FORMATS: Final = (*_TEXTS, ".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
+
+
+def open_source(
+    source: object, sheet: str | None = None, encoding: str | None = None
+) -> Sequence[Sheet]:
+    """
+    Return the sheets of a file that may be meant, or a DataFrame as one.
+
+    Raises:
+        SheetError: It is neither, or the file cannot be read.
+    """
+    if isinstance(source, str | Path):
+        return open_sheets(Path(source), sheet, encoding)
+    frame = to_pandas(source)
+    if frame is None:
+        raise SheetError(
+            f"give the path of a file or a DataFrame, not {type(source).__name__}"
+        )
+    return [FrameSource(frame=frame)]
+
+
+def open_sheets(
+    path: Path, sheet: str | None = None, encoding: str | None = None
+) -> Sequence[Sheet]:
+    """
+    Open a spreadsheet.
+
+    Args:
+        path: Its ending is one of `FORMATS`; whether it is a text or a workbook, its
+            content tells.
+        sheet: Which sheet of a workbook; None: all that are visible.
+        encoding: Of a text file; None: it is found.
+
+    Returns:
+        Each sheet of a workbook that may be meant; the one of a text.
+
+    Raises:
+        SheetError: It is not there, has another format, or cannot be read.
+    """
+    if path.suffix.casefold() not in FORMATS:
+        endings = ", ".join(FORMATS)
+        raise SheetError(
+            f"{path.name or path} cannot be imported; save the sheet as one of these:"
+            f" {endings}"
+        )
+    try:
+        if not path.is_file():  # a pipe would wait for ever
+            folder = path.absolute().parent
+            raise SheetError(
+                f"there is no file {printable(path.name)} in the folder {folder}"
+            )
+        # programs call texts .xls, and people rename files
+        if is_workbook(path):
+            return read_workbook(path, sheet)
+        if sheet is not None:
+            raise SheetError(
+                f"{path.name} is not a workbook: it has no sheet {sheet!r}"
+            )
+        suffix = path.suffix if path.suffix.casefold() in _TEXTS else ".csv"
+        return [replace(read_csv(path, encoding), suffix=suffix)]
+    except OSError as error:
+        raise SheetError(
+            f"{path.name} cannot be read ({error.strerror}): close it in Excel, or"
+            " check its permissions"
+        ) from error
