@@ -73,10 +73,10 @@ class Settings:
     categories: Path | None = None
 
     @property
-    def place(self) -> str:
+    def service_id(self) -> str:
         """
-        The address under which all is kept; each name of this machine counts as
-        `localhost`.
+        What budget, history and imports belong to: the base address, in which each
+        name of this machine is `localhost`.
         """
         return _THIS_MACHINE.sub("localhost", self.base_url)
 

@@ -124,7 +124,9 @@ class PetStore:
         self.client = Client(settings, **options)
         learnt = settings.state_dir / "services.json"
         self.inventory = Inventory(self.client, learnt, settings.pagination)
-        self.kept = History.of(settings.state_dir, settings.environment, settings.place)
+        self.kept = History.of(
+            settings.state_dir, settings.environment, settings.service_id
+        )
         self.journals = settings.state_dir / "imports"
 
     def list_pets(

@@ -336,7 +336,7 @@ def reconcile(
         PetStore(environment=target.environment) as store,
         journal.read_journal(_folder(), target, store.client.clock) as opened,
     ):
-        if store.client.place != target.base_url:
+        if store.client.service_id != target.base_url:
             raise SettingsError(
                 f"import {info.id} went to {target.environment} at {target.base_url},"
                 f" but the settings name {store.client.base_url}"

@@ -208,10 +208,10 @@ class History:
     path: Path
 
     @classmethod
-    def of(cls, state_dir: Path, environment: str, base_url: str) -> Self:
-        """Return the history of a service; the address ends in `/v1`."""
-        place = sha256(base_url.encode()).hexdigest()[:12]
-        return cls(state_dir / "history" / f"{environment}-{place}.db")
+    def of(cls, state_dir: Path, environment: str, service_id: str) -> Self:
+        """Return the history of a service."""
+        digest = sha256(service_id.encode()).hexdigest()[:12]
+        return cls(state_dir / "history" / f"{environment}-{digest}.db")
 
     @contextmanager
     def _open(self, begin: str = "BEGIN") -> Iterator[sqlite3.Connection]:
@@ -219,8 +219,9 @@ class History:
         Open a transaction; a damaged file is kept aside, so that the next one begins
         anew.
         """
-        place = crc32(self.path.stem.encode()) >> 1  # SQLite's number is signed
-        tables = f"{_TABLES} PRAGMA application_id = {place}"
+        # SQLite's number is signed
+        application_id = crc32(self.path.stem.encode()) >> 1
+        tables = f"{_TABLES} PRAGMA application_id = {application_id}"
         try:
             if begin != "BEGIN" and not self.path.exists():
                 self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -232,7 +233,8 @@ class History:
                 connection.executescript(tables)
             with closing(connection), connection:
                 sqlite.check_format(connection, _FORMAT)
-                if connection.execute("PRAGMA application_id").fetchone() != (place,):
+                (stored_id,) = connection.execute("PRAGMA application_id").fetchone()
+                if stored_id != application_id:
                     raise sqlite3.NotSupportedError(
                         "it is that of another service: give it its old name back, or"
                         " move it away"

@@ -54,7 +54,7 @@ class Client:
         max_wait_s: float = MAX_WAIT_S,
     ) -> None:
         self.base_url = settings.base_url
-        self.place = settings.place
+        self.service_id = settings.service_id
         self.environment = settings.environment
         self.clock = clock
         self.max_wait_s = max_wait_s
@@ -63,7 +63,11 @@ class Client:
         self._plan = settings.plan
         self.transport = Transport(settings.base_url, key, session=session)
         self.ledger = open_ledger(
-            ledger, settings.state_dir, settings.place, key, url=settings.ledger_url
+            ledger,
+            settings.state_dir,
+            settings.service_id,
+            key,
+            url=settings.ledger_url,
         )
         self.gate = Gate(self.ledger, settings.plan, clock, max_wait_s=max_wait_s)
         self.sent = 0

@@ -223,7 +223,7 @@ class Target:
         return _digest(self.environment, self.base_url, str(self.path), self.sheet)
 
     @property
-    def place(self) -> str:
+    def database_name(self) -> str:
         """Name of its database without the ending: that of all imports to one place."""
         return f"{self.environment}-{_digest(self.environment, self.base_url)}"
 
@@ -251,7 +251,7 @@ class Journal:
         self.wait_s = sqlite.BUSY_S
         self._clock = clock
         self._folder = folder
-        self._path = folder / f"{target.place}.db"
+        self._path = folder / f"{target.database_name}.db"
         self._threads = threading.RLock()  # an interrupt may leave it to its thread
         self._db = _open(self._path, target)
 
@@ -752,7 +752,7 @@ def open_journal(
         JournalError: The import is in use by another run, or the journal cannot be
             used. Nothing was sent.
     """
-    path = folder / f"{target.place}.db"
+    path = folder / f"{target.database_name}.db"
     with _journal_errors(path):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not path.exists():

@@ -404,7 +404,7 @@ def read_source(client: Client, options: ImportOptions) -> Source:
     return Source(
         options,
         table,
-        Target(client.environment, client.place, path, table.source.name),
+        Target(client.environment, client.service_id, path, table.source.name),
         good,
         bad,
         left_out=left_out,

@@ -79,7 +79,7 @@ class Inventory:
 
     Args:
         client: One key at one service.
-        path: What listings have learnt of services, by place; where it cannot be
+        path: What listings have learnt, by `service_id`; where it cannot be
             written, that lasts as long as the process.
         pagination: How the service pages, as the caller named it; None to learn it.
 
@@ -100,13 +100,13 @@ class Inventory:
         """What earlier listings learnt of this service."""
         with suppress(OSError, ValueError):
             self._known = _FILE.validate_json(self._path.read_bytes())
-        return self._known.get(self.client.place, Proven())
+        return self._known.get(self.client.service_id, Proven())
 
     def remember(self, learnt: Proven) -> None:
         """Keep what is known of this service by now."""
         if learnt == self.learnt:
             return
-        self._known[self.client.place] = learnt
+        self._known[self.client.service_id] = learnt
         with suppress(OSError):
             self._path.parent.mkdir(parents=True, exist_ok=True)
             replace_file(self._path, _FILE.dump_json(self._known))

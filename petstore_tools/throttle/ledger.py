@@ -57,7 +57,7 @@ _BEGIN: Final = (
 def open_ledger(
     kind: Kind,
     folder: Path,
-    base_url: str,
+    service_id: str,
     key: SecretStr,
     *,
     url: SecretStr | None = None,
@@ -68,7 +68,7 @@ def open_ledger(
     Args:
         kind: `memory`: this process alone.
         folder: State folder, for the file that all processes of this user share.
-        base_url: Names the budget, with the key.
+        service_id: Names the budget, with the key.
         key: Likewise.
         url: Database that the processes of many machines share, in place of the file.
 
@@ -80,7 +80,7 @@ def open_ledger(
         raise SettingsError(f"ledger is 'shared' or 'memory', not {kind!r:.80}")
     if kind == "memory":
         return MemoryLedger()
-    name = subject(base_url, key.get_secret_value())
+    name = subject(service_id, key.get_secret_value())
     return (
         SqliteLedger(folder / "budget.db", name)
         if url is None
@@ -88,13 +88,13 @@ def open_ledger(
     )
 
 
-def subject(base_url: str, key: str) -> str:
+def subject(service_id: str, key: str) -> str:
     """
-    Return the name of a budget: a digest of base address and key, neither of which it
+    Return the name of a budget: a digest of service and key, neither of which it
     shows.
     """
     # a text that cannot be encoded would be an error, which shows the key
-    named = f"{base_url}\n{key}".encode(errors="surrogatepass")
+    named = f"{service_id}\n{key}".encode(errors="surrogatepass")
     return hashlib.sha256(named).hexdigest()[:32]
 
 

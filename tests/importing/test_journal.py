@@ -316,7 +316,7 @@ def test_a_database_that_cannot_be_trusted_is_refused(
     """With its name, and what to do."""
     with open_journal(tmp_path, target()) as journal:
         add(journal, *(REX._replace(name=f"Rex {n}") for n in range(500)))
-    path = tmp_path / f"{target().place}.db"
+    path = tmp_path / f"{target().database_name}.db"
     harm(path)
 
     refused(tmp_path, f"{path.name} .*({why}).*move it away.*every file counts as new")
@@ -374,7 +374,7 @@ def test_a_copy_of_the_database_alone_has_every_intent(tmp_path: Path) -> None:
             journal.record([], intent=entry)
             copy = tmp_path / f"copy{at}"
             copy.mkdir()
-            shutil.copy(tmp_path / f"{target().place}.db", copy)
+            shutil.copy(tmp_path / f"{target().database_name}.db", copy)
             with open_journal(copy, target()) as copied:
                 states = [e.state for e in copied.entries()]
             assert states == ["created"] * at + ["sending"] + ["unsent"] * (39 - at)

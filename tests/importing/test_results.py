@@ -140,7 +140,7 @@ def test_a_full_disk_when_a_result_file_is_noted_stands_in_the_result(
     """Nothing is raised after the sending, and the same call writes the file."""
     path = write(tmp_path / "pets.csv", "Rex,3,sold")
     store = PetStore(base_url=fast.base_url, api_key=fast.api_key, ledger="memory")
-    target = Target("production", store.settings.place, path)
+    target = Target("production", store.settings.service_id, path)
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
 
     def fill(_: Progress) -> None:

@@ -460,7 +460,7 @@ def test_a_wait_of_another_import_costs_this_one_nothing(
         threading.Thread(target=long, daemon=True).start()
         assert waiting.wait(60)
         settings = box.store.settings
-        target = Target(settings.environment, settings.place, path)
+        target = Target(settings.environment, settings.service_id, path)
         with read_journal(box.store.journals, target) as journal:
             # what is known is recorded before a wait
             assert journal.counts()["sending"] == 0

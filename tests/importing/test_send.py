@@ -32,7 +32,7 @@ def test_an_interrupt_wins_and_else_what_came_first(
     """Nothing more leaves."""
     client = fast.store.client
     journal = Journal(
-        tmp_path, Target("sandbox", client.place, Path("a.csv")), client.clock
+        tmp_path, Target("sandbox", client.service_id, Path("a.csv")), client.clock
     )
     sender = Sender(client, journal, lambda _: None)
     for error in errors:

@@ -91,7 +91,7 @@ def test_a_missing_address_or_key_shows_all_ways_to_give_it() -> None:
 
 @pytest.mark.case("P25", "P91")
 @pytest.mark.parametrize(
-    ("typed", "asked", "place"),
+    ("typed", "asked", "service_id"),
     [
         ("HTTPS://API.example/v1/", "https://api.example/v1", "https://api.example/v1"),
         (
@@ -124,11 +124,11 @@ def test_a_missing_address_or_key_shows_all_ways_to_give_it() -> None:
         ("https://127.0.0.1.example/v1", *["https://127.0.0.1.example/v1"] * 2),
     ],
 )
-def test_an_address_has_one_spelling(typed: str, asked: str, place: str) -> None:
+def test_an_address_has_one_spelling(typed: str, asked: str, service_id: str) -> None:
     """It is asked as it is, in small letters; another port or path is another place."""
     loaded = settings.load(base_url=typed, api_key=KEY)
 
-    assert (loaded.base_url, loaded.place) == (asked, place)
+    assert (loaded.base_url, loaded.service_id) == (asked, service_id)
 
 
 @pytest.mark.case("P25", "P91")
