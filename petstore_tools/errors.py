@@ -191,17 +191,17 @@ class QuotaError(PetstoreError):
     longer than allowed.
 
     Attributes:
-        why: What is used up or who asked for the wait, in words.
+        reason: What is used up or who asked for the wait, in words.
         plan: The plan in force, in words.
         resumes_at: Unix seconds from which the same call can go on.
     """
 
-    def __init__(self, why: str, *, plan: str, resumes_at: float) -> None:
+    def __init__(self, reason: str, *, plan: str, resumes_at: float) -> None:
         super().__init__(
-            f"Quota reached: {why}. Run the same call again from {utc_text(resumes_at)}"
-            f" on, or pass {option('wait=True')}."
+            f"Quota reached: {reason}. Run the same call again from"
+            f" {utc_text(resumes_at)} on, or pass {option('wait=True')}."
         )
-        self.why = why
+        self.reason = reason
         self.plan = plan
         self.resumes_at = resumes_at
 

@@ -136,13 +136,13 @@ class Display:
     def _show_wait(self, wait: Wait) -> None:
         until = f"waits until {utc_text(wait.until)}"
         if not self._on_a_terminal:
-            self._bar.set_postfix_str(f"{until}: {wait.why}", refresh=False)
+            self._bar.set_postfix_str(f"{until}: {wait.reason}", refresh=False)
             return
         self._bar.set_postfix_str(until, refresh=False)
-        if wait.why not in self._reasons:  # a line above the bar, once
-            self._reasons.add(wait.why)
+        if wait.reason not in self._reasons:  # a line above the bar, once
+            self._reasons.add(wait.reason)
             self._bar.write(
-                f"Waiting until {utc_text(wait.until)}: {wait.why}.", file=sys.stderr
+                f"Waiting until {utc_text(wait.until)}: {wait.reason}.", file=sys.stderr
             )
 
     def close(self) -> None:

@@ -73,7 +73,7 @@ class Stopped:
             case KeyboardInterrupt() | SystemExit():
                 return cls("interrupted", "interrupted", error=error)
             case QuotaError():
-                return cls("quota", error.why, error.resumes_at)
+                return cls("quota", error.reason, error.resumes_at)
             case KeyBannedError():
                 return cls("banned", str(error), error.retry_at)
             case UnauthorizedError():
@@ -93,7 +93,7 @@ class Progress:
     Attributes:
         done, total: Rows of the import, those of earlier runs included.
         created, rejected, unknown: Of those done.
-        wait: Until when it waits (Unix seconds, `until`) and what for (`why`), None
+        wait: Until when it waits (Unix seconds, `until`) and what for (`reason`), None
             while it sends.
     """
 

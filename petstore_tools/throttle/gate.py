@@ -122,19 +122,19 @@ class Gate:
             match decision:
                 case Go():
                     return decision
-                case Stop(resumes_at, why):
+                case Stop(resumes_at, reason):
                     raise KeyBannedError(
                         HTTPStatus.TOO_MANY_REQUESTS,
                         "",
-                        f"{why}.",
+                        f"{reason}.",
                         "not sent",
                         retry_at=self.local_time(resumes_at),
                     )
-                case Wait(until, why, ask_at):
-                    wait = Wait(self.local_time(until), why, self.local_time(ask_at))
+                case Wait(until, reason, ask_at):
+                    wait = Wait(self.local_time(until), reason, self.local_time(ask_at))
                     if wait.until - self._clock.now() > patience_s:
                         raise QuotaError(
-                            why, plan=str(self.read().plan), resumes_at=wait.until
+                            reason, plan=str(self.read().plan), resumes_at=wait.until
                         )
                     self.log_wait(wait)
                     call_options.on_wait(wait)
@@ -148,7 +148,7 @@ class Gate:
         soonest = min(wait.until, wait.ask_at)
         if soonest >= max(self._logged_until, self._clock.now()) + LOGGED_FROM_S:
             self._logged_until = wait.until
-            _log.info("Waiting until %s: %s.", utc_text(wait.until), wait.why)
+            _log.info("Waiting until %s: %s.", utc_text(wait.until), wait.reason)
 
     def answered(
         self,
@@ -167,8 +167,8 @@ class Gate:
         """
         banned = "ban" in code.casefold()
         if status in _REFUSALS:
-            why = "it has banned the key" if banned else _REFUSALS[status]
-            _log.warning("The service refused a request (%d): %s.", status, why)
+            reason = "it has banned the key" if banned else _REFUSALS[status]
+            _log.warning("The service refused a request (%d): %s.", status, reason)
         now = self.now()
         answer = rate_headers.read(status, headers, now=now, banned=banned)
         self._unrecorded.append(lambda throttle: throttle.answered(go, now, answer))
@@ -215,7 +215,7 @@ class Gate:
         return self._update(copied)
 
     def pause(
-        self, seconds: float, why: str, call_options: CallOptions = ALONE
+        self, seconds: float, reason: str, call_options: CallOptions = ALONE
     ) -> None:
         """
         Sleep, unless the call is withdrawn; a clock that is set makes it no longer.
@@ -224,7 +224,7 @@ class Gate:
         while (left_s := ends_at - self._clock.steady()) > 0:
             if call_options.cancelled():
                 raise CallCancelled
-            wait = Wait(self._clock.now() + left_s, why)
+            wait = Wait(self._clock.now() + left_s, reason)
             call_options.on_wait(wait)
             self._clock.sleep_until(wait.until)
 

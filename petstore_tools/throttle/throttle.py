@@ -75,14 +75,14 @@ class Go:
 @dataclass(frozen=True, slots=True)
 class Wait:
     """
-    Wait until `until` (client's Unix seconds) at most; `why` is for people.
+    Wait until `until` (client's Unix seconds) at most; `reason` is for people.
 
     An answer may end it before: ask again when one came in, or at `ask_at` at the
     latest.
     """
 
     until: float
-    why: str
+    reason: str
     ask_at: float = inf
 
 
@@ -93,7 +93,7 @@ class Stop:
     """
 
     resumes_at: float
-    why: str
+    reason: str
 
 
 Decision = Go | Wait | Stop
@@ -132,8 +132,10 @@ class Throttle(Budget):
         if now < self.blocked_until:
             decision = Stop if self.banned else Wait
             return decision(self.blocked_until, self.reason)
-        why = "a first request was sent, and its answer shows what is left"
-        if self.needs_probe and (wait := self._await_answer(self.probe_at, now, why)):
+        reason = "a first request was sent, and its answer shows what is left"
+        if self.needs_probe and (
+            wait := self._await_answer(self.probe_at, now, reason)
+        ):
             return wait
         checks = [self._check(name, now, bulk=bulk) for name in PERIODS]
         waits = [wait for wait in checks if wait is not None]
@@ -185,8 +187,8 @@ class Throttle(Budget):
             and answer.limit
             and answer.remaining in range(len(self.in_flight) + 1)
         ):
-            why = "the service says that nothing is left, and not until when"
-            self._block(now + spec.MINUTE_S, why)
+            reason = "the service says that nothing is left, and not until when"
+            self._block(now + spec.MINUTE_S, reason)
         if refused:
             self._refused(answer, sent_at, now)
         elif (
@@ -226,25 +228,27 @@ class Throttle(Budget):
         rest = (
             f", except {reserve:,} that imports leave for other work" if reserve else ""
         )
-        why = f"all {state.limit:,} requests of this {name} are used{rest}"
+        reason = f"all {state.limit:,} requests of this {name} are used{rest}"
         # Remaining may have counted these already
         if state.left + len(self.in_flight) > reserve:
-            wait_why = (
+            reply_reason = (
                 f"the last requests of this {name} were sent, and not all are answered"
             )
-            if wait := self._await_answer(max(self.in_flight.values()), now, wait_why):
+            if wait := self._await_answer(
+                max(self.in_flight.values()), now, reply_reason
+            ):
                 return wait
         # where all are in flight, none frees before a whole period
         frees_at = state.frees_at if state.frees_at > now else now + PERIODS[name]
-        return Wait(max(now + POLL_S, frees_at), why)
+        return Wait(max(now + POLL_S, frees_at), reason)
 
-    def _await_answer(self, sent_at: float, now: float, why: str) -> Wait | None:
+    def _await_answer(self, sent_at: float, now: float, reason: str) -> Wait | None:
         """
         Return a wait for an answer, None where it took so long that it may be lost.
         """
         until = sent_at + min(max(PROBE_LEASE_S, 3 * self.slowest_s), LONGEST_LEASE_S)
         ask_at = now + max(POLL_S, LATER * (now - sent_at))
-        return Wait(until, why, ask_at) if now < until else None
+        return Wait(until, reason, ask_at) if now < until else None
 
     def settle(self, now: float) -> None:
         """

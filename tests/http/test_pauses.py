@@ -122,7 +122,7 @@ def test_a_service_that_says_nothing_is_shown_while_it_is_waited_for(
     reasons = list[str | None]()
 
     def tell(wait: Wait | None) -> None:
-        reasons.append(wait and wait.why)
+        reasons.append(wait and wait.reason)
         if wait:
             told.set()
 

@@ -274,7 +274,7 @@ def test_what_a_page_that_is_fetched_ahead_waits_for_is_shown(tmp_path: Path) ->
 
     def show(read: int, total: int | None, wait: Wait | None) -> None:
         assert threading.current_thread() is threading.main_thread()
-        shown.append((read, total, wait.why if wait else ""))
+        shown.append((read, total, wait.reason if wait else ""))
 
     with store_of(service, tmp_path) as store:
         store.inventory.fetch(ListQuery(), wait=False, show=show)
