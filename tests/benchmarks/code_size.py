@@ -19,7 +19,7 @@ from io import StringIO
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-MOST_TOKENS = {"petstore_tools": 90_500, "tests": 120_000}
+MOST_TOKENS = {"petstore_tools": 89_500, "tests": 120_000}
 MOST_FILES = 92
 MOST_WORDS = 2_000
 MARGIN = 1.02
@@ -42,9 +42,8 @@ SQL = re.compile(
 def docstrings(tree: ast.Module) -> list[ast.Constant]:
     """Return the strings that open modules, classes and functions."""
     nodes = [node for node in ast.walk(tree) if isinstance(node, DOCUMENTED)]
-    return [
-        node.body[0].value for node in nodes if ast.get_docstring(node, clean=False)
-    ]
+    documented = [node for node in nodes if ast.get_docstring(node, clean=False)]
+    return [node.body[0].value for node in documented]  # type: ignore[attr-defined]
 
 
 def signs(source: str, comments: list[ast.Constant]) -> int:
@@ -66,22 +65,17 @@ def signs(source: str, comments: list[ast.Constant]) -> int:
 
 
 def hidden(tree: ast.Module, comments: list[ast.Constant]) -> int:
-    """
-    Count the words of SQL, but for the string itself, and the parts of what f-strings
-    show.
-    """
-    nodes = list(ast.walk(tree))
-    expressions = [node.value for node in nodes if isinstance(node, ast.FormattedValue)]
-    constants = [
-        node
-        for node in nodes
-        if isinstance(node, ast.Constant) and node not in comments
-    ]
-    texts = [node.value for node in constants if isinstance(node.value, str)]
-    queries = [text for text in texts if SQL.search(text)]
-    words = sum(len(re.findall(r"\w+|[^\w\s]", query)) - 1 for query in queries)
-    parts = [part for expression in expressions for part in ast.walk(expression)]
-    return words + sum(isinstance(part, PARTS) for part in parts)
+    """Count the words of SQL but one, and the parts of what f-strings show."""
+    count = 0
+    for node in ast.walk(tree):
+        match node:
+            case ast.FormattedValue(value=expression):
+                parts = ast.walk(expression)
+                count += sum(isinstance(part, PARTS) for part in parts)
+            case ast.Constant(value=str(text)) if SQL.search(text):
+                if node not in comments:
+                    count += len(re.findall(r"\w+|[^\w\s]", text)) - 1
+    return count
 
 
 def code_tokens(source: str) -> int:
@@ -104,17 +98,15 @@ def main() -> int:
     failures = []
     for folder, most in MOST_TOKENS.items():
         rooms: Counter[str] = Counter()
-        for path in sorted((ROOT / folder).rglob("*.py")):
+        for path in (ROOT / folder).rglob("*.py"):
             room = path.relative_to(ROOT / folder).parts[0].removesuffix(".py")
             rooms[room] += code_tokens(path.read_text(encoding="utf-8"))
-        print(", ".join(f"{room} {tokens:,}" for room, tokens in sorted(rooms.items())))
+        print(*(f"{room} {rooms[room]:,}" for room in sorted(rooms)), sep=", ")
         failures.append(verdict(f"{folder}: tokens", rooms.total(), most))
     package = ROOT / "petstore_tools"
     failures.append(verdict("files", len(list(package.rglob("*.py"))), MOST_FILES))
-    templates = [
-        path.read_text(encoding="utf-8") for path in package.rglob("templates/*.html")
-    ]
-    words = sum(len(template.split()) for template in templates)
+    templates = package.rglob("templates/*.html")
+    words = sum(len(path.read_text(encoding="utf-8").split()) for path in templates)
     failures.append(verdict("templates: words", words, MOST_WORDS))
     return int(any(failures))
 

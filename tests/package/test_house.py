@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from code_size import code_tokens, verdict
+from readable import measures
 
 from petstore_tools import spec
 
@@ -133,6 +134,22 @@ def test_a_size_above_its_bound_is_missed_and_fails_2_percent_above(
         "x: 1,020, at most 1,000: missed",
         "x: 1,021, at most 1,000: missed",
     ]
+
+
+@pytest.mark.parametrize(
+    ("source", "measure"),
+    [
+        ("found = 1", "nameless"),
+        ("pair = (1 if a else 2, 3 if b else 4)", "crowded"),
+        ("def f():" + "\n    pass" * 51, "long"),
+    ],
+)
+def test_code_that_is_hard_to_read_is_met(source: str, measure: str) -> None:
+    """A name for no thing, two thoughts in a statement, a function of 52 lines."""
+    nodes = ast.walk(ast.parse(source))
+    hits = [name for node in nodes for name, is_hit in measures(node) if is_hit]
+
+    assert hits == [measure]
 
 
 def test_the_list_of_messages_holds_messages_help_and_placeholders() -> None:
