@@ -9,7 +9,7 @@ import hashlib
 import json
 import sqlite3
 import threading
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass
@@ -25,13 +25,16 @@ from petstore_tools.importing.reconcile import Animal, Outcome, decide
 from petstore_tools.importing.values import PetValues
 from petstore_tools.models import PetRow
 
-_FORMAT: Final = 2
+_FORMAT: Final = 3
 _TABLES: Final = f"""
 PRAGMA user_version = {_FORMAT};
 CREATE TABLE import (
     id TEXT PRIMARY KEY, environment TEXT NOT NULL, base_url TEXT NOT NULL,
     path TEXT NOT NULL, sheet TEXT NOT NULL,
-    bad_rows INTEGER NOT NULL, changed_at REAL NOT NULL
+    bad_rows INTEGER NOT NULL, changed_at REAL NOT NULL,
+    -- doubtful rows as a person was shown them, each with its answer, `ask` where there
+    -- is none yet: a JSON list of pairs
+    question TEXT
 );
 CREATE TABLE row (
     key INTEGER PRIMARY KEY,
@@ -59,12 +62,6 @@ CREATE TABLE changed (field TEXT PRIMARY KEY);
 CREATE TABLE written (
     import TEXT NOT NULL REFERENCES import (id) ON DELETE CASCADE, digest TEXT NOT NULL,
     PRIMARY KEY (import, digest)
-);
--- doubtful rows as a person was shown them, each with its answer, `ask` where there is
--- none yet
-CREATE TABLE question (
-    import TEXT NOT NULL, name TEXT NOT NULL, category_id INTEGER NOT NULL,
-    status TEXT, doubt TEXT NOT NULL, answer TEXT NOT NULL
 )
 """
 _TEMPORARY: Final = """
@@ -87,8 +84,11 @@ _ENTRY: Final = (
     " compared, pet_id, detail, changed_at, may_be, sent_after, absent, position"
 )
 _ADD_IMPORT: Final = """
-INSERT INTO import VALUES (:id, :environment, :base_url, :path, :sheet, :bad_rows, :now)
-ON CONFLICT DO UPDATE SET bad_rows = excluded.bad_rows, changed_at = excluded.changed_at
+INSERT INTO import VALUES (
+    :id, :environment, :base_url, :path, :sheet, :bad_rows, :now, :question
+) ON CONFLICT DO UPDATE SET
+    bad_rows = excluded.bad_rows, changed_at = excluded.changed_at,
+    question = ifnull(excluded.question, question)
 """
 _ADD: Final = """
 INSERT INTO row (
@@ -359,6 +359,8 @@ class Journal:
         contents: Sequence[PetValues],
         doubts: Mapping[int, Doubt],
         answer: Doubtful,
+        *,
+        bad_rows: int,
     ) -> dict[int, Doubtful]:
         """
         Answer for doubtful rows, and keep which of them a person is shown.
@@ -370,28 +372,30 @@ class Journal:
             contents: The values of each row of the file.
             doubts: The doubtful rows, by place in these.
             answer: What a person says.
+            bad_rows: Rows of the file that have problems.
 
         Returns:
             The answer for each row, by its place; `ask` where there is none yet.
         """
-        answers: dict[int, Doubtful] = {}
-        rows = []
+        answers: dict[int, Doubtful] = dict.fromkeys(doubts, "ask")
+        question = []
+        earlier: defaultdict[str, list[Doubtful]] = defaultdict(list)
+        asked = "SELECT e.value ->> 0, e.value ->> 1 FROM import, json_each(question) e"
         with self._transaction() as db:
-            question = db.execute("SELECT * FROM question WHERE import = ?", (self.id,))
-            shown: dict[tuple[object, ...], list[Doubtful]] = {}
-            for *row_then, answer_then in question:
-                shown.setdefault(tuple(row_then), []).append(answer_then)
-            is_first = not shown
-            for place, doubt in doubts.items():
-                row = (self.id, *contents[place], str(doubt))
-                of_equal_rows = shown.get(row)  # each has an answer of its own
-                earlier = of_equal_rows.pop(0) if of_equal_rows else None
-                if earlier == "ask" or is_first:
-                    earlier = answer
-                answers[place] = earlier or "ask"
-                rows.append((*row, answers[place]))
-            db.execute("DELETE FROM question WHERE import = ?", (self.id,))
-            db.executemany("INSERT INTO question VALUES (?, ?, ?, ?, ?, ?)", rows)
+            for row, kept_answer in db.execute(
+                f"{asked} WHERE import.id = ?", (self.id,)
+            ):
+                earlier[row].append(kept_answer)
+            is_first = not earlier
+            for position, doubt in doubts.items():
+                row = repr((*contents[position], str(doubt)))
+                of_equal_rows: list[Doubtful] = ["ask"] if is_first else earlier[row]
+                if of_equal_rows:  # each has an answer of its own
+                    kept_answer = of_equal_rows.pop(0)
+                    is_open = kept_answer == "ask"
+                    answers[position] = answer if is_open else kept_answer
+                question.append((row, answers[position]))
+            self._add_import(db, bad_rows, question)
         return answers
 
     def add_file(
@@ -435,7 +439,7 @@ class Journal:
                 (key, self.id, *content, number, state, answered, compared, why, now)
             )
         with self._transaction() as db:
-            self._add_import(db, bad_rows)
+            self._add_import(db, bad_rows, [])
             db.execute("UPDATE row SET present = 0 WHERE import = ?", (self.id,))
             db.executemany(_ADD, rows)
             db.execute(
@@ -443,7 +447,6 @@ class Journal:
                 " AND state IN ('unsent', 'rejected')",
                 (self.id,),
             )
-            db.execute("DELETE FROM question WHERE import = ?", (self.id,))
             db.execute(_TAKE_POSITIONS, {"id": self.id, "brings_rows": None in known})
 
     def record(
@@ -632,10 +635,21 @@ class Journal:
         with self._transaction() as db:
             db.execute("DELETE FROM import WHERE id = ?", (self.id,))
 
-    def _add_import(self, db: sqlite3.Connection, bad_rows: int) -> None:
-        target = asdict(self.target) | {"path": str(self.target.path)}
-        facts = {"id": self.id, "bad_rows": bad_rows, "now": self._clock.now()}
-        db.execute(_ADD_IMPORT, target | facts)
+    def _add_import(
+        self,
+        db: sqlite3.Connection,
+        bad_rows: int,
+        question: list[tuple[str, Doubtful]] | None = None,
+    ) -> None:
+        """Add this import, or change it; None leaves its question as it is."""
+        facts = asdict(self.target) | {
+            "id": self.id,
+            "path": str(self.target.path),
+            "bad_rows": bad_rows,
+            "now": self._clock.now(),
+            "question": None if question is None else json.dumps(question),
+        }
+        db.execute(_ADD_IMPORT, facts)
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:

@@ -253,7 +253,12 @@ class _Run:
         """
         preview = self._preview
         contents = [row.content for row in preview.good]
-        answers = self._journal.answer(contents, preview.doubts, self._options.doubtful)
+        answers = self._journal.answer(
+            contents,
+            preview.doubts,
+            self._options.doubtful,
+            bad_rows=preview.bad_rows,
+        )
         doubts = {
             at: doubt for at, doubt in preview.doubts.items() if answers[at] == "ask"
         }

@@ -437,7 +437,7 @@ def run(world: World, sheet: Sheet) -> Iterator[None]:
         yield
         entries = journal.entries()
         known, _, doubts = journal.compare(entries, contents)
-        answers = journal.answer(contents, doubts, sheet.answer)
+        answers = journal.answer(contents, doubts, sheet.answer, bad_rows=0)
         shown = {at: doubt for at, doubt in doubts.items() if answers[at] == "ask"}
         if shown:
             said: Doubtful = "send" if answer(world, sheet, shown, cells) else "skip"

@@ -15,7 +15,7 @@ import pytest
 
 from petstore_tools.clock import ManualClock
 from petstore_tools.errors import JournalError, SettingsError
-from petstore_tools.importing.doubtful import Entry, State
+from petstore_tools.importing.doubtful import Doubt, Entry, State
 from petstore_tools.importing.journal import (
     Journal,
     Target,
@@ -279,6 +279,20 @@ def test_imports_are_listed_found_and_forgotten(tmp_path: Path) -> None:
         journal.forget()
         assert journal.entries() == []
     assert list_imports(tmp_path) == ([], [])
+
+
+def test_what_was_asked_is_forgotten_with_its_import(tmp_path: Path) -> None:
+    """After that, an answer is for all doubtful rows again, as in a first run."""
+    doubts = {0: Doubt("equal", "the animal with id 7 has the same values")}
+    with open_journal(tmp_path, target()) as journal:
+        add(journal, MIA)
+        before = journal.answer([REX], doubts, "ask", bad_rows=0)
+        others = journal.answer([MIA], doubts, "send", bad_rows=0)
+        journal.answer([REX], doubts, "ask", bad_rows=0)
+        journal.forget()
+        after = journal.answer([MIA], doubts, "send", bad_rows=0)
+
+    assert (before, others, after) == ({0: "ask"}, {0: "ask"}, {0: "send"})
 
 
 def changed(path: Path, statement: str) -> None:
