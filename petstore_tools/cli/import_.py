@@ -57,15 +57,13 @@ COUNTS = ("created", "rejected", "skipped", "unsent", "unknown", "ambiguous")
     ),
 )
 @options.pairs(
-    "--status-word",
+    "--statuses",
     "WORD=STATUS",
-    "statuses",
     help="What a word means, such as verkauft=sold. Repeat the option for more.",
 )
 @options.pairs(
-    "--default",
+    "--defaults",
     "FIELD=VALUE",
-    "defaults",
     help="The value of rows that have none, such as status=available.",
 )
 @click.option(
@@ -137,8 +135,8 @@ def import_(
       petstore-tools import animals.csv --dry-run
       petstore-tools import animals.csv --columns "Pet=name" --columns "Kind=categoryId"
       petstore-tools import animals.csv --categories categories.csv
-      petstore-tools import animals.csv --status-word "verkauft=sold"
-      petstore-tools import animals.csv --default status=available
+      petstore-tools import animals.csv --statuses "verkauft=sold"
+      petstore-tools import animals.csv --defaults status=available
       petstore-tools import animals.csv --yes --wait --json
     """
     with PetStore(environment=environment) as store:

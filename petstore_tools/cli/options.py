@@ -83,7 +83,7 @@ def confirmed(
     return agreed
 
 
-def pairs(flag: str, form: str, *name: str, help: str) -> Callable[[Command], Command]:  # noqa: A002
+def pairs(flag: str, form: str, help: str) -> Callable[[Command], Command]:  # noqa: A002
     """
     Return an option such as `TITLE=FIELD` that may be repeated: a mapping, None for
     none.
@@ -97,7 +97,6 @@ def pairs(flag: str, form: str, *name: str, help: str) -> Callable[[Command], Co
 
     return click.option(
         flag,
-        *name,
         type=read,
         multiple=True,
         callback=lambda _, __, given: dict(given) or None,

@@ -200,11 +200,7 @@ def takes_options(
 
 
 _PLAIN: Final = re.compile(r"[\w.,/=+:@-]+")
-_FLAGS: Final = {
-    "header": "--no-header",
-    "statuses": "--status-word",
-    "defaults": "--default",
-}
+_FLAGS: Final = {"header": "--no-header"}
 
 
 def spell(options: ImportOptions, missing: Sequence[str]) -> str:

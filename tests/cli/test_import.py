@@ -22,7 +22,7 @@ from petstore_tools.sandbox import samples
 SHEET = "Tier;Art;Zustand\nRex;Hunde;verkauft\nMia;Katzen;\nBo;Hunde;frei\n"
 OPTIONS = (
     "--columns Tier=name --columns Art=categoryId --columns Zustand=status --categories"
-    " kategorien.csv --status-word verkauft=sold --status-word frei=available --default"
+    " kategorien.csv --statuses verkauft=sold --statuses frei=available --defaults"
     " status=pending"
 ).split()
 ANIMALS = [("Rex", 3, "sold"), ("Mia", 4, "pending"), ("Bo", 3, "available")]
@@ -390,7 +390,7 @@ def test_the_line_to_copy_keeps_every_option(box: Sandbox, run: Run) -> None:
     """
     asked = (
         "--strict --drop-duplicates --wait --first 2 --doubtful skip --encoding utf-8 "
-        '--name "new year" --default status=pending --columns Tier=name'
+        '--name "new year" --defaults status=pending --columns Tier=name'
     )
 
     refused = run("import", "tiere.csv", "--yes", *shlex.split(asked))
