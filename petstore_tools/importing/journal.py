@@ -163,6 +163,7 @@ UPDATE row SET state = :state, pet_id = :pet_id, detail = :detail, may_be = :may
     absent = :may_be = '', changed_at = :now
 WHERE key = :key
 """
+# one of which no more is known than a question that awaits its answer is not shown
 _INFOS: Final = """
 WITH outcome AS (
     SELECT import, iif(may_be = '', state, 'ambiguous') AS became, count(*) AS rows,
@@ -172,7 +173,8 @@ WITH outcome AS (
 SELECT i.environment, i.base_url, i.path, i.sheet, i.bad_rows,
     max(i.changed_at, ifnull(max(o.changed_at), 0)),
     json_group_object(o.became, o.rows) FILTER (WHERE o.became IS NOT NULL)
-FROM import i LEFT JOIN outcome o ON o.import = i.id GROUP BY i.id
+FROM import i LEFT JOIN outcome o ON o.import = i.id
+WHERE o.import IS NOT NULL OR ifnull(i.question, '[]') = '[]' GROUP BY i.id
 """
 # animals of the last listing that equal rows of the file, and belong to no row of an
 # import
