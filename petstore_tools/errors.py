@@ -35,39 +35,11 @@ are Unix seconds. No message holds a key.
 from __future__ import annotations
 
 import copyreg
-import json
-import shlex
-import sys
-from importlib.util import find_spec
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 from petstore_tools.text import option, utc_text
 
 _E = TypeVar("_E", bound=BaseException)
-_PACKAGES: Final = ("pyarrow",)  # optional, and of no extra
-
-
-def install_line(extra: str) -> str:
-    """Say how an extra is added, from where this installation came."""
-    requirement = extra if extra in _PACKAGES else f"petstore-tools[{extra}]"
-    if requirement != extra and (url := _origin()):
-        requirement = shlex.quote(f"{requirement} @ {url}")
-    if find_spec("pip") is None:
-        return f"add {requirement} to the environment of {sys.executable}"
-    return f"{shlex.quote(sys.executable)} -m pip install {requirement}"
-
-
-def _origin() -> str:
-    """Return the address that the installer recorded, "" for an index."""
-    from importlib.metadata import PackageNotFoundError, distribution
-
-    try:
-        recorded = distribution("petstore-tools").read_text("direct_url.json")
-    except PackageNotFoundError:  # a checkout that was not installed
-        return ""
-    origin = json.loads(recorded or "{}")
-    system = origin.get("vcs_info", {}).get("vcs", "")
-    return f"{system}+{origin.get('url', '')}".lstrip("+")
 
 
 def without_frames(error: _E) -> _E:
@@ -279,11 +251,12 @@ class SettingsError(PetstoreError):
 
 
 class MissingExtraError(PetstoreError, ImportError):
-    """An optional part of the toolkit is not installed."""
+    """
+    An optional part of the toolkit is not installed.
 
-    def __init__(self, extra: str, feature: str) -> None:
-        needed = extra if extra in _PACKAGES else f"the extra {extra!r}"
-        super().__init__(f"{feature} needs {needed}: {install_line(extra)}", name=extra)
+    Attributes:
+        name: The extra, or the package.
+    """
 
 
 class OutputError(PetstoreError, OSError):

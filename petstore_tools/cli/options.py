@@ -12,7 +12,8 @@ from typing import Any, TypeVar
 import click
 
 from petstore_tools import spec
-from petstore_tools.errors import MissingExtraError, SettingsError
+from petstore_tools.errors import SettingsError
+from petstore_tools.extras import missing_extra
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 ENVIRONMENTS = click.Choice(("production", "staging"))
@@ -45,7 +46,7 @@ def output(*endings: str, multiple: bool = False) -> Callable[[Command], Command
         if ending not in endings:
             raise click.UsageError(f"{path!r} must end in one of {', '.join(endings)}")
         if ending == ".parquet" and find_spec("pyarrow") is None:
-            raise MissingExtraError("pyarrow", "a Parquet file")
+            raise missing_extra("pyarrow", "a Parquet file")
         check_writable(place)
         return place
 

@@ -19,7 +19,8 @@ from typing import Any, Final, NamedTuple
 from pydantic import SecretStr
 
 from petstore_tools import sqlite
-from petstore_tools.errors import MissingExtraError, SettingsError
+from petstore_tools.errors import SettingsError
+from petstore_tools.extras import missing_extra
 from petstore_tools.plans import Plan
 from petstore_tools.service.engine import USAGE_COLUMNS, Engine, NewPet, Rows, Statement
 from petstore_tools.service.limiter import Usage
@@ -131,7 +132,7 @@ def open_engine(
         try:
             from petstore_tools.service.postgres_engine import PostgresEngine
         except ImportError as error:
-            raise MissingExtraError("postgres", "the service on PostgreSQL") from error
+            raise missing_extra("postgres", "the service on PostgreSQL") from error
         return PostgresEngine(SecretStr(text), own_time=own_time)
     if _ADDRESS.search(text):
         raise SettingsError(

@@ -26,12 +26,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, get_args
 from pydantic import SecretStr, TypeAdapter
 
 from petstore_tools import sqlite
-from petstore_tools.errors import (
-    LedgerError,
-    MissingExtraError,
-    SettingsError,
-    without_frames,
-)
+from petstore_tools.errors import LedgerError, SettingsError, without_frames
+from petstore_tools.extras import missing_extra
 from petstore_tools.throttle.throttle import Throttle
 
 if TYPE_CHECKING:
@@ -291,7 +287,7 @@ class PostgresLedger(DatabaseLedger):
         try:
             import psycopg
         except ImportError as error:
-            raise MissingExtraError("postgres", "a ledger on PostgreSQL") from error
+            raise missing_extra("postgres", "a ledger on PostgreSQL") from error
         super().__init__(subject, self._open, psycopg.Error)
         self._wall = wall
         self._url = url

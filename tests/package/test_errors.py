@@ -6,13 +6,11 @@ process.
 from __future__ import annotations
 
 import pickle
-import sys
 
 import nbformat
-import pytest
 from nbclient import NotebookClient
 
-from petstore_tools import Listing, PetStore, Sandbox, errors
+from petstore_tools import Listing, Sandbox, errors
 from petstore_tools.errors import ArgumentError, Interrupted, PetstoreError
 
 
@@ -70,7 +68,7 @@ def test_errors_and_results_come_back_from_another_process() -> None:
         errors.QuotaError("the day is used up", plan="free", resumes_at=4.0),
         errors.Interrupted("stopped", result=1),
         errors.SheetError("no column"),
-        errors.MissingExtraError("postgres", "a ledger"),
+        errors.MissingExtraError("no psycopg", name="postgres"),
         errors.OutputError("no folder"),
     ]
 
@@ -84,19 +82,3 @@ def test_errors_and_results_come_back_from_another_process() -> None:
     for made in results:
         assert repr(pickle.loads(pickle.dumps(made))) == repr(made)
     assert Listing.of(pickle.loads(pickle.dumps(frame))) == results[-1]
-
-
-def test_a_missing_extra_names_what_installs_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """One line, with the place this toolkit came from, and the Python that runs it."""
-    monkeypatch.setitem(sys.modules, "psycopg", None)
-    monkeypatch.setenv("PETSTORE_LEDGER_URL", "postgresql://127.0.0.1/budget")
-    with pytest.raises(errors.MissingExtraError) as raised:
-        PetStore(base_url="http://127.0.0.1:9/v1", api_key="a-key").quota()
-
-    start = "a ledger on PostgreSQL needs the extra 'postgres': "
-    assert str(raised.value).startswith(start)
-    assert sys.executable in str(raised.value)
-    assert "petstore-tools[postgres]" in str(raised.value)
-    assert "\n" not in str(raised.value)
