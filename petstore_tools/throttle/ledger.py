@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Kind = Literal["shared", "memory"]
-_BUDGET: Final = TypeAdapter(Throttle)
-_FORMAT: Final = 1
+_FORMAT: Final = 2  # of what is stored; each ledger refuses another one
+_STATE: Final = TypeAdapter(tuple[Literal[2], Throttle])
 _TABLE: Final = f"""
 PRAGMA user_version = {_FORMAT};
 CREATE TABLE key_budget (subject TEXT PRIMARY KEY, state TEXT NOT NULL) WITHOUT ROWID
@@ -152,10 +152,10 @@ class DatabaseLedger(ABC):
         results: list[T] = []
 
         def changed(state: str) -> str:
-            budget = _BUDGET.validate_json(state) if state else Throttle()
+            budget = _STATE.validate_json(state)[1] if state else Throttle()
             results.append(change(budget))
             # `dump_json` would turn an interrupt into an error of its own
-            return json.dumps(_BUDGET.dump_python(budget, mode="json"))
+            return json.dumps(_STATE.dump_python((_FORMAT, budget), mode="json"))
 
         with _LOCK:
             try:
@@ -328,9 +328,13 @@ class PostgresLedger(DatabaseLedger):
         return str(state)
 
     def _message(self, error: BaseException) -> str:
-        return (  # not the error's text, which may show the password
-            f"The ledger database cannot be used ({type(error).__name__}). This request"
-            " was not sent. Check that the address in PETSTORE_LEDGER_URL can be"
+        # not the error's text, which may show the password
+        reason = type(error).__name__
+        if isinstance(error, ValueError):
+            reason = "another version of the toolkit wrote the budget, or it is damaged"
+        return (
+            f"The ledger database cannot be used ({reason}). This request was not"
+            " sent. Check that the address in PETSTORE_LEDGER_URL can be"
             " reached from here and that its user may create and change the table"
             ' petstore_budget, or pass ledger="memory" to count the requests of this'
             " process only."

@@ -258,6 +258,23 @@ def test_two_machines_share_a_budget_in_a_database(
         there.close()
 
 
+@pytest.mark.case("P24")
+def test_a_budget_in_a_database_that_another_version_wrote_is_refused(
+    postgres: Postgres,
+) -> None:
+    """Its fields may mean something else; a file says so by its `user_version`."""
+    import psycopg
+
+    url = postgres.database()
+    with closing(opened(url)) as ledger:
+        ask(ledger)
+        with psycopg.connect(url) as database:
+            database.execute("UPDATE petstore_budget SET state = '[1, {}]'")
+
+        with pytest.raises(LedgerError, match="another version of the toolkit"):
+            ask(ledger)
+
+
 @pytest.mark.case("P17")
 def test_machines_with_different_clocks_agree_by_the_databases(
     postgres: Postgres,

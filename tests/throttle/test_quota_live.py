@@ -130,8 +130,8 @@ HARMS = {
         lambda path: altered(path, "UPDATE key_budget SET state = '{'"),
         "(its content is damaged)",
     ),
-    "newer": (
-        lambda path: altered(path, "PRAGMA user_version = 2"),
+    "another version": (
+        lambda path: altered(path, "PRAGMA user_version = 1"),
         "(another version of the toolkit wrote it: use that one)",
     ),
 }
