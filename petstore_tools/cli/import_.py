@@ -17,8 +17,9 @@ import click
 from petstore_tools import settings, spec
 from petstore_tools.cli import exits, options
 from petstore_tools.errors import Interrupted, SettingsError
-from petstore_tools.importing import journal
-from petstore_tools.importing.journal import ImportInfo, Journal
+from petstore_tools.importing import imports, journal
+from petstore_tools.importing.imports import ImportInfo
+from petstore_tools.importing.journal import Journal
 from petstore_tools.importing.options import Doubtful, ImportOptions
 from petstore_tools.importing.preview import ImportPreview
 from petstore_tools.importing.results import ImportResult
@@ -225,7 +226,7 @@ def imports_(context: click.Context, environment: str | None) -> None:
       petstore-tools imports reconcile 3f9c
     """
     if context.invoked_subcommand is None:
-        found, errors = journal.list_imports(_folder())
+        found, errors = imports.list_imports(_folder())
         shown = [
             info for info in found if environment in (None, info.target.environment)
         ]
@@ -257,7 +258,7 @@ def _table(found: list[ImportInfo]) -> str:
 @ID
 def show(import_id: str) -> None:
     """Show the rows of import ID that were not created, and why."""
-    info = journal.find_import(_folder(), import_id)
+    info = imports.find_import(_folder(), import_id)
     click.echo(_table([info]))
     with journal.read_journal(_folder(), info.target) as opened:
         rows = [
@@ -328,7 +329,7 @@ def reconcile(
         raise click.UsageError(
             "to decide on a row, give --row and one of --created PET_ID and --absent"
         )
-    info = journal.find_import(_folder(), import_id)
+    info = imports.find_import(_folder(), import_id)
     target = info.target
     with (
         PetStore(environment=target.environment) as store,
@@ -407,7 +408,7 @@ def forget(import_id: str, *, yes: bool) -> None:
 
     The next run of the file compares its rows with the animals that exist.
     """
-    info = journal.find_import(_folder(), import_id)
+    info = imports.find_import(_folder(), import_id)
     rows = pluralize(sum(info.states.values()), "row")
     created = f"{info.states['created']:,} of them created"
     question = f"Forget what became of {rows} of {info.target.path.name}, {created}?"

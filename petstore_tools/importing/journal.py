@@ -5,76 +5,32 @@ durable before it is done.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import sqlite3
 import threading
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Final
 
 from petstore_tools import sqlite
 from petstore_tools.clock import Clock, SystemClock
-from petstore_tools.errors import JournalError, SettingsError
+from petstore_tools.errors import JournalError
 from petstore_tools.importing.doubtful import Doubt, Entry, find_doubtful, match
+from petstore_tools.importing.imports import (
+    TABLES,
+    Target,
+    import_lock,
+    journal_errors,
+    open_database,
+)
 from petstore_tools.importing.options import Doubtful
 from petstore_tools.importing.reconcile import Animal, Outcome, decide
 from petstore_tools.importing.values import PetValues
 from petstore_tools.models import PetRow
 
-_FORMAT: Final = 3
-_TABLES: Final = f"""
-PRAGMA user_version = {_FORMAT};
-CREATE TABLE import (
-    id TEXT PRIMARY KEY, environment TEXT NOT NULL, base_url TEXT NOT NULL,
-    path TEXT NOT NULL, sheet TEXT NOT NULL,
-    bad_rows INTEGER NOT NULL, changed_at REAL NOT NULL,
-    -- doubtful rows as a person was shown them, each with its answer, `ask` where there
-    -- is none yet: a JSON list of pairs
-    question TEXT
-);
-CREATE TABLE row (
-    key INTEGER PRIMARY KEY,
-    import TEXT NOT NULL REFERENCES import (id) ON DELETE CASCADE,
-    name TEXT NOT NULL, category_id INTEGER NOT NULL, status TEXT,
-    number INTEGER NOT NULL, present INTEGER NOT NULL DEFAULT 1, position INTEGER,
-    state TEXT NOT NULL CHECK (
-        state IN ('unsent', 'sending', 'created', 'rejected', 'unknown', 'skipped')
-    ),
-    answered INTEGER NOT NULL, compared INTEGER NOT NULL,
-    pet_id INTEGER UNIQUE CHECK (pet_id IS NULL OR state = 'created'),
-    detail TEXT NOT NULL, may_be TEXT NOT NULL DEFAULT '',
-    sent_after INTEGER NOT NULL DEFAULT 0, absent INTEGER NOT NULL DEFAULT 0,
-    lost_at REAL NOT NULL DEFAULT 0, changed_at REAL NOT NULL,
-    -- nobody sent it, or left it out for good
-    waits INTEGER AS (
-        state IN ('unsent', 'rejected') OR state = 'skipped' AND NOT answered
-    )
-);
-CREATE INDEX row_values ON row (name, category_id);
-CREATE INDEX row_import ON row (import);
-CREATE TABLE listing (number INTEGER PRIMARY KEY);
-CREATE TABLE shown (pet_id INTEGER PRIMARY KEY, listing INTEGER NOT NULL);
-CREATE TABLE changed (field TEXT PRIMARY KEY);
-CREATE TABLE written (
-    import TEXT NOT NULL REFERENCES import (id) ON DELETE CASCADE, digest TEXT NOT NULL,
-    PRIMARY KEY (import, digest)
-)
-"""
-_TEMPORARY: Final = """
-CREATE TEMP TABLE file (
-    place INTEGER PRIMARY KEY, name TEXT NOT NULL, category_id INTEGER NOT NULL,
-    status TEXT
-);
-CREATE TEMP TABLE animal (
-    id INTEGER PRIMARY KEY, name TEXT NOT NULL, category_id INTEGER NOT NULL,
-    status TEXT
-);
-CREATE INDEX temp.animal_values ON animal (name, category_id)
-"""
 _ONE_ROW: Final = "(SELECT 0 AS place, ? AS name, ? AS category_id, ? AS status)"
 # seconds since a row was lost; the steady clock begins anew when the machine starts,
 # then at least as long has passed as it shows
@@ -163,19 +119,6 @@ UPDATE row SET state = :state, pet_id = :pet_id, detail = :detail, may_be = :may
     absent = :may_be = '', changed_at = :now
 WHERE key = :key
 """
-# one of which no more is known than a question that awaits its answer is not shown
-_INFOS: Final = """
-WITH outcome AS (
-    SELECT import, iif(may_be = '', state, 'ambiguous') AS became, count(*) AS rows,
-        max(changed_at) AS changed_at
-    FROM row GROUP BY import, became
-)
-SELECT i.environment, i.base_url, i.path, i.sheet, i.bad_rows,
-    max(i.changed_at, ifnull(max(o.changed_at), 0)),
-    json_group_object(o.became, o.rows) FILTER (WHERE o.became IS NOT NULL)
-FROM import i LEFT JOIN outcome o ON o.import = i.id
-WHERE o.import IS NOT NULL OR ifnull(i.question, '[]') = '[]' GROUP BY i.id
-"""
 # animals of the last listing that equal rows of the file, and belong to no row of an
 # import
 _EQUAL_ANIMALS: Final = """
@@ -193,45 +136,6 @@ WHERE r.import != ? AND NOT r.waits
 """
 _CLOCK: Final = SystemClock()
 LOST: Final = "the run ended before the answer came"
-_MOVE_AWAY: Final = (
-    "so it is not known which animals exist already. Put a good copy in its place, or"
-    " move it away: then every file counts as new, and its rows are compared with the"
-    " inventory"
-)
-_RUN_AGAIN: Final = "run the same call again: it checks the journal first"
-
-
-@dataclass(frozen=True)
-class Target:
-    """
-    What an import is for: the key is no part of it, so a new key changes nothing.
-
-    Attributes:
-        environment: `production`, `staging` or `sandbox`.
-        base_url: Where it sends.
-        path: The file, absolute; the bare name that was given, which is the same in
-            every folder.
-        sheet: Of a workbook, else "".
-    """
-
-    environment: str
-    base_url: str
-    path: Path
-    sheet: str = ""
-
-    @property
-    def id(self) -> str:
-        """Name of the import."""
-        return _digest(self.environment, self.base_url, str(self.path), self.sheet)
-
-    @property
-    def database_name(self) -> str:
-        """Name of its database without the ending: that of all imports to one place."""
-        return f"{self.environment}-{_digest(self.environment, self.base_url)}"
-
-
-def _digest(*parts: str) -> str:
-    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:12]
 
 
 class Journal:
@@ -255,7 +159,7 @@ class Journal:
         self._folder = folder
         self._path = folder / f"{target.database_name}.db"
         self._threads = threading.RLock()  # an interrupt may leave it to its thread
-        self._db = _open(self._path, target)
+        self._db = open_database(self._path, target)
 
     def close(self) -> None:
         """Close the file; a thread that still awaits an answer can write no more."""
@@ -664,7 +568,7 @@ class Journal:
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
         """Give one thread at a time the database; its errors are the journal's."""
-        with self._threads, _journal_errors(self._path):
+        with self._threads, journal_errors(self._path):
             self._db.execute(f"PRAGMA busy_timeout = {sqlite.BUSY_S * 1_000:.0f}")
             yield self._db
 
@@ -692,71 +596,6 @@ def _entries(
     ]
 
 
-def _open(path: Path, target: Target | None = None) -> sqlite3.Connection:
-    """
-    Open the database of a place; where there is none, one in memory.
-
-    Raises:
-        JournalError: It is damaged, empty, of another version or place, or none of
-            ours.
-    """
-    with _journal_errors(path, _MOVE_AWAY):
-        if path.exists():
-            db = sqlite.connect(path, durability="FULL", busy_s=sqlite.BUSY_S)
-        else:
-            db = sqlite3.connect(":memory:", isolation_level=None)
-            db.executescript(_TABLES)
-        try:
-            sqlite.check_format(db, _FORMAT)
-            _check_health(db)
-            places = db.execute(
-                "SELECT DISTINCT environment, base_url FROM import"
-            ).fetchall()
-            if target and places not in ([], [(target.environment, target.base_url)]):
-                raise ValueError("it is of another place")
-            db.execute("PRAGMA foreign_keys = ON")
-            db.executescript(_TEMPORARY)
-        except BaseException:
-            db.close()
-            raise
-    return db
-
-
-def _check_health(db: sqlite3.Connection) -> None:
-    """Raise ValueError where a database is damaged."""
-    (health,) = db.execute("PRAGMA integrity_check(1)").fetchone()
-    if health != "ok":
-        # of a commit that was cut short, the tables may be ahead of these
-        db.execute("REINDEX")
-        (health,) = db.execute("PRAGMA integrity_check(1)").fetchone()
-    if health != "ok":
-        raise ValueError(f"it is damaged: {health}")
-
-
-@contextmanager
-def _journal_errors(path: Path, help_: str = _RUN_AGAIN) -> Iterator[None]:
-    """
-    Turn the errors of a file that cannot be used into the journal's, with what to do.
-    """
-    try:
-        yield
-    except (sqlite3.Error, OSError, ValueError, TypeError) as error:
-        text = str(error)
-        if (
-            "readonly" in text
-            or "unable to open" in text
-            or isinstance(error, PermissionError)
-        ):
-            help_ = "its folder can only be read: allow this user to write there"
-        elif "locked" in text:
-            help_ = "another program holds it: try again when that has ended"
-        elif any(sign in text for sign in ("is full", "No space", "disk I/O")):
-            help_ = "make room on its disk, and run the same call again"
-        raise JournalError(
-            f"the journal {path} cannot be used ({text}); {help_}"
-        ) from error
-
-
 @contextmanager
 def open_journal(
     folder: Path, target: Target, clock: Clock = _CLOCK
@@ -769,10 +608,10 @@ def open_journal(
             used. Nothing was sent.
     """
     path = folder / f"{target.database_name}.db"
-    with _journal_errors(path):
+    with journal_errors(path):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not path.exists():
-            sqlite.create(path, _TABLES)
+            sqlite.create(path, TABLES)
     with (
         import_lock(folder, target.id),
         closing(Journal(folder, target, clock)) as journal,
@@ -785,103 +624,3 @@ def read_journal(
 ) -> closing[Journal]:
     """Open the journal to look at it; a run may go on meanwhile. Nothing is made."""
     return closing(Journal(folder, target, clock))
-
-
-@contextmanager
-def import_lock(folder: Path, name: str, *, wait_s: float = 0.5) -> Iterator[None]:
-    """
-    Hold a lock that ends with its process, through SQLite on every system.
-
-    Raises:
-        JournalError: Another holds it, or the folder cannot be written.
-    """
-    path = folder / f"{name}.lock"
-    with _journal_errors(path):
-        lock = sqlite3.connect(
-            path, timeout=wait_s, isolation_level=None, check_same_thread=False
-        )
-    with closing(lock):
-        try:
-            with _journal_errors(path):
-                try:
-                    lock.execute("BEGIN EXCLUSIVE")
-                except sqlite3.OperationalError as error:
-                    if "locked" not in str(error):
-                        raise
-                    why = (
-                        f"import {name} is running already: wait until it has ended, or"
-                        " stop it"
-                    )
-                    raise JournalError(why) from error
-            yield
-        finally:  # an interrupt can keep one of the two from closing it
-            lock.close()
-
-
-@dataclass(frozen=True)
-class ImportInfo:
-    """
-    An import in a journal.
-
-    Attributes:
-        id: Its name.
-        target: What it is for.
-        changed_at: Unix seconds of its last change.
-        states: Rows by state; `ambiguous` are unknown ones that only a person can
-            decide. Rows with problems count as rejected.
-        bad_rows: Rows with problems that its file had.
-    """
-
-    id: str
-    target: Target
-    changed_at: float
-    states: Counter[str]
-    bad_rows: int
-
-
-def list_imports(folder: Path) -> tuple[list[ImportInfo], list[JournalError]]:
-    """Return all imports, the last changed first, and why journals cannot be read."""
-    found: list[ImportInfo] = []
-    errors: list[JournalError] = []
-    with _journal_errors(folder):
-        paths = sorted(folder.iterdir()) if folder.exists() else []
-    for path in paths:
-        if path.suffix != ".db":
-            continue
-        try:
-            with closing(_open(path)) as db, _journal_errors(path):
-                for (
-                    environment,
-                    base_url,
-                    name,
-                    sheet,
-                    bad_rows,
-                    at,
-                    counts,
-                ) in db.execute(_INFOS):
-                    target = Target(environment, base_url, Path(name), sheet)
-                    states = Counter(json.loads(counts)) + Counter(rejected=bad_rows)
-                    found.append(ImportInfo(target.id, target, at, states, bad_rows))
-        except JournalError as error:
-            errors.append(error)
-    return sorted(found, key=lambda info: -info.changed_at), errors
-
-
-def find_import(folder: Path, import_id: str) -> ImportInfo:
-    """
-    Return the import whose name begins with `import_id`.
-
-    Raises:
-        SettingsError: No name begins so, or several do.
-        JournalError: No name does, and a journal cannot be read.
-    """
-    found, errors = list_imports(folder)
-    infos = [info for info in found if info.id.startswith(import_id)]
-    if len(infos) == 1 and import_id:  # an unset variable of a shell names none
-        return infos[0]
-    if errors and not infos:
-        raise errors[0]
-    begin = "several imports begin" if len(infos) > 1 else "no import begins"
-    raise SettingsError(
-        f"{begin} with {import_id!r}: petstore-tools imports lists them"
-    )

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from petstore_tools.errors import SheetError
 from petstore_tools.http.client import Client
-from petstore_tools.importing.journal import Target
+from petstore_tools.importing.imports import Target
 from petstore_tools.importing.options import ImportOptions, spell
 from petstore_tools.importing.values import (
     AnyRow,

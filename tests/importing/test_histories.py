@@ -17,7 +17,8 @@ import pytest
 
 from petstore_tools.clock import ManualClock
 from petstore_tools.importing.doubtful import Doubt, Entry
-from petstore_tools.importing.journal import Journal, Target, open_journal
+from petstore_tools.importing.imports import Target
+from petstore_tools.importing.journal import Journal, open_journal
 from petstore_tools.importing.options import Doubtful
 from petstore_tools.importing.reconcile import Outcome, judge
 from petstore_tools.importing.values import PetValues

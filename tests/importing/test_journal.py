@@ -16,14 +16,8 @@ import pytest
 from petstore_tools.clock import ManualClock
 from petstore_tools.errors import JournalError, SettingsError
 from petstore_tools.importing.doubtful import Doubt, Entry, State
-from petstore_tools.importing.journal import (
-    Journal,
-    Target,
-    find_import,
-    list_imports,
-    open_journal,
-    read_journal,
-)
+from petstore_tools.importing.imports import Target, find_import, list_imports
+from petstore_tools.importing.journal import Journal, open_journal, read_journal
 from petstore_tools.importing.reconcile import Outcome
 from petstore_tools.importing.values import PetValues
 

@@ -28,7 +28,8 @@ from petstore_tools.errors import (
     LedgerError,
     PetstoreError,
 )
-from petstore_tools.importing.journal import Target, read_journal
+from petstore_tools.importing.imports import Target
+from petstore_tools.importing.journal import read_journal
 from petstore_tools.importing.results import ImportResult
 from petstore_tools.importing.send import Progress
 from petstore_tools.plans import Plan

@@ -8,7 +8,8 @@ import pytest
 
 from petstore_tools import Sandbox
 from petstore_tools.errors import LedgerError, ProtocolError
-from petstore_tools.importing.journal import Journal, Target
+from petstore_tools.importing.imports import Target
+from petstore_tools.importing.journal import Journal
 from petstore_tools.importing.send import Sender
 from petstore_tools.throttle.gate import CallOptions
 
