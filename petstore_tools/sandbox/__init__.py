@@ -84,31 +84,32 @@ class Sandbox:
         numbers = plans.parse(plan) or plans.DOCUMENTED[0]
         if animals < 0:
             raise ArgumentError(f"animals must be a number, 0 or more, not {animals}")
-        self._seen = deque[tuple[float, str, str, int]](maxlen=1_000_000)
+        self._traffic = deque[tuple[float, str, str, int]](maxlen=1_000_000)
         self.clock: Clock = (
             ManualClock(STARTS_AT) if clock == "manual" else SystemClock()
         )
-        with ExitStack() as made:  # whatever fails in it, nothing is left behind
+        with ExitStack() as resources:  # whatever fails in it, nothing is left behind
             temporary = tempfile.TemporaryDirectory(
                 prefix="petstore-sandbox-", ignore_cleanup_errors=True
             )
-            folder = Path(made.enter_context(temporary))
-            where = database or folder / "service.db"
-            served = Database(where, durability="OFF", own_time=clock == "system")
-            self._database = served
-            made.callback(served.close)
-            if not served.page(after=spec.INT64_MIN, limit=1, status=None):
-                served.add_many(samples.inventory(animals))
-            _, self.api_key = served.create_key(
+            folder = Path(resources.enter_context(temporary))
+            location = database or folder / "service.db"
+            self._database = Database(
+                location, durability="OFF", own_time=clock == "system"
+            )
+            resources.callback(self._database.close)
+            if not self._database.page(after=spec.INT64_MIN, limit=1, status=None):
+                self._database.add_many(samples.inventory(animals))
+            _, self.api_key = self._database.create_key(
                 numbers, label="sandbox", now=self.clock.now()
             )
             # the server holds nothing that leads to this object: when nobody keeps it,
             # it ends
-            service = FaultyService(faults, self._seen, served, self.clock)
+            service = FaultyService(faults, self._traffic, self._database, self.clock)
             self.faults = service.faults
-            made.callback(service.close)
+            resources.callback(service.close)
             server = ThreadedServer(service).start()
-            made.callback(server.stop)
+            resources.callback(server.stop)
             self.base_url = server.base_url
             self.state_dir = folder / "state"
             settings = Settings(
@@ -118,9 +119,9 @@ class Sandbox:
                 numbers,
                 self.state_dir,
             )
-            self.store = self._wire(settings, made)
-            self._made = made.pop_all()
-        self._finalizer = weakref.finalize(self, _close, self._made)
+            self.store = self._wire(settings, resources)
+            self._resources = resources.pop_all()
+        self._finalizer = weakref.finalize(self, _close, self._resources)
 
     def advance(
         self,
@@ -142,13 +143,15 @@ class Sandbox:
                 "this sandbox runs on the machine's clock; make it with clock='manual'"
             )
         try:
-            step = timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds)
-            datetime.fromtimestamp(self.clock.now(), UTC) + step
+            duration = timedelta(
+                days=days, hours=hours, minutes=minutes, seconds=seconds
+            )
+            datetime.fromtimestamp(self.clock.now(), UTC) + duration
         except (TypeError, ValueError, OverflowError) as error:
             raise ArgumentError(
                 f"the clock is advanced by numbers, at most to the year 9999: {error}"
             ) from error
-        self.clock.advance(step.total_seconds())
+        self.clock.advance(duration.total_seconds())
 
     def connect(
         self,
@@ -178,23 +181,27 @@ class Sandbox:
         """
         if not self._finalizer.alive:
             raise ArgumentError(CLOSED)
-        changed = replace(self.store.settings, **settings)
+        changed_settings = replace(self.store.settings, **settings)
         numbers = plans.parse(plan)
         if numbers is not None:
             _, key = self._database.create_key(
                 numbers, label="connected", now=self.clock.now()
             )
-            changed = replace(changed, plan=numbers, api_key=SecretStr(key))
-        return self._wire(changed, self._made, max_wait_s=max_wait_s)
+            changed_settings = replace(
+                changed_settings, plan=numbers, api_key=SecretStr(key)
+            )
+        return self._wire(changed_settings, self._resources, max_wait_s=max_wait_s)
 
-    def _wire(self, settings: Settings, made: ExitStack, **how: Any) -> PetStore:
+    def _wire(
+        self, settings: Settings, resources: ExitStack, **options: Any
+    ) -> PetStore:
         """Return a store that keeps this sandbox, and is closed with it."""
-        store = PetStore.from_settings(settings, clock=self.clock, **how)
+        store = PetStore.from_settings(settings, clock=self.clock, **options)
         store.client.needs = self
-        made.callback(setattr, store.client.gate, "ledger", _Closed())
+        resources.callback(setattr, store.client.gate, "ledger", _Closed())
         # not store.close: through the store, the stack would keep the sandbox
-        made.callback(store.client.gate.close)
-        made.callback(store.client.transport.close)
+        resources.callback(store.client.gate.close)
+        resources.callback(store.client.transport.close)
         return store
 
     def add(self, animals: Iterable[tuple[str, int, spec.Status | None]]) -> list[int]:
@@ -244,14 +251,14 @@ class Sandbox:
         """
         import pandas as pd
 
-        seen = pd.DataFrame(
-            list(self._seen), columns=["at", "method", "path", "status"]
+        traffic = pd.DataFrame(
+            list(self._traffic), columns=["at", "method", "path", "status"]
         )
-        at = pd.to_datetime(
-            seen["at"].astype("float64"), unit="s", utc=True
+        times = pd.to_datetime(
+            traffic["at"].astype("float64"), unit="s", utc=True
         ).dt.as_unit("us")
         text = text_dtype()
-        return seen.assign(at=at).astype({"method": text, "path": text})
+        return traffic.assign(at=times).astype({"method": text, "path": text})
 
     def close(self) -> None:
         """Stop the service and delete its files."""
@@ -277,9 +284,9 @@ class _Closed:
         """Do nothing."""
 
 
-def _close(made: ExitStack) -> None:
+def _close(resources: ExitStack) -> None:
     # garbage is collected in any thread, and none of a service can wait for its end
     if threading.current_thread().name.startswith("petstore service"):
-        threading.Thread(target=made.close).start()
+        threading.Thread(target=resources.close).start()
     else:
-        made.close()
+        resources.close()

@@ -34,18 +34,18 @@ class Fault:
             the response is no JSON.
         method: Only requests of this method (in capitals), None for all.
         every: Each nth of them: 3 for the third, the sixth and so on.
-        at: In place of `every`: these of them, counted from 1.
+        numbers: In place of `every`: these of them, counted from 1.
         seconds: Of the machine's clock, for `slow`.
 
     Raises:
-        ArgumentError: There is no such kind or method, a number in `at` or `every` is
-            below 1, or `seconds` is negative.
+        ArgumentError: There is no such kind or method, a number in `numbers` or `every`
+            is below 1, or `seconds` is negative.
     """
 
     kind: Kind
     method: str | None = None
     every: int = 1
-    at: tuple[int, ...] = ()
+    numbers: tuple[int, ...] = ()
     seconds: float = 0.0
 
     def __post_init__(self) -> None:
@@ -57,14 +57,14 @@ class Fault:
             raise ArgumentError(
                 f"method must be one of {', '.join(METHODS)}, not {self.method!r}"
             )
-        if not (min([self.every, *self.at]) >= 1 and self.seconds >= 0):
+        if not (min([self.every, *self.numbers]) >= 1 and self.seconds >= 0):
             raise ArgumentError(
-                "every and at count from 1, and seconds must not be negative"
+                "every and numbers count from 1, and seconds must not be negative"
             )
 
     def hits(self, number: int) -> bool:
         """Say whether the nth request of its method goes wrong."""
-        return number in self.at if self.at else number % self.every == 0
+        return number in self.numbers if self.numbers else number % self.every == 0
 
 
 class FaultyService(Service):
@@ -74,7 +74,7 @@ class FaultyService(Service):
     Args:
         faults: What goes wrong; may be changed while it serves. The first that hits
             counts.
-        seen: Takes time, method, path and status of each answer of the service.
+        traffic: Takes time, method, path and status of each answer of the service.
         arguments: Of `Service`.
 
     Raises:
@@ -84,7 +84,7 @@ class FaultyService(Service):
     def __init__(
         self,
         faults: Sequence[Fault],
-        seen: MutableSequence[tuple[float, str, str, int]],
+        traffic: MutableSequence[tuple[float, str, str, int]],
         *arguments: Any,
     ) -> None:
         super().__init__(*arguments)
@@ -93,7 +93,7 @@ class FaultyService(Service):
         ):
             raise ArgumentError(f"faults must be a list of Fault, not {faults!r:.80}")
         self.faults = list(faults)
-        self._seen = seen
+        self._traffic = traffic
         # of each method; None: of all requests
         self._counts: Counter[str | None] = Counter()
 
@@ -101,19 +101,19 @@ class FaultyService(Service):
         """Return the response to a request, or a wrong one."""
         methods = (request.method, None)
         self._counts.update(methods)
-        hitting = (
+        matches = (
             f
             for f in self.faults
             if f.method in methods and f.hits(self._counts[f.method])
         )
-        fault = next(hitting, None)
+        fault = next(matches, None)
         kind = "" if fault is None else fault.kind
         if fault is not None and kind == "slow":
             await asyncio.sleep(fault.seconds)
         response = Response(500, b"x")
         if not kind.endswith("before"):
             response = await super().answer(request, receive)
-            self._seen.append(
+            self._traffic.append(
                 (self.clock.now(), request.method, request.path, response.status)
             )
         if kind.startswith("error"):

@@ -78,7 +78,7 @@ def animals(count: int, *, seed: int = SEED) -> list[Animal]:
 
     Spec: §2.1, §2.3.
     """
-    return list(islice(_endless(seed), count))
+    return list(islice(_generate_animals(seed), count))
 
 
 def inventory(count: int) -> list[Animal]:
@@ -90,24 +90,29 @@ def inventory(count: int) -> list[Animal]:
     in_files = {animal[:2] for file in files for animal in file}
     return list(
         islice(
-            (animal for animal in _endless(SEED) if animal[:2] not in in_files), count
+            (
+                animal
+                for animal in _generate_animals(SEED)
+                if animal[:2] not in in_files
+            ),
+            count,
         )
     )
 
 
-def _endless(seed: int) -> Iterator[Animal]:
+def _generate_animals(seed: int) -> Iterator[Animal]:
     rng = random.Random(seed)
-    made: set[Animal] = set()
+    previous_animals: set[Animal] = set()
     while True:
         parts = (rng.choices(pool)[0] for pool in (_TITLES, _NAMES, _ENDINGS))
         name = "".join(parts)
-        if len(made) > 10_000:
+        if len(previous_animals) > 10_000:
             name += f" {rng.randrange(10**6)}"
         (category_id,) = rng.choices(tuple(CATEGORIES), _WEIGHTS)
         (status,) = rng.choices(_STATUSES, _STATUS_WEIGHTS)
         animal = (name, category_id, status)
-        if animal not in made:
-            made.add(animal)
+        if animal not in previous_animals:
+            previous_animals.add(animal)
             yield animal
 
 

@@ -20,7 +20,7 @@ from petstore_tools.clock import Clock
 from petstore_tools.plans import Window
 from petstore_tools.service import messages
 from petstore_tools.service.batches import Batch, Batches, elapsed
-from petstore_tools.service.database import Database, digest_of, subject_of
+from petstore_tools.service.database import Database, address_subject, digest_key
 from petstore_tools.service.engine import SILENT, UnavailableError
 from petstore_tools.service.limiter import Decision, Usage, consume, windows
 from petstore_tools.service.messages import (
@@ -37,13 +37,14 @@ HEALTH_PATH: Final = spec.PATH_PREFIX + "/health"
 OPENAPI_PATH: Final = spec.PATH_PREFIX + "/openapi.json"
 LIVE_PATH: Final = spec.PATH_PREFIX + "/live"
 OPENAPI: Final = files(__package__).joinpath("openapi.json").read_bytes()
-OF_NO_DATABASE: Final = {OPENAPI_PATH: OPENAPI, LIVE_PATH: b'{"status":"ok"}'}
-DATABASE_S: Final = 4.0  # others may hold up a commit so long
+STATIC_BODIES: Final = {OPENAPI_PATH: OPENAPI, LIVE_PATH: b'{"status":"ok"}'}
+DATABASE_WAIT_S: Final = 4.0  # others may hold up a commit so long
 RETRY_AFTER_S: Final = 5  # sent with a 503
 # counted from the earliest moment at which it may have been sent
 HEALTH_WAIT_S: Final = 1.0
-LATEST_S: Final = 15.0  # no create is committed longer than this after it was sent
-CONNECTION_S: Final = 5.0  # what is sent ahead on an older connection is not read
+MAX_CREATE_AGE_S: Final = 15.0  # after it was sent, no create is committed so late
+# what is sent ahead on an older connection is not read
+MAX_CONNECTION_AGE_S: Final = 5.0
 MAX_REMEMBERED: Final = 10_000  # keys that may ask, and connections
 # an outage fails thousands of requests: each kind is logged this often
 REPORT_EVERY_S: Final = 10.0
@@ -58,7 +59,8 @@ class Service:
         database: Holds animals, keys and counters.
         clock: The time of the service, also of its `Date` headers; an attribute, too.
         without_key: The minute and the day of each address that sends no valid key.
-        latest_s: No create is committed later than so many seconds after it was sent.
+        max_create_age_s: No create is committed later than so many seconds after it was
+            sent.
     """
 
     def __init__(
@@ -67,13 +69,13 @@ class Service:
         clock: Clock,
         *,
         without_key: tuple[Window, Window] = windows(*spec.PLANS["free"]),
-        latest_s: float = LATEST_S,
+        max_create_age_s: float = MAX_CREATE_AGE_S,
     ) -> None:
         self._database = database
         self.clock = clock
         self._without_key = without_key
-        self._latest_s = latest_s
-        self._batches = Batches(self._answer_batch, self._fail)
+        self._max_create_age_s = max_create_age_s
+        self._batches = Batches(self._answer_batch, self._answer_failure)
         self._bodies = Bodies()
         self._operations = Operations(database)
         self._valid_keys: set[str] = set()  # and had requests left
@@ -93,13 +95,13 @@ class Service:
 
     async def answer(self, request: Request, receive: Receive) -> Response:
         """Return the response to a request."""
-        if request.path == HEALTH_PATH or request.path in OF_NO_DATABASE:
+        if request.path == HEALTH_PATH or request.path in STATIC_BODIES:
             if request.method != "GET":
                 return self._add_headers(messages.wrong_method("GET"))
-            if request.path in OF_NO_DATABASE:
-                return self._add_headers(Response(200, OF_NO_DATABASE[request.path]))
+            if request.path in STATIC_BODIES:
+                return self._add_headers(Response(200, STATIC_BODIES[request.path]))
             request.patience_s = HEALTH_WAIT_S
-        if request.unread:
+        if request.needs_body:
             if request.key not in self._valid_keys:  # the key and its quota come first
                 response = await self._batches.respond(request)
                 if response is not None:
@@ -123,7 +125,7 @@ class Service:
         now = elapsed()
         if len(self._connections) > MAX_REMEMBERED:
             self._connections.clear()
-        if now - self._connections.setdefault(connection, now) > CONNECTION_S:
+        if now - self._connections.setdefault(connection, now) > MAX_CONNECTION_AGE_S:
             del self._connections[connection]
             response.add("Connection", "close")
 
@@ -136,28 +138,29 @@ class Service:
         Count requests and answer them; all that they change is committed together.
         """
         requests = batch.requests
-        asked = [(digest_of(one.key), subject_of(one.caller)) for one in requests]
+        senders = [
+            (digest_key(request.key), address_subject(request.address))
+            for request in requests
+        ]
         try:
             with self._database.transaction(
-                asked,
+                senders,
                 durable=any(request.pet for request in requests),
-                within_s=DATABASE_S,
-            ) as standing:
-                now = self.clock.now() if standing.time is None else standing.time
-                self._operations.begin(standing.changes)
+                within_s=DATABASE_WAIT_S,
+            ) as state:
+                now = self.clock.now() if state.time is None else state.time
+                self._operations.begin(state.changes)
                 responses = [
-                    self._count_request(
-                        request, standing.callers[pair], standing.usages, now
-                    )
-                    for request, pair in zip(requests, asked, strict=True)
+                    self._count_request(request, state.callers[pair], state.usages, now)
+                    for request, pair in zip(requests, senders, strict=True)
                 ]
-                self._operations.store(standing.usages)
-                waited_s = elapsed() - requests[0].since
-                if waited_s > self._latest_s or not batch.decide("committed"):
+                self._operations.save(state.usages)
+                waited_s = elapsed() - requests[0].sent_after
+                if waited_s > self._max_create_age_s or not batch.decide("committed"):
                     raise UnavailableError(SILENT)  # their callers may have gone
-        except Exception as failed:
+        except Exception as error:
             self._operations.begin(-1)  # they may hold what was not committed
-            return [self._fail(request, failed) for request in requests]
+            return [self._answer_failure(request, error) for request in requests]
         return responses
 
     def _count_request(
@@ -201,7 +204,7 @@ class Service:
                 401, "unauthorized", "the API key is missing or invalid"
             )
             response.add("WWW-Authenticate", "Bearer")
-        elif request.unread:
+        elif request.needs_body:
             return None
         else:
             response = self._operations.respond(request, now)
@@ -209,41 +212,41 @@ class Service:
         usages[subject] = usage
         return self._add_headers(response, now, decision)
 
-    def _fail(self, request: Request, why: Exception) -> Response:
+    def _answer_failure(self, request: Request, error: Exception) -> Response:
         """
         Answer a request that failed: 503 where it is safe to send it again.
 
         It is a 500 where nobody knows whether a create was committed.
         """
-        self._report(request, why)
-        if not isinstance(why, UnavailableError):
+        self._report(request, error)
+        if not isinstance(error, UnavailableError):
             response = messages.error(
                 500, "internal_error", "the service failed; nothing was changed"
             )
-        elif why.unknown and request.creates:
+        elif error.unknown and request.creates:
             text = "it is not known whether the animal was created"
             response = messages.error(
-                500, "internal_error", f"the database {why.reason}; {text}"
+                500, "internal_error", f"the database {error.reason}; {text}"
             )
         else:
             text = f"nothing was changed; wait {RETRY_AFTER_S} s and try again"
             response = messages.error(
-                503, "unavailable", f"the database {why.reason}; {text}"
+                503, "unavailable", f"the database {error.reason}; {text}"
             )
             response.add(spec.HEADER_RETRY_AFTER, RETRY_AFTER_S)
         return self._add_headers(response)
 
-    def _report(self, request: Request, why: Exception) -> None:
+    def _report(self, request: Request, error: Exception) -> None:
         """
         Log a failure, unless one of its kind was logged a moment ago; a defect of the
         service with its traceback.
         """
-        if elapsed() < self._quiet_until.get(type(why), 0.0):
+        if elapsed() < self._quiet_until.get(type(error), 0.0):
             return
-        self._quiet_until[type(why)] = elapsed() + REPORT_EVERY_S
+        self._quiet_until[type(error)] = elapsed() + REPORT_EVERY_S
         path = ascii(request.path[:200])  # a line break in it begins no line of the log
-        exc_info = None if isinstance(why, UnavailableError) else why
-        _log.error("%s %s failed: %s", request.method, path, why, exc_info=exc_info)
+        exc_info = None if isinstance(error, UnavailableError) else error
+        _log.error("%s %s failed: %s", request.method, path, error, exc_info=exc_info)
 
     def _add_headers(
         self,

@@ -55,22 +55,22 @@ class Batches:
     The requests that wait, and those that are being answered.
 
     Args:
-        work: Answers a batch, in a thread of its own.
+        answer_batch: Answers a batch, in a thread of its own.
         refuse: Answers a request that has waited too long.
     """
 
     def __init__(
         self,
-        work: Callable[[Batch], Sequence[Response | None]],
+        answer_batch: Callable[[Batch], Sequence[Response | None]],
         refuse: Callable[[Request, UnavailableError], Response],
     ) -> None:
-        self._work = work
+        self._answer_batch = answer_batch
         self._refuse = refuse
         self._pending: list[Request] = []
         self._batch = Batch()
-        self._took_s = 0.0
+        self._batch_s = 0.0
         self._callers = 0  # that asked, or waited, lately
-        self._all_ask = asyncio.Event()
+        self._all_callers_wait = asyncio.Event()
         self._answering: asyncio.Task[None] | None = None
         self._thread = ThreadPoolExecutor(1, "petstore service")
 
@@ -81,12 +81,12 @@ class Batches:
         self._loop = asyncio.get_running_loop()
         if self._answering is None:
             self._ticks = elapsed(), elapsed()  # the last but one, and the last
-            self._loop.call_later(TICK_S, self._tick)
+            self._loop.call_later(TICK_S, self._refuse_late_requests)
         request.response = self._loop.create_future()
-        request.since = self._ticks[0]
+        request.sent_after = self._ticks[0]
         self._pending.append(request)
         if len(self._pending) >= self._callers:
-            self._all_ask.set()
+            self._all_callers_wait.set()
         if self._answering is None or self._answering.done():
             self._answering = self._loop.create_task(self._answer())
         return await request.response
@@ -102,20 +102,20 @@ class Batches:
         """
         while self._pending:
             if len(self._pending) < self._callers:
-                self._all_ask.clear()
-                wait_s = min(GATHER_TIMES * self._took_s, GATHER_S)
+                self._all_callers_wait.clear()
+                wait_s = min(GATHER_TIMES * self._batch_s, GATHER_S)
                 with suppress(TimeoutError):
                     async with asyncio.timeout(wait_s):
-                        await self._all_ask.wait()
+                        await self._all_callers_wait.wait()
             if not self._pending:  # meanwhile all were refused
                 return
             self._batch = Batch(self._pending[:MAX_AT_ONCE])
             self._pending = self._pending[MAX_AT_ONCE:]
-            begun_at = time.monotonic()
+            started_at = time.monotonic()
             responses = await self._loop.run_in_executor(
-                self._thread, self._work, self._batch
+                self._thread, self._answer_batch, self._batch
             )
-            self._took_s = time.monotonic() - begun_at
+            self._batch_s = time.monotonic() - started_at
             for request, response in zip(self._batch.requests, responses, strict=True):
                 if not request.response.done():
                     request.response.set_result(response)
@@ -127,7 +127,7 @@ class Batches:
         """End the thread that answers, when no request comes any more."""
         self._thread.shutdown()
 
-    def _tick(self) -> None:
+    def _refuse_late_requests(self) -> None:
         """
         Refuse requests that have waited too long, every quarter of a second.
 
@@ -135,10 +135,10 @@ class Batches:
         one: this process may have been paused meanwhile, and its caller may have given
         up long ago.
         """
-        self._loop.call_later(TICK_S, self._tick)
+        self._loop.call_later(TICK_S, self._refuse_late_requests)
         self._ticks = self._ticks[1], elapsed()
         for request in (*self._batch.requests, *self._pending):
-            is_late = self._ticks[1] - request.since > request.patience_s
+            is_late = self._ticks[1] - request.sent_after > request.patience_s
             if is_late and not request.response.done():
                 unknown = request.pet is not None and not (
                     request in self._pending or self._batch.decide("given up")
@@ -146,4 +146,6 @@ class Batches:
                 request.response.set_result(
                     self._refuse(request, UnavailableError(SILENT, unknown=unknown))
                 )
-        self._pending = [one for one in self._pending if not one.response.done()]
+        self._pending = [
+            request for request in self._pending if not request.response.done()
+        ]

@@ -22,21 +22,28 @@ from petstore_tools import sqlite
 from petstore_tools.errors import SettingsError
 from petstore_tools.extras import missing_extra
 from petstore_tools.plans import Plan
-from petstore_tools.service.engine import USAGE_COLUMNS, Engine, NewPet, Rows, Statement
+from petstore_tools.service.engine import (
+    USAGE_COLUMNS,
+    Engine,
+    PetFields,
+    Rows,
+    Statement,
+)
 from petstore_tools.service.limiter import Usage
 from petstore_tools.service.sqlite_engine import SqliteEngine
 
 MAX_ADDRESSES: Final = 10_000  # of callers without a key that are counted at once
 POSTGRES: Final = ("postgresql://", "postgres://")
 # of any kind; one letter in front of it is a drive of Windows
-_ADDRESS: Final = re.compile(
+_URL: Final = re.compile(
     r"^[A-Za-z][A-Za-z0-9+.-]+:/|(?:^|\s)(?:host|hostaddr|port|dbname|user|password|service)\s*="
 )
 # by key where it is valid, else by address
 _CALLERS: Final = (
-    "WITH asked (digest, address) AS (VALUES {marks}), caller AS (SELECT asked.digest,"
-    " address, coalesce('key ' || id, address) AS subject, id, per_minute, per_day FROM"
-    " asked LEFT JOIN key ON revoked_at IS NULL AND key.digest = asked.digest) "
+    "WITH sender (digest, address) AS (VALUES {marks}),"
+    " caller AS (SELECT sender.digest, address, coalesce('key ' || id, address)"
+    " AS subject, id, per_minute, per_day FROM sender"
+    " LEFT JOIN key ON revoked_at IS NULL AND key.digest = sender.digest) "
 )
 _FIND: Final = f"{_CALLERS}SELECT * FROM caller"
 _HOLD: Final = (  # always in the same order, so that no two wait for each other
@@ -61,7 +68,7 @@ _PET: Final = "SELECT id, name, category_id, status FROM pet WHERE "
 StoredPet = tuple[int, str, int, str | None]  # with the id in front
 
 
-class Standing(NamedTuple):
+class TransactionState(NamedTuple):
     """
     What a transaction begins with, held until it ends.
 
@@ -98,13 +105,13 @@ class Key(NamedTuple):
     revoked_at: float | None
 
 
-def digest_of(key: str) -> str:
+def digest_key(key: str) -> str:
     """Return what is stored of a key."""
     return hashlib.sha256(key.encode(errors="surrogateescape")).hexdigest()
 
 
 @lru_cache(maxsize=1_000)
-def subject_of(address: str) -> str:
+def address_subject(address: str) -> str:
     """
     Return under what name a caller without a key is counted: its address, of IPv6 the
     network.
@@ -117,7 +124,7 @@ def subject_of(address: str) -> str:
 
 
 def open_engine(
-    where: str | Path, *, durability: sqlite.Durability, own_time: bool
+    location: str | Path, *, durability: sqlite.Durability, own_time: bool
 ) -> Engine:
     """
     Open the database that a path or a `postgresql://` address names.
@@ -127,20 +134,20 @@ def open_engine(
             name of a file.
         MissingExtraError: The extra `postgres` is not installed.
     """
-    text = str(where)
+    text = str(location)
     if text.startswith(POSTGRES):
         try:
             from petstore_tools.service.postgres_engine import PostgresEngine
         except ImportError as error:
             raise missing_extra("postgres", "the service on PostgreSQL") from error
         return PostgresEngine(SecretStr(text), own_time=own_time)
-    if _ADDRESS.search(text):
+    if _URL.search(text):
         raise SettingsError(
             "the service's database must be the path of an SQLite file, or an address"
             " that begins with postgresql:// (in small letters, without +psycopg or the"
             " like)"
         )
-    return SqliteEngine(Path(where), durability=durability)
+    return SqliteEngine(Path(location), durability=durability)
 
 
 class Database:
@@ -148,7 +155,7 @@ class Database:
     Animals, keys and counters of the service; for one thread at a time.
 
     Args:
-        where: Path of an SQLite file, which is made where there is none, or a
+        location: Path of an SQLite file, which is made where there is none, or a
             `postgresql://` address.
         durability: For SQLite: what an acknowledged create survives (`sqlite.connect`).
         own_time: For PostgreSQL: whether its clock counts.
@@ -162,63 +169,64 @@ class Database:
 
     def __init__(
         self,
-        where: str | Path,
+        location: str | Path,
         *,
         durability: sqlite.Durability = "FULL",
         own_time: bool = True,
     ) -> None:
-        self._db = open_engine(where, durability=durability, own_time=own_time)
+        self._db = open_engine(location, durability=durability, own_time=own_time)
         self.name = self._db.name
-        self._in_use = threading.Lock()
-        self._addresses = 0
+        self._lock = threading.Lock()
+        self._new_addresses = 0
 
     @contextmanager
     def transaction(
         self,
-        asked: Iterable[tuple[str, str]],
+        senders: Iterable[tuple[str, str]],
         *,
         durable: bool = True,
         within_s: float | None = None,
-    ) -> Iterator[Standing]:
+    ) -> Iterator[TransactionState]:
         """
         Count requests: make what happens inside happen as one, or not at all.
 
         Args:
-            asked: Digest of the key ("" for none) and subject of the address of each of
-                the requests.
+            senders: Digest of the key ("" for none) and subject of the address of each
+                request.
             durable: It survives a power loss once it has happened.
             within_s: How long others may hold it up; None: as long as is usual.
 
         Raises:
             UnavailableError: The database cannot be used.
         """
-        pairs = sorted(set(asked))
-        find = _with_rows(_FIND, pairs)
-        hold = _with_rows(_HOLD, pairs, self._db.row_lock)
+        pairs = sorted(set(senders))
+        find = _fill_values(_FIND, pairs)
+        hold = _fill_values(_HOLD, pairs, self._db.row_lock)
         state = _STATE.format(clock=self._db.clock), ()
         with (
-            self._in_use,
+            self._lock,
             self._db.transaction(
                 find, hold, state, durable=durable, within_s=within_s
-            ) as read,
+            ) as rows,
         ):
-            callers = {row[:2]: row[2:] for row in read[0]}
-            known = {subject for subject, *_ in read[1]}
-            if new := {subject for subject, *_ in callers.values()} - known:
-                read = self._db.execute(
-                    self._saving(dict.fromkeys(new, Usage()), " NOTHING"), hold, state
-                )
-                self._addresses += len(new)
-            usages = {subject: Usage(*used) for subject, *used in read[1]}
-            yield Standing(callers, usages, *read[2][0])
+            callers = {row[:2]: row[2:] for row in rows[0]}
+            subjects = {subject for subject, *_ in callers.values()}
+            uncounted = subjects.difference(subject for subject, *_ in rows[1])
+            if uncounted:
+                unused = dict.fromkeys(uncounted, Usage())
+                add = self._usage_statement(unused, " NOTHING")
+                rows = self._db.execute(add, hold, state)
+                self._new_addresses += len(uncounted)
+            usages = {subject: Usage(*counts) for subject, *counts in rows[1]}
+            yield TransactionState(callers, usages, *rows[2][0])
 
     def close(self) -> None:
         """Close it, once what is under way in another thread has ended."""
-        with self._in_use:
+        with self._lock:
             self._db.close()
 
     def save(
-        self, usages: Mapping[str, Usage], pets: Iterable[NewPet] = ()
+        self, usages: Mapping[str, Usage], pets: Iterable[PetFields] = ()
     ) -> list[int]:
         """
         Store what subjects have used, and add animals, in one round trip; return their
@@ -226,20 +234,20 @@ class Database:
 
         Of many addresses the oldest are forgotten.
         """
-        statements = self._db.adding(pets)
-        adding = len(statements)
+        statements = self._db.insert_statements(pets)
+        insert_count = len(statements)
         if usages:
-            statements.append(self._saving(usages, _OVERWRITE))
+            statements.append(self._usage_statement(usages, _OVERWRITE))
         # to sort them for each new one would hold all others up
-        if self._addresses > MAX_ADDRESSES // 100:
-            self._addresses = 0
+        if self._new_addresses > MAX_ADDRESSES // 100:
+            self._new_addresses = 0
             statements.append((_FORGET, ()))
-        added = self._db.execute(*statements)[:adding] if statements else []
+        added = self._db.execute(*statements)[:insert_count] if statements else []
         return sorted(pet_id for rows in added for (pet_id,) in rows)
 
-    def add_many(self, pets: Iterable[NewPet]) -> list[int]:
+    def add_many(self, pets: Iterable[PetFields]) -> list[int]:
         """Add many animals in a transaction of its own; return their ids, in order."""
-        with self._in_use, self._db.transaction():
+        with self._lock, self._db.transaction():
             return self.save({}, pets)
 
     def page(self, *, after: int, limit: int, status: str | None) -> list[StoredPet]:
@@ -258,13 +266,13 @@ class Database:
         """
         Set the status of an animal, outside the interface; say whether it was there.
         """
-        return self._changed(
+        return self._execute_change(
             "UPDATE pet SET status = ? WHERE id = ? RETURNING id", status, pet_id
         )
 
     def remove(self, pet_id: int) -> bool:
         """Remove an animal, outside the interface; say whether it was there."""
-        return self._changed("DELETE FROM pet WHERE id = ? RETURNING id", pet_id)
+        return self._execute_change("DELETE FROM pet WHERE id = ? RETURNING id", pet_id)
 
     def create_key(self, plan: Plan, *, label: str, now: float) -> tuple[str, str]:
         """
@@ -274,10 +282,10 @@ class Database:
             raise SettingsError("a key needs both numbers: requests a minute and a day")
         key = "psk_" + secrets.token_urlsafe(32)
         key_id = secrets.token_hex(4)
-        self._changed(
+        self._execute_change(
             "INSERT INTO key VALUES (?, ?, ?, ?, ?, ?, ?, NULL) RETURNING id",
             key_id,
-            digest_of(key),
+            digest_key(key),
             label,
             plan.name,
             plan.per_minute,
@@ -299,32 +307,34 @@ class Database:
 
     def revoke(self, key_id: str, now: float) -> bool:
         """Make a key invalid for good; say whether it was valid."""
-        return self._changed(
+        return self._execute_change(
             "UPDATE key SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL"
             " RETURNING id",
             now,
             key_id,
         )
 
-    def _changed(self, statement: str, *values: object) -> bool:
+    def _execute_change(self, statement: str, *values: object) -> bool:
         """
         Execute a statement that returns what it changed; say whether that was anything.
         """
-        with self._in_use, self._db.transaction():
+        with self._lock, self._db.transaction():
             return bool(self._rows(statement, *values))
 
     def _rows(self, statement: str, *values: object) -> Rows:
         return self._db.execute((statement, values))[0]
 
-    def _saving(self, usages: Mapping[str, Usage], else_: str) -> Statement:
-        return _with_rows(
+    def _usage_statement(
+        self, usages: Mapping[str, Usage], on_conflict: str
+    ) -> Statement:
+        return _fill_values(
             _SAVE_USAGE,
             [(subject, *usages[subject]) for subject in sorted(usages)],
-            else_,
+            on_conflict,
         )
 
 
-def _with_rows(
+def _fill_values(
     statement: str, rows: Sequence[Sequence[object]], end: str = ""
 ) -> Statement:
     """Return a statement with rows behind its VALUES."""

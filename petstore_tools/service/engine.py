@@ -38,15 +38,15 @@ _COMMON: Final = (
     "CREATE TABLE inventory (changes BIGINT NOT NULL)",
     "INSERT INTO inventory VALUES (0)",
 )
-_COUNT_ONE: Final = "UPDATE inventory SET changes = changes + 1;"
+_COUNT_CHANGE: Final = "UPDATE inventory SET changes = changes + 1;"
 SQLITE: Final = (
     (
         "CREATE TABLE pet (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL,"
         " category_id BIGINT NOT NULL, status TEXT)"
     ),
     *_COMMON,
-    f"CREATE TRIGGER pet_updated AFTER UPDATE ON pet BEGIN {_COUNT_ONE} END",
-    f"CREATE TRIGGER pet_deleted AFTER DELETE ON pet BEGIN {_COUNT_ONE} END",
+    f"CREATE TRIGGER pet_updated AFTER UPDATE ON pet BEGIN {_COUNT_CHANGE} END",
+    f"CREATE TRIGGER pet_deleted AFTER DELETE ON pet BEGIN {_COUNT_CHANGE} END",
     f"PRAGMA application_id = {APPLICATION_ID}",
     f"PRAGMA user_version = {VERSION}",
 )
@@ -58,7 +58,7 @@ POSTGRES: Final = (
     *_COMMON,
     (
         "CREATE FUNCTION pet_changed() RETURNS trigger LANGUAGE plpgsql"
-        f" AS 'BEGIN {_COUNT_ONE} RETURN NULL; END'"
+        f" AS 'BEGIN {_COUNT_CHANGE} RETURN NULL; END'"
     ),
     (
         "CREATE TRIGGER pet_changed AFTER UPDATE OR DELETE OR TRUNCATE ON pet"
@@ -68,21 +68,22 @@ POSTGRES: Final = (
 )
 
 Rows = list[tuple[Any, ...]]
-NewPet = tuple[str, int, str | None]  # name, category id, status
+PetFields = tuple[str, int, str | None]  # name, category id, status
 Statement = tuple[str, Sequence[object]]  # with `?` for each value
 
 
-def check(tables: AbstractSet[str], version: object, name: str) -> None:
+def check_tables(tables: AbstractSet[str], version: object, name: str) -> None:
     """
     Make sure that a database is one of this service and this version.
 
     Raises:
         SettingsError: Tables are missing, or it is of another version.
     """
-    if gone := sorted(TABLES - tables):
+    if missing_tables := sorted(TABLES - tables):
+        names = ", ".join(missing_tables)
         raise SettingsError(
-            f"the service's database {name} lacks the tables {', '.join(gone)}: its"
-            " animals may be lost. Put a copy of it back, or name another database"
+            f"the service's database {name} lacks the tables {names}: its animals may"
+            " be lost. Put a copy of it back, or name another database"
         )
     if str(version) != str(VERSION):
         raise SettingsError(
@@ -103,12 +104,12 @@ class UnavailableError(PetstoreError):
     """
 
     def __init__(self, reason: str, *, unknown: bool = False) -> None:
-        done = (
+        effect = (
             "it is not known whether the change was made"
             if unknown
             else "nothing was changed"
         )
-        super().__init__(f"the service's database {reason}; {done}")
+        super().__init__(f"the service's database {reason}; {effect}")
         self.reason = reason
         self.unknown = unknown
 
@@ -141,14 +142,15 @@ class Engine(ABC):
 
     @contextmanager
     def transaction(
-        self, *first: Statement, durable: bool = True, within_s: float | None = None
+        self, *queries: Statement, durable: bool = True, within_s: float | None = None
     ) -> Iterator[list[Rows]]:
         """
         Make what happens inside happen as one, or not at all; give the rows of the
-        first statements.
+        queries.
 
         Args:
-            first: Statements that change nothing; they cost no round trip of their own.
+            queries: Statements that change nothing; they cost no round trip of their
+                own.
             durable: It survives a power loss once it has happened.
             within_s: How long others may hold it up; PostgreSQL: all waiting for the
                 server together.
@@ -159,12 +161,12 @@ class Engine(ABC):
         """
         was_open = self._db is not None
         try:
-            rows = self._opened(first, durable, within_s)
+            rows = self._begin_and_query(queries, durable, within_s)
         except UnavailableError as error:
             if not was_open or error.reason in (LOCKED, SILENT):
                 raise
             # the old connection was bad: nothing has begun
-            rows = self._opened(first, durable, within_s)
+            rows = self._begin_and_query(queries, durable, within_s)
         try:
             yield rows
         except BaseException:
@@ -179,11 +181,11 @@ class Engine(ABC):
             unknown = not self._is_undone(error)
             raise UnavailableError(self._reason(error), unknown=unknown) from error
 
-    def _opened(
-        self, first: Sequence[Statement], durable: bool, within_s: float | None
+    def _begin_and_query(
+        self, queries: Sequence[Statement], durable: bool, within_s: float | None
     ) -> list[Rows]:
         self._call(self._begin, durable, within_s)
-        return self.execute(*first)
+        return self.execute(*queries)
 
     def close(self) -> None:
         """Close the connection; the next use opens another."""
@@ -205,7 +207,7 @@ class Engine(ABC):
         """
 
     @abstractmethod
-    def adding(self, pets: Iterable[NewPet]) -> list[Statement]:
+    def insert_statements(self, pets: Iterable[PetFields]) -> list[Statement]:
         """Return the statements that add animals, and whose rows are their ids."""
 
     @abstractmethod
@@ -231,7 +233,7 @@ class Engine(ABC):
             raise UnavailableError(self._reason(error)) from error
 
     @contextmanager
-    def _starting(self, name: str, advice: str = "") -> Iterator[None]:
+    def _explain_start(self, name: str, advice: str = "") -> Iterator[None]:
         """
         Turn a failure at the start into a SettingsError, and close the connection.
         """
@@ -241,11 +243,11 @@ class Engine(ABC):
             self.close()
             if not isinstance(error, (UnavailableError, *self._db_errors)):
                 raise
-            why = (
+            reason = (
                 error.reason
                 if isinstance(error, UnavailableError)
                 else self._reason(error)
             )
             raise SettingsError(
-                f"the service's database {name} {why}{advice}"
+                f"the service's database {name} {reason}{advice}"
             ) from error

@@ -21,7 +21,7 @@ from pydantic_core import from_json
 from petstore_tools import spec
 from petstore_tools.models import NOT_BLANK, Int64, first_fault
 from petstore_tools.service.database import StoredPet
-from petstore_tools.service.engine import NewPet
+from petstore_tools.service.engine import PetFields
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -30,8 +30,8 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 LIST_PATH: Final = spec.PATH_PREFIX + spec.PETS_PATH
 # the longest valid create has 120,000: each letter as \u escapes
 MAX_BODY_BYTES: Final = 128 << 10
-LONG_BODY: Final = 8 << 10  # bytes; to parse 128 KiB takes 5 ms
-MAX_HALF_BYTES: Final = 16 << 20  # of all bodies that are being read
+LONG_BODY_BYTES: Final = 8 << 10  # bytes; to parse 128 KiB takes 5 ms
+MAX_UNFINISHED_BYTES: Final = 16 << 20  # of all bodies that are being read
 BODY_WITHIN_S: Final = 10.0  # a body is complete within this time
 MAX_NAME: Final = 10_000  # characters; §2.6 shows no limit: our choice
 PART_BYTES: Final = 64 << 10  # an answer that is longer goes out in parts
@@ -51,11 +51,11 @@ class Request:
         query: The query string, in raw bytes.
         key: The bearer token; "" where the request has none, or more than one.
         content_type: The Content-Type header as it came.
-        caller: The address of the caller.
-        unread: Its body is needed, and was not read yet.
+        address: The address of the caller.
+        needs_body: Its body is needed, and was not read yet.
         pet: The animal that its body describes.
         refusal: What its body is answered with, where that describes none.
-        since: A time at which it had not been sent yet, in seconds of
+        sent_after: A time at which it had not been sent yet, in seconds of
             `batches.elapsed`.
         patience_s: It is refused when it has waited for the database for so many
             seconds.
@@ -68,11 +68,11 @@ class Request:
     query: bytes = b""
     key: str = ""
     content_type: str = ""
-    caller: str = "unknown"
-    unread: bool = False
-    pet: NewPet | None = None
+    address: str = "unknown"
+    needs_body: bool = False
+    pet: PetFields | None = None
     refusal: Response | None = None
-    since: float = math.inf
+    sent_after: float = math.inf
     patience_s: float = MAX_WAIT_S
     creates: bool = False
     response: asyncio.Future[Response | None] = field(init=False)
@@ -82,7 +82,7 @@ class Request:
         Parse the body of a create, which may be cut off behind the largest allowed
         size.
         """
-        self.unread = False
+        self.needs_body = False
         if len(body) > MAX_BODY_BYTES:
             text = f"a body has at most {MAX_BODY_BYTES:,} bytes"
             self.refusal = error(413, "body_too_large", text)
@@ -170,12 +170,12 @@ def read_head(scope: Scope) -> Request:
         path=scope["path"],
         query=scope["query_string"],
         key=token.strip().decode("latin-1") if scheme.lower() == b"bearer" else "",
-        caller=scope["client"][0],
+        address=scope["client"][0],
     )
     if request.method == "POST" and request.path == LIST_PATH:
         headers: dict[bytes, bytes] = dict(scope["headers"])
         request.content_type = headers.get(b"content-type", b"").decode("latin-1")
-        request.unread = True
+        request.needs_body = True
     return request
 
 
@@ -227,21 +227,21 @@ class Bodies:
             return error(408, "request_timeout", text)
         finally:
             self._parts.pop(timeout, None)
-        if len(body) > LONG_BODY:
+        if len(body) > LONG_BODY_BYTES:
             async with self._turn:
                 await asyncio.sleep(0)
         return bytes(body)
 
     def _make_room(self) -> None:
         """Give up the bodies that began first, until the others are few enough."""
-        while sum(map(len, self._parts.values())) > MAX_HALF_BYTES:
+        while sum(map(len, self._parts.values())) > MAX_UNFINISHED_BYTES:
             first = next(iter(self._parts))
             del self._parts[first]
             if not first.expired():
                 first.reschedule(0.0)  # it ends now
 
 
-def _whole(value: Any) -> Any:
+def _exact_integer(value: Any) -> Any:
     """
     Let 7.0 count as an integer (our choice; JSON knows one kind of number), where it is
     exact.
@@ -256,11 +256,11 @@ class NewPetBody(BaseModel):
     model_config = ConfigDict(strict=True)
 
     name: str = Field(pattern=NOT_BLANK, max_length=MAX_NAME)
-    categoryId: Annotated[Int64, BeforeValidator(_whole)]  # noqa: N815 - the wire's name
+    categoryId: Annotated[Int64, BeforeValidator(_exact_integer)]  # noqa: N815 - the wire's name
     status: spec.Status = "available"  # where none was sent, none is stored
 
 
-def read_new_pet(body: bytes, content_type: str) -> NewPet:
+def read_new_pet(body: bytes, content_type: str) -> PetFields:
     """
     Read the body that adds an animal.
 

@@ -13,7 +13,7 @@ from weakref import WeakSet
 from petstore_tools import spec
 from petstore_tools.service import messages
 from petstore_tools.service.database import Database
-from petstore_tools.service.engine import NewPet
+from petstore_tools.service.engine import PetFields
 from petstore_tools.service.limiter import Usage
 from petstore_tools.service.messages import (
     LIST_PATH,
@@ -42,10 +42,10 @@ class Operations:
         self._database = database
         # full ones: what is created comes behind them
         self._pages: dict[bytes, Response] = {}
-        self._large = WeakSet[Response]()
+        self._unread_pages = WeakSet[Response]()
         self._changes = -1  # of the database, when the pages were read
         # not added yet: those of a transaction are added together
-        self._new: list[tuple[NewPet, Response]] = []
+        self._unsaved_pets: list[tuple[PetFields, Response]] = []
 
     def begin(self, changes: int) -> None:
         """
@@ -53,21 +53,21 @@ class Operations:
         one that was undone.
 
         Args:
-            changes: That of `Standing`.
+            changes: That of `TransactionState`.
         """
         if changes != self._changes:
             self._pages.clear()
         self._changes = changes
-        self._new = []
+        self._unsaved_pets = []
 
-    def store(self, usages: Mapping[str, Usage]) -> None:
+    def save(self, usages: Mapping[str, Usage]) -> None:
         """
         Add the new animals, put their ids into the responses, and store what was used.
         """
-        ids = self._database.save(usages, [pet for pet, _ in self._new])
-        for (pet, response), pet_id in zip(self._new, ids, strict=True):
+        ids = self._database.save(usages, [pet for pet, _ in self._unsaved_pets])
+        for (pet, response), pet_id in zip(self._unsaved_pets, ids, strict=True):
             response.body = messages.pet_json((pet_id, *pet)).encode()
-        self._new = []
+        self._unsaved_pets = []
 
     def respond(self, request: Request, now: float) -> Response:
         """
@@ -101,43 +101,48 @@ class Operations:
             404, "not_found", f"there is no such path below {spec.PATH_PREFIX}"
         )
 
-    def _list(self, raw: bytes) -> Response:
-        kept = self._pages.get(raw)
-        if kept is not None:
-            return Response(200, kept.body, kept.headers.copy())
-        query = dict(parse_qsl(raw.decode("latin-1"), keep_blank_values=True))
+    def _list(self, query_string: bytes) -> Response:
+        cached_page = self._pages.get(query_string)
+        if cached_page is not None:
+            return Response(200, cached_page.body, cached_page.headers.copy())
+        query = dict(parse_qsl(query_string.decode("latin-1"), keep_blank_values=True))
         limit = messages.read_limit(query.get("limit"))
         status = messages.read_status(query.get("status"))
         after = messages.read_cursor(query.get("cursor"), status)
-        self.store({})
+        self.save({})
         pets = self._database.page(after=after, limit=limit + 1, status=status)
         page = pets[:limit]
-        first = {"limit": limit} | ({} if status is None else {"status": status})
-        link = f'<?{urlencode(first)}>; rel="first"'
-        full = len(pets) > limit
-        if full:
-            onward = first | {"cursor": messages.write_cursor(page[-1][0], status)}
-            link += f', <?{urlencode(onward)}>; rel="next"'
+        first_query = {"limit": limit} | ({} if status is None else {"status": status})
+        link = f'<?{urlencode(first_query)}>; rel="first"'
+        has_more = len(pets) > limit
+        if has_more:
+            next_query = first_query | {
+                "cursor": messages.write_cursor(page[-1][0], status)
+            }
+            link += f', <?{urlencode(next_query)}>; rel="next"'
         body = f"[{','.join(map(messages.pet_json, page))}]".encode()
         response = Response(200, body).add("Link", link)
         if len(body) > messages.PART_BYTES:
-            if sum(len(unread.body) for unread in self._large) > MAX_UNREAD_BYTES:
+            if (
+                sum(len(unread.body) for unread in self._unread_pages)
+                > MAX_UNREAD_BYTES
+            ):
                 return messages.busy("too many long pages are on their way")
-            self._large.add(response)
-        elif full:
+            self._unread_pages.add(response)
+        elif has_more:
             if len(self._pages) >= MAX_PAGES:
                 self._pages.clear()
-            self._pages[raw] = Response(200, body, response.headers.copy())
+            self._pages[query_string] = Response(200, body, response.headers.copy())
         return response
 
     def _create(self, request: Request) -> Response:
         assert request.pet is not None
         response = Response(201, b"")  # its body comes with the id
-        self._new.append((request.pet, response))
+        self._unsaved_pets.append((request.pet, response))
         return response
 
     def _get(self, pet_id: str, now: float) -> Response:
-        self.store({})
+        self.save({})
         number = messages.read_int64(pet_id)
         pet = None if number is None else self._database.pet(number)
         if now >= spec.REMOVAL_OF_GET_PET_AT:

@@ -21,10 +21,10 @@ from petstore_tools.service.engine import (
     SILENT,
     TABLES,
     Engine,
-    NewPet,
+    PetFields,
     Rows,
     Statement,
-    check,
+    check_tables,
 )
 
 # A session that was paused releases its rows before those who wait for them give up.
@@ -35,12 +35,12 @@ _TIMEOUTS: Final = (
 CONNECT_S: Final = 2
 # of our advisory locks: assignment and commit of ids; the schema
 _LOCKS: Final = 0x70657473
-_TABLES: Final = (
+_FIND_TABLES: Final = (
     "SELECT relname, obj_description(oid, 'pg_class') FROM pg_class"
     " WHERE relkind = 'r' AND pg_table_is_visible(oid)"
 )
 # Ids become visible in order: nobody else assigns one until this commit is made.
-_ADD: Final = (
+_INSERT: Final = (
     "INSERT INTO pet (name, category_id, status) SELECT name, category_id, status FROM"
     f" pg_advisory_xact_lock({_LOCKS}, 2), unnest(?::bytea[], ?::bigint[], ?::text[])"
     " WITH ORDINALITY AS new (name, category_id, status, number) ORDER BY number"
@@ -48,23 +48,23 @@ _ADD: Final = (
 )
 
 
-class _Name(ByteaLoader):
+class _NameLoader(ByteaLoader):
     """Reads a name, which is stored as UTF-8: text of PostgreSQL cannot hold a NUL."""
 
     def load(self, data: Any) -> Any:
         return super().load(bytes(data)).decode()
 
 
-class _Connection(psycopg.Connection[Any]):
+class _TimedConnection(psycopg.Connection[Any]):
     """
     A connection that does not wait for a silent server or network without end.
 
     Attributes:
-        until: When it gives up, in seconds of `time.monotonic`.
+        deadline: When it gives up, in seconds of `time.monotonic`.
         queue: The pipeline in which statements are queued.
     """
 
-    until = math.inf
+    deadline = math.inf
     queue: psycopg.Pipeline
     _queued = ExitStack()  # empty until `start`
 
@@ -76,7 +76,7 @@ class _Connection(psycopg.Connection[Any]):
         a Flush behind the Sync, and then the server no longer counts how long a
         transaction is idle.
         """
-        self.adapters.register_loader("bytea", _Name)
+        self.adapters.register_loader("bytea", _NameLoader)
         self._queued = ExitStack()
         self.queue = self._queued.enter_context(self.pipeline())
 
@@ -86,19 +86,23 @@ class _Connection(psycopg.Connection[Any]):
         with suppress(psycopg.Error):
             self._queued.close()
 
-    def wait(self, gen: Generator[Any, Any, Any], *how: Any, **more: Any) -> Any:
-        """Wait for the server, at most until the time in `until`."""
-        return super().wait(self._patient(gen), *how, **more)
+    def wait(
+        self, gen: Generator[Any, Any, Any], *arguments: Any, **options: Any
+    ) -> Any:
+        """Wait for the server, at most until its deadline."""
+        return super().wait(self._end_at_deadline(gen), *arguments, **options)
 
-    def _patient(self, answers: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
+    def _end_at_deadline(
+        self, answers: Generator[Any, Any, Any]
+    ) -> Generator[Any, Any, Any]:
         ready = None
         while True:
             try:
-                wanted = answers.send(ready)
+                state = answers.send(ready)
             except StopIteration as end:
                 return end.value
-            ready = yield wanted
-            if time.monotonic() > self.until:
+            ready = yield state
+            if time.monotonic() > self.deadline:
                 self.pgconn.finish()  # nobody reads what may still come
                 raise errors.QueryCanceled("no answer in time")
 
@@ -119,7 +123,7 @@ class PostgresEngine(Engine):
 
     row_lock = " FOR UPDATE"
     _db_errors = (psycopg.Error, OSError)
-    _db: _Connection | None
+    _db: _TimedConnection | None
 
     def __init__(self, url: SecretStr, *, own_time: bool = True) -> None:
         self._url = url
@@ -130,14 +134,14 @@ class PostgresEngine(Engine):
             ". Check that it runs, and the host, port, name, user and password in its"
             " address"
         )
-        with self._starting("on PostgreSQL", advice), self.transaction():
-            self._make_or_check()
+        with self._explain_start("on PostgreSQL", advice), self.transaction():
+            self._create_or_check_tables()
 
-    def adding(self, pets: Iterable[NewPet]) -> list[Statement]:
+    def insert_statements(self, pets: Iterable[PetFields]) -> list[Statement]:
         """Return one statement that adds all of them."""
         rows = [(name.encode(), *rest) for name, *rest in pets]
         return (
-            [(_ADD, [list(column) for column in zip(*rows, strict=True)])]
+            [(_INSERT, [list(column) for column in zip(*rows, strict=True)])]
             if rows
             else []
         )
@@ -145,7 +149,7 @@ class PostgresEngine(Engine):
     def _run(self, statements: Sequence[Statement]) -> list[Rows]:
         db = self._connection()
         if db.info.transaction_status == TransactionStatus.IDLE:
-            db.until = math.inf  # that of the last transaction has passed
+            db.deadline = math.inf  # that of the last transaction has passed
         try:
             cursors = [
                 db.execute(text.replace("%", "%%").replace("?", "%s"), values)
@@ -161,7 +165,7 @@ class PostgresEngine(Engine):
 
     def _begin(self, durable: bool, within_s: float | None) -> None:
         db = self._connection()
-        db.until = math.inf if within_s is None else time.monotonic() + within_s
+        db.deadline = math.inf if within_s is None else time.monotonic() + within_s
         db.execute("BEGIN")
         if not durable:
             db.execute("SET LOCAL synchronous_commit = off")
@@ -186,10 +190,10 @@ class PostgresEngine(Engine):
             and error.diag.severity_nonlocalized == "ERROR"
         )
 
-    def _connection(self) -> _Connection:
+    def _connection(self) -> _TimedConnection:
         if self._db is None:
             with suppress(psycopg.Error):
-                self._db = _Connection.connect(
+                self._db = _TimedConnection.connect(
                     self._url.get_secret_value(),
                     autocommit=True,
                     connect_timeout=CONNECT_S,
@@ -203,16 +207,16 @@ class PostgresEngine(Engine):
             self._db.start()
         return self._db
 
-    def _make_or_check(self) -> None:
-        *_, found = self.execute(
+    def _create_or_check_tables(self) -> None:
+        *_, tables = self.execute(
             ("SET LOCAL statement_timeout = 0", ()),
             ("SET LOCAL lock_timeout = '60s'", ()),
             # many workers start at once
             (f"SELECT pg_advisory_xact_lock({_LOCKS}, 1)", ()),
-            (_TABLES, ()),
+            (_FIND_TABLES, ()),
         )
-        comments = {name: comment for name, comment in found if name in TABLES}
+        comments = {name: comment for name, comment in tables if name in TABLES}
         if comments:
-            check(comments.keys(), comments.get("inventory"), "on PostgreSQL")
+            check_tables(comments.keys(), comments.get("inventory"), "on PostgreSQL")
         else:
             self.execute(*((statement, ()) for statement in POSTGRES))

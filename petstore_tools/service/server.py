@@ -40,7 +40,7 @@ DRAIN_S: Final = 9  # at its end a service answers what is under way for so long
 HEAD_WITHIN_MS: Final = 10_000
 MAX_HEAD_BYTES: Final = 64 << 10
 BACKLOG: Final = 1_024
-MOST_WAITS: Final = 5_000
+MAX_WAITS: Final = 5_000
 _KEY: Final = re.compile(r"psk_[\w-]+")
 _HTTP: Final[Any] = {
     "interface": Interfaces.ASGINL,
@@ -52,7 +52,7 @@ _HTTP: Final[Any] = {
 }
 
 
-class Line(logging.Formatter):
+class LineFormatter(logging.Formatter):
     """Writes lines without keys: an answer as JSON, anything else as text."""
 
     def format(self, record: logging.LogRecord) -> str:
@@ -65,7 +65,7 @@ class Line(logging.Formatter):
 
 LOGS: Final = {
     "formatters": {
-        "line": {"()": Line, "fmt": "%(asctime)s %(levelname)s %(message)s"}
+        "line": {"()": LineFormatter, "fmt": "%(asctime)s %(levelname)s %(message)s"}
     },
     "handlers": {"line": {"class": "logging.StreamHandler", "formatter": "line"}},
     "loggers": {"granian.access": {"level": "INFO"}},
@@ -96,13 +96,13 @@ class _Supervisor(MPServer):
 
 
 def serve(
-    where: str, host: str, port: int, *, trusted: str | None, **options: Any
+    location: str, host: str, port: int, *, trusted: str | None, **options: Any
 ) -> None:
     """
     Serve in worker processes until a signal stops them; one that dies is replaced.
 
     Args:
-        where: The path or the address of the database.
+        location: The path or the address of the database.
         host: The IP address to listen on.
         port: A free port of it.
         trusted: Addresses of proxies whose X-Forwarded-For header is believed, if any.
@@ -122,7 +122,9 @@ def serve(
         **options,
     )
     supervisor.respawned_wrks = _Replaced()
-    supervisor.serve(target_loader=partial(worker, where, trusted), wrap_loader=False)
+    supervisor.serve(
+        target_loader=partial(worker, location, trusted), wrap_loader=False
+    )
     atexit.register(os._exit, 0)  # as in `worker`
 
 
@@ -149,7 +151,7 @@ def require_free(option: str, host: str, port: int) -> None:
         ) from error
 
 
-def worker(where: str, trusted: str | None) -> Any:
+def worker(location: str, trusted: str | None) -> Any:
     """Return the service of a worker process, once its database can be used."""
     atexit.register(os._exit, 0)  # at the end of Python, granian's threads fail
     if sys.platform != "win32":  # Ctrl-C is for the supervisor, which ends it
@@ -157,7 +159,7 @@ def worker(where: str, trusted: str | None) -> Any:
     threading.Thread(target=_end_with_parent, daemon=True).start()
     while True:
         try:
-            service = Service(Database(where), SystemClock())
+            service = Service(Database(location), SystemClock())
         except SettingsError as error:
             logging.getLogger(__name__).error("%s", error)
             time.sleep(1)
@@ -170,11 +172,11 @@ def behind_proxies(service: Service, trusted: str) -> Any:
     Count requests for the address that a trusted proxy names; the connection is the
     proxy's.
     """
-    believing = wrap_asgi_with_proxy_headers(service, trusted.split(","))
+    application = wrap_asgi_with_proxy_headers(service, trusted.split(","))
 
     def answer(scope: Scope, *channel: Any) -> Any:
         scope["connection"] = scope["client"]
-        return believing(scope, *channel)
+        return application(scope, *channel)
 
     return answer
 
@@ -222,8 +224,8 @@ class ThreadedServer(Server):
         )
 
     def _init_shared_socket(self) -> None:
-        more = () if sys.platform == "win32" else (False, BACKLOG)
-        self._shd: Any = SocketHolder(self._bound.detach(), *more)  # type: ignore[call-arg]
+        options = () if sys.platform == "win32" else (False, BACKLOG)
+        self._shd: Any = SocketHolder(self._bound.detach(), *options)  # type: ignore[call-arg]
 
     def _run(self) -> None:
         with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
@@ -244,9 +246,9 @@ class ThreadedServer(Server):
         Stop, and wait until granian's own thread has let go: at the end of Python it
         fails.
         """
-        held = self.wrks[0]._sig
+        worker_signal = self.wrks[0]._sig
         await super().shutdown(exit_code)  # type: ignore[no-untyped-call]
-        for _ in range(MOST_WAITS):
-            if sys.getrefcount(held) <= 2:  # ours, and that of this question
+        for _ in range(MAX_WAITS):
+            if sys.getrefcount(worker_signal) <= 2:  # ours, and that of this question
                 break
             await asyncio.sleep(0.001)

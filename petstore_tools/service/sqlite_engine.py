@@ -21,19 +21,21 @@ from petstore_tools.service.engine import (
     READ_ONLY,
     SQLITE,
     Engine,
-    NewPet,
+    PetFields,
     Rows,
     Statement,
     UnavailableError,
-    check,
+    check_tables,
 )
 
-GONE: Final = (
+REPLACED: Final = (
     "was removed or replaced while it was in use; start the service again with the"
     " right file"
 )
-PROOF_S: Final = 0.1  # so long ago, a commit shows that the disk does not stand still
-_ADD: Final = (
+DISK_CHECK_S: Final = (
+    0.1  # so long ago, a commit shows that the disk does not stand still
+)
+_INSERT: Final = (
     "INSERT INTO pet (name, category_id, status) VALUES (?, ?, ?) RETURNING id"
 )
 
@@ -58,22 +60,22 @@ class SqliteEngine(Engine):
         self.name = str(path)
         self._path = path
         self._durability = durability
-        self._real = path.resolve()
-        self._file: tuple[int, ...] = ()
+        self._resolved_path = path.resolve()
+        self._identity: tuple[int, ...] = ()
         self._durable_at = 0.0
-        with self._starting(f"(--database) {path.name}"):
+        with self._explain_start(f"(--database) {path.name}"):
             path.parent.mkdir(parents=True, exist_ok=True)
             if path.exists():
-                self._require_ours()
+                self._check_file()
             else:
-                sqlite.create(self._real, "; ".join(SQLITE))
-            self._file = sqlite.identity(path)
+                sqlite.create(self._resolved_path, "; ".join(SQLITE))
+            self._identity = sqlite.identity(path)
             with self.transaction():
                 pass  # it can be written
 
-    def adding(self, pets: Iterable[NewPet]) -> list[Statement]:
+    def insert_statements(self, pets: Iterable[PetFields]) -> list[Statement]:
         """Return one statement for each of them."""
-        return [(_ADD, pet) for pet in pets]
+        return [(_INSERT, pet) for pet in pets]
 
     def _run(self, statements: Sequence[Statement]) -> list[Rows]:
         db = self._connection()
@@ -90,27 +92,27 @@ class SqliteEngine(Engine):
             if _code(error) == sqlite3.SQLITE_BUSY:
                 raise UnavailableError(LOCKED) from error
             raise
-        found = sqlite.identity(self._path)
-        if found != self._file:
+        identity = sqlite.identity(self._path)
+        if identity != self._identity:
             db.execute("ROLLBACK")
             # of a file that was emptied, the log is the rest
-            if found or not self._path.exists():
+            if identity or not self._path.exists():
                 # before another file in its place takes the log for its own
                 db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
                 self.close()
-            raise UnavailableError(GONE)
+            raise UnavailableError(REPLACED)
         if durable and self._durability == "FULL":
-            self._prove_disk()
+            self._wait_for_disk()
 
-    def _prove_disk(self) -> None:
+    def _wait_for_disk(self) -> None:
         """
         Wait for a disk that stands still now: of a create that waits in its commit
         nobody could say later that nothing was changed.
         """
-        began_at = time.monotonic()
-        if began_at - self._durable_at > PROOF_S:
+        started_at = time.monotonic()
+        if started_at - self._durable_at > DISK_CHECK_S:
             # no file that SQLite locks: to close one of those would end its locks
-            with open(f"{self._real}-wal", "r+b") as log:
+            with open(f"{self._resolved_path}-wal", "r+b") as log:
                 os.fsync(log.fileno())
         self._durable_at = time.monotonic()
 
@@ -129,14 +131,14 @@ class SqliteEngine(Engine):
 
     def _connection(self) -> sqlite3.Connection:
         if self._db is None:
-            if self._file != sqlite.identity(self._path):
-                raise UnavailableError(GONE)  # no file is made in its place
+            if self._identity != sqlite.identity(self._path):
+                raise UnavailableError(REPLACED)  # no file is made in its place
             self._db = sqlite.connect(
-                self._real, durability=self._durability, journal="WAL"
+                self._resolved_path, durability=self._durability, journal="WAL"
             )
         return self._db
 
-    def _require_ours(self) -> None:
+    def _check_file(self) -> None:
         """
         Make sure that the file is one of this service, before anything is written to
         it.
@@ -148,7 +150,7 @@ class SqliteEngine(Engine):
                 " delete the file and start again"
             )
         with closing(sqlite.read(self._path)) as db:
-            (marked,) = db.execute("PRAGMA application_id").fetchone()
+            (application_id,) = db.execute("PRAGMA application_id").fetchone()
             (version,) = db.execute("PRAGMA user_version").fetchone()
             tables = {
                 name
@@ -156,12 +158,12 @@ class SqliteEngine(Engine):
                     "SELECT name FROM sqlite_master WHERE type = 'table'"
                 )
             }
-        if marked != APPLICATION_ID:
+        if application_id != APPLICATION_ID:
             raise SettingsError(
                 f"{self._path.name} is no database of this service. Nothing in it was"
                 " changed. Name another file with --database"
             )
-        check(tables, version, self._path.name)
+        check_tables(tables, version, self._path.name)
 
 
 def _code(error: Exception) -> int:

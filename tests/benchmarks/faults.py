@@ -39,7 +39,7 @@ from petstore_tools.sandbox.faults import Fault
 
 AMPLE = Plan(100_000, 1_000_000)
 FAULTS = [
-    Fault(kind, "POST", at=tuple(range(first, 10_000, 25)))
+    Fault(kind, "POST", numbers=tuple(range(first, 10_000, 25)))
     for kind, first in (("drop_after", 5), ("drop_before", 10), ("error_before", 15))
 ]
 KILL_AFTER_S = (0.2, 0.6, 0.4)  # after its first create

@@ -227,7 +227,7 @@ def test_v_writes_retries_and_vv_each_request_to_stderr() -> None:
     rows = set()
     for flags, retries, answers in (((), 0, 0), (("-v",), 1, 0), (("-vv",), 1, 4)):
         with Sandbox(
-            animals=300, clock="system", faults=[Fault("error_before", at=(2,))]
+            animals=300, clock="system", faults=[Fault("error_before", numbers=(2,))]
         ) as box:
             done = commands.run(*flags, "list", box=box)
         assert len(re.findall(f"^{RETRY}$", done.stderr, re.M)) == retries
@@ -244,7 +244,7 @@ def test_on_a_terminal_each_line_of_the_log_stands_above_the_bar(
 ) -> None:
     """The bar is taken away, the line is written, and the bar is drawn again."""
     with Sandbox(
-        animals=300, clock="system", faults=[Fault("error_before", at=(2,))]
+        animals=300, clock="system", faults=[Fault("error_before", numbers=(2,))]
     ) as box:
         code, shown = commands.on_a_terminal("list", "-v", box=box, cwd=tmp_path)
 

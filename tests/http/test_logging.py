@@ -198,7 +198,7 @@ def test_nothing_is_written_unless_a_program_asks() -> None:
         from petstore_tools.errors import UnauthorizedError
         from petstore_tools.sandbox.faults import Fault
 
-        faults = [Fault("error_before", at=(2,))]
+        faults = [Fault("error_before", numbers=(2,))]
         with Sandbox(plan="2/100", animals=150, faults=faults) as box:
             box.store.list_pets()
             with suppress(UnauthorizedError):

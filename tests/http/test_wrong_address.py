@@ -88,7 +88,7 @@ def test_a_web_page_behind_the_address_is_called_one(
 
 def test_a_connection_that_breaks_later_is_no_matter_of_the_address() -> None:
     """Once the service has answered, nobody is sent to look at https."""
-    drops = Fault("drop_before", method="GET", at=tuple(range(2, 9)))
+    drops = Fault("drop_before", method="GET", numbers=tuple(range(2, 9)))
     with (
         Sandbox(animals=150, faults=[drops]) as box,
         pytest.raises(TransportError) as caught,

@@ -32,7 +32,7 @@ def test_the_bar_of_an_import_reads_well(
     rows = "".join(f"Animal {n},{n}\n" for n in range(12))
     (tmp_path / "pets.csv").write_text(f"name,categoryId\n{rows}")
     faults = [
-        Fault("drop_after", method="POST", at=(8,)),
+        Fault("drop_after", method="POST", numbers=(8,)),
         Fault("slow", method="POST", seconds=0.05),
     ]
     with Sandbox(plan="pro", clock="system", animals=0, faults=faults) as box:

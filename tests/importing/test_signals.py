@@ -188,7 +188,7 @@ def _calls(
         folder / "a.csv", *(f"{folder.name} {n},3,sold" for n in range(6)), "x,cats,"
     )
     box.faults[:] = (
-        [Fault("drop_after", "POST", at=(3,))] if folder.name.endswith("0") else []
+        [Fault("drop_after", "POST", numbers=(3,))] if folder.name.endswith("0") else []
     )
     used_up = box.connect(plan=Plan(60, 1), state_dir=folder / "state")
     used_up.list_pets(first=1)

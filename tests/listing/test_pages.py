@@ -79,7 +79,9 @@ def test_pages_are_read_anew_after_an_error() -> None:
     Each time from the first page on; `listing` is the last one's, with its own
     requests. The reason of the first time names the error.
     """
-    with Sandbox(animals=250, faults=[Fault("garbage", method="GET", at=(2,))]) as box:
+    with Sandbox(
+        animals=250, faults=[Fault("garbage", method="GET", numbers=(2,))]
+    ) as box:
         pages = box.store.pages()
         with pytest.raises(ProtocolError, match="not a list of animals"):
             list(pages)
@@ -123,7 +125,7 @@ def test_an_error_is_retried_and_one_on_every_try_of_a_page_ends_the_listing() -
     """
     The second page comes at its second try; five tries of the third; the part is kept.
     """
-    faults = [Fault("error_before", method="GET", at=(2, 4, 5, 6, 7, 8, 10))]
+    faults = [Fault("error_before", method="GET", numbers=(2, 4, 5, 6, 7, 8, 10))]
     with Sandbox(animals=500, plan="100000/1000000", faults=faults) as box:
         with pytest.raises(ApiError, match="500 internal_error"):
             box.store.list_pets()

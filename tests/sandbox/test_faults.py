@@ -26,7 +26,7 @@ EXISTS = {
 @pytest.mark.parametrize("kind", EXISTS)
 def test_each_fault_does_what_it_says(kind: str) -> None:
     """What the caller sees, and whether the animal exists."""
-    with Sandbox(animals=0, faults=[Fault(kind, method="POST", at=(1,))]) as box:  # type: ignore[arg-type]
+    with Sandbox(animals=0, faults=[Fault(kind, method="POST", numbers=(1,))]) as box:  # type: ignore[arg-type]
         with pytest.raises((TransportError, ApiError, ProtocolError)):
             box.store.create_pet("Rex", category_id=1)
         existing = len(box.store.list_pets())
@@ -53,7 +53,7 @@ def test_slow_answers_take_their_time_and_faults_may_change_meanwhile() -> None:
     [
         (lambda _: Fault("explode"), "kind must be one of slow, drop_before"),  # type: ignore[arg-type]
         (lambda _: Fault("slow", every=0), "count from 1"),
-        (lambda _: Fault("slow", at=(3, 0)), "count from 1"),
+        (lambda _: Fault("slow", numbers=(3, 0)), "count from 1"),
         (lambda _: Fault("slow", method="post"), "GET, HEAD, POST, .*, not 'post'"),
         (lambda _: Fault("slow", seconds=-1.0), "must not be negative"),
         (lambda _: Fault("slow", seconds=float("nan")), "must not be negative"),

@@ -318,7 +318,7 @@ def test_a_create_whose_caller_is_long_gone_is_not_made(where: str) -> None:
     """
     database = Database(where, own_time=False)
     _, key = database.create_key(WIDE, label="", now=NOON)
-    service = Service(database, ManualClock(NOON), latest_s=2.0)
+    service = Service(database, ManualClock(NOON), max_create_age_s=2.0)
 
     async def create() -> int:
         request = Request("POST", LIST_PATH, key=key, pet=("Rex", 1, None))
