@@ -171,7 +171,7 @@ class QuotaError(PetstoreError):
     def __init__(self, reason: str, *, plan: str, resumes_at: float) -> None:
         super().__init__(
             f"Quota reached: {reason}. Run the same call again from"
-            f" {utc_text(resumes_at)} on, or pass {option('wait=True')}."
+            f" {utc_text(resumes_at)} on, or pass {option('wait', True)}."
         )
         self.reason = reason
         self.plan = plan

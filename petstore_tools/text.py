@@ -5,8 +5,9 @@ HTML.
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
 from html import escape
 from typing import Final
@@ -17,17 +18,51 @@ Rows = Sequence[Sequence[object]]
 _CELL_STYLE: Final = "padding:.25em .75em;border-bottom:1px solid #8886;text-align"
 
 
-def option(python: str, flag: str = "") -> str:
+def option(name: str, value: object = None) -> str:
     """
-    Write an option as Python and the command line know it: `wait=True (--wait)`.
+    Write an option as Python and the command line know it; None writes its name alone.
 
-    Args:
-        python: As an argument of a call.
-        flag: At the command line, where it does not follow from the argument.
+    >>> option("wait", True)
+    'wait=True (--wait)'
     """
-    name, _, value = python.replace('"', "").partition("=")
-    flag = flag or f"--{name.replace('_', '-')} {value}".removesuffix(" True").rstrip()
-    return f"{python} ({flag})"
+    if isinstance(value, Mapping):
+        value = [*value.items()]
+    argument = name if value is None else f"{name}={python_value(value)}"
+    return f"{argument} ({' '.join(flags(name, value))})"
+
+
+def python_value(value: object) -> str:
+    """
+    Write a value as a call does: text in double quotes, pairs as a dict, `...` as `…`.
+
+    >>> python_value([("Tier", "name"), ("…", "categoryId")])
+    '{"Tier": "name", "…": "categoryId"}'
+    """
+    if isinstance(value, list):
+        items = [f"{python_value(key)}: {python_value(word)}" for key, word in value]
+        return f"{{{', '.join(items)}}}"
+    if isinstance(value, int):
+        return str(value)
+    return "…" if value is ... else json.dumps(str(value), ensure_ascii=False)
+
+
+def flags(name: str, value: object) -> list[str]:
+    """
+    Write an argument as the words of a command.
+
+    >>> flags("columns", [("Tier", "name"), ("Art", "categoryId")])
+    ['--columns', 'Tier=name', '--columns', 'Art=categoryId']
+    """
+    flag = f"--{name.replace('_', '-')}"
+    match value:
+        case None | True:
+            return [flag]
+        case False:
+            return [f"--no-{name}"]
+        case list():
+            return [word for key, text in value for word in (flag, f"{key}={text}")]
+        case _:
+            return [flag, str(value)]
 
 
 def pluralize(number: int, noun: str) -> str:

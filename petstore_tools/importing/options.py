@@ -4,7 +4,6 @@ What an import is asked to do: every option is spelled here, and passed on as on
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, fields, replace
@@ -26,7 +25,7 @@ from typing import (
 from petstore_tools import spec
 from petstore_tools.errors import ArgumentError, SheetError
 from petstore_tools.tabular.categories import read_categories
-from petstore_tools.text import option
+from petstore_tools.text import flags, option, python_value
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -102,12 +101,9 @@ class ImportOptions:
             if not isinstance(value := getattr(self, name), kind | None):
                 raise ArgumentError(f"{name} must be {word}, not {value!r}")
         if not self.header and not self.by_letter:
-            columns = option(
-                'columns={"A": "name", "B": "categoryId"}', '--columns "A=name" …'
-            )
+            columns = option("columns", {"A": "name", "B": "categoryId"})
             raise ArgumentError(
-                f"{option('header=False', '--no-header')} needs all columns by letter:"
-                f" {columns}"
+                f"{option('header', False)} needs all columns by letter: {columns}"
             )
         if self.doubtful not in get_args(Doubtful):
             raise ArgumentError(
@@ -200,7 +196,6 @@ def takes_options(
 
 
 _PLAIN: Final = re.compile(r"[\w.,/=+:@-]+")
-_FLAGS: Final = {"header": "--no-header"}
 
 
 def spell(options: ImportOptions, missing: Sequence[str]) -> str:
@@ -211,28 +206,18 @@ def spell(options: ImportOptions, missing: Sequence[str]) -> str:
         options: What they say; an id that is not known is `...`.
         missing: Fields whose columns nobody knows.
     """
-    call = [_quoted(options.source) if options.is_file else "frame"]
+    call = [python_value(options.source) if options.is_file else "frame"]
     command = ["petstore-tools", "import", str(options.source)]
-    for given in fields(options)[1:-1]:  # without the source, and progress
-        name = given.name
+    for field in fields(options)[1:-1]:  # without the source, and progress
+        name = field.name
         value = getattr(options, name)
-        flag = _FLAGS.get(name, f"--{name.replace('_', '-')}")
         if isinstance(value, Mapping):
             blanks = missing if name == "columns" else ()
-            pairs = [*value.items(), *(("…", field) for field in blanks)]
-            listed = ", ".join(
-                f"{_quoted(key)}: {_quoted(word)}" for key, word in pairs
-            )
-            words = (
-                ["FILE"]
-                if name == "categories"
-                else [f"{key}={word}" for key, word in pairs]
-            )
-            call += [f"{name}={{{listed}}}"] if pairs else []
-            command += [part for word in words for part in (flag, word)]
-        elif value != given.default:
-            call.append(f"{name}={_quoted(value)}")
-            command += [flag] if isinstance(value, bool) else [flag, str(value)]
+            value = [*value.items(), *(("…", field_name) for field_name in blanks)]
+        if value in (field.default, []):
+            continue
+        call.append(f"{name}={python_value(value)}")
+        command += flags(name, "FILE" if name == "categories" else value)
     said = f"store.import_pets({', '.join(call)})"
     if options.is_file:
         said += f" ({' '.join(map(_argument, command))})"
@@ -251,14 +236,3 @@ def _argument(text: str) -> str:
     """Quote an argument where a shell needs it, as each of them understands."""
     escaped = text.replace('"', '\\"')
     return text if _PLAIN.fullmatch(text) else f'"{escaped}"'
-
-
-def _quoted(value: object) -> str:
-    """Write a value as Python does, text in double quotes."""
-    if value is ...:
-        return "…"
-    return (
-        str(value)
-        if isinstance(value, int)
-        else json.dumps(str(value), ensure_ascii=False)
-    )

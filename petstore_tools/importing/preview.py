@@ -57,8 +57,8 @@ _COUNTS: Final = (
     "blank",
     "refusal",
 )
-_SKIP: Final = option('doubtful="skip"')
-_SEND: Final = option('doubtful="send"')
+_SKIP: Final = option("doubtful", "skip")
+_SEND: Final = option("doubtful", "send")
 LINES: Final = 15  # of problems
 _FEW: Final = 5  # rows that a line shows, and values of theirs
 
@@ -228,7 +228,7 @@ class ImportPreview(Source):
         rows = pluralize(len(self.doubts), "row")
         another = ""
         if self.removed and 2 * self.removed >= self.sent:
-            name = option('name="…"', "--name …")
+            name = option("name", "…")
             another = (
                 f"; if this is another list under an old file name, name it: {name}"
             )
@@ -243,7 +243,7 @@ class ImportPreview(Source):
         """Why nothing is sent as asked, and what to choose; "" where it can go."""
         source = self.table.source
         if source.is_unseen and not self.options.sheet:
-            name = option(f'sheet="{source.name}"')
+            name = option("sheet", source.name)
             return (
                 "whether rows are hidden cannot be seen in this kind of workbook."
                 f" Nothing was created. {name} sends every row of that sheet; saved as"
@@ -259,7 +259,7 @@ class ImportPreview(Source):
             return (
                 "comparing the rows with the animals that exist takes"
                 f" {pluralize(self.forecast.baseline, 'request')}, so the import would"
-                f" end a day later. Nothing was created. {option('wait=True')} waits"
+                f" end a day later. Nothing was created. {option('wait', True)} waits"
                 f" for it, {_SEND} sends the rows without it"
             )
         return ""
@@ -327,7 +327,7 @@ class ImportPreview(Source):
         return f"{self.file} → {self.environment} ({self.host})"
 
     def _counts(self) -> list[str]:
-        dropped = f" ({option('drop_duplicates=True')} leaves them out)"
+        dropped = f" ({option('drop_duplicates', True)} leaves them out)"
         why = "" if self.options.drop_duplicates else dropped
         equal = f"equal to an earlier row{why}: row {first_of(self.duplicates, SHOWN)}"
         left_out: dict[str, list[int]] = defaultdict(list)

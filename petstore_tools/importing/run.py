@@ -313,7 +313,7 @@ class _Run:
                 return Stopped("unknown rows", f"{why}: {listings[-1].reason}")
         if not self._journal.unsent():
             return None
-        without = option(f"first={first}")
+        without = option("first", first)
         why = (
             f"the first rows were sent; run it again without {without} to send the rest"
         )
@@ -344,7 +344,7 @@ class _Run:
             at = clock.now() + left_s
             why = (
                 f"what became of the unknown rows can be found out from {utc_text(at)}"
-                f" on; run the same call again then, or pass {option('wait=True')}"
+                f" on; run the same call again then, or pass {option('wait', True)}"
             )
             return Stopped("unknown rows", why, at)
         rows = pluralize(len(lost_s), "row")

@@ -134,9 +134,7 @@ class Table:
         ):
             notes.append(
                 "no column for status: the animals will have none, and it cannot be"
-                " added later; "
-                + option('columns={"TITLE": "status"}', "--columns TITLE=status")
-                + " names one"
+                " added later; " + option("columns", {"TITLE": "status"}) + " names one"
             )
         return tuple(notes)
 

@@ -144,7 +144,7 @@ class Matcher:
     def _category(self, cell: str) -> Value | Problem:
         text = cell.strip()
         if not text:
-            help_ = option('defaults={"categoryId": ID}', "--defaults categoryId=ID")
+            help_ = option("defaults", {"categoryId": "ID"})
             empty = Problem("is empty", f"give the id of the category, or {help_}")
             return self._defaults.get("categoryId", empty)
         number = whole_number(text)
@@ -169,7 +169,7 @@ class Matcher:
             help_ = "add it to the categories, or correct the cell"
             return Problem("is not a known category", help_)
         if any(map(str.isalpha, text)):
-            file = option('categories="FILE"', "--categories FILE")
+            file = option("categories", "FILE")
             return Problem("is a name, not an id", f"name the category file: {file}")
         return Problem(
             "is not a whole number", "correct the cell, or choose another column"
@@ -181,7 +181,7 @@ class Matcher:
             return self._words[text] or None
         if not text:
             return self._defaults.get("status")
-        flag = option('statuses={"WORD": "sold"}', '--statuses "WORD=sold"')
+        flag = option("statuses", {"WORD": "sold"})
         help_ = (
             f"use {', '.join(spec.STATUSES)}, or give the meaning of the word: {flag}"
         )
@@ -197,7 +197,7 @@ def _words(statuses: Mapping[str, str]) -> dict[str, str]:
             allowed = ", ".join(spec.STATUSES)
             raise ArgumentError(f"statuses: {status!r} is not a status; use {allowed}")
         if not fold(word):
-            default = option('defaults={"status": …}', "--defaults status=…")
+            default = option("defaults", {"status": "…"})
             raise ArgumentError(f"statuses: an empty cell is not a word; use {default}")
         if words.setdefault(fold(word), fold(status)) != fold(status):
             raise ArgumentError(

@@ -27,7 +27,7 @@ from petstore_tools.listing.links import (
     with_query,
 )
 from petstore_tools.listing.schemes import PAGE, PAGE_0, Scheme
-from petstore_tools.text import option, pluralize
+from petstore_tools.text import pluralize
 
 COUNTED: Final = "the service counts as many animals as came"
 CAPS: Final = (1_000, 10_000)  # at which services stop to count
@@ -571,12 +571,9 @@ class Pager:
             f"{pluralize(self.rows, 'animal')} {'was' if self.rows == 1 else 'were'}"
             " read"
         )
-        named = option(
-            '"offset" (or "page", "cursor=NAME")', "offset (or page, cursor=NAME)"
-        )
         advice = (
-            "If you know how it pages, pass"
-            f" {option('pagination=', 'PETSTORE_PAGINATION=')}{named}"
+            'If you know how it pages, pass pagination="offset", "page" or'
+            ' "cursor=NAME" (PETSTORE_PAGINATION=offset, page or cursor=NAME)'
         )
         unsaid = f"the service did not show whether more follow ({why})"
         return End("unproven", f"{read}, and {unsaid}. {advice}")

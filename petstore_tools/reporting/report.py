@@ -319,7 +319,7 @@ def _report(
     if not listing.complete and not partial:
         raise FrameError(
             f"this listing is not complete ({listing.completeness}: {listing.reason}). "
-            f"For a report that says so, pass {text.option('partial=True')}."
+            f"For a report that says so, pass {text.option('partial', True)}."
         )
     by_category = tables.by_category(pets, looks["categories"])
     return StatusReport(listing, pets, tables.breakdown(pets), by_category, **looks)

@@ -114,7 +114,7 @@ def _decoded(content: bytes, path: Path, given: str | None) -> CsvSource:
     """
     mark = next((name for mark, name in _MARKS.items() if content.startswith(mark)), "")
     told = mark or given or _UNMARKED.get(content.find(b"\0", 0, 2))
-    name = option('encoding="…"', "--encoding NAME")
+    name = option("encoding", "NAME")
     for encoding in [told] if told else ["utf-8", "cp1252"]:
         try:
             text = content.decode(encoding).lstrip("\ufeff")

@@ -418,7 +418,7 @@ def _sheets(path: Path, sheet: str | None, book: _Xlsx | _Other) -> list[Workshe
     if not names:
         listed = ", ".join(map(repr, every))
         lack = "no visible sheet" if sheet is None else f"no sheet {sheet!r}"
-        which = option('sheet="…"')
+        which = option("sheet", "…")
         raise SheetError(f"{path.name} has {lack}; it has {listed}: name one ({which})")
     return [book.read(name).finished(every) for name in names]
 
