@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from petstore_tools.text import utc_text
 
 if TYPE_CHECKING:
-    from petstore_tools.importing.send import Progress
+    from petstore_tools.importing.options import Progress
     from petstore_tools.throttle.gate import CallOptions
     from petstore_tools.throttle.throttle import Wait
 

@@ -21,7 +21,6 @@ NO_ROOMS = {"", "__main__", "_version"}  # entry point and version
 MOST_ROOMS = 27
 MOST_FLOORS = 11
 CIRCLES = {  # of files: those that exist
-    "importing.journal importing.options importing.send",
     "reporting.excel reporting.mail reporting.page reporting.presentation"
     " reporting.report",
 }

@@ -30,8 +30,8 @@ from petstore_tools.text import flags, option, python_value
 if TYPE_CHECKING:
     import pandas as pd
 
-    from petstore_tools.importing.send import Progress
     from petstore_tools.tabular.categories import Categories
+    from petstore_tools.throttle.throttle import Wait
 
 Doubtful = Literal["ask", "skip", "send"]
 _LETTERS: Final = re.compile("[A-Z]{1,3}")
@@ -43,6 +43,26 @@ _KINDS: Final[Mapping[str, tuple[Any, str]]] = {
 P = ParamSpec("P")
 R = TypeVar("R")
 S = TypeVar("S")
+
+
+@dataclass(frozen=True)
+class Progress:
+    """
+    How far a run is.
+
+    Attributes:
+        done, total: Rows of the import, those of earlier runs included.
+        created, rejected, unknown: Of those done.
+        wait: Until when it waits (Unix seconds, `until`) and what for (`reason`), None
+            while it sends.
+    """
+
+    done: int
+    total: int
+    created: int
+    rejected: int
+    unknown: int
+    wait: Wait | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,7 +22,7 @@ from petstore_tools.errors import (
 )
 from petstore_tools.importing.doubtful import Entry
 from petstore_tools.importing.journal import Journal, open_journal
-from petstore_tools.importing.options import Doubtful, ImportOptions
+from petstore_tools.importing.options import Doubtful, ImportOptions, Progress
 from petstore_tools.importing.preview import ImportPreview, check
 from petstore_tools.importing.reconcile import Outcome
 from petstore_tools.importing.results import (
@@ -33,7 +33,6 @@ from petstore_tools.importing.results import (
 )
 from petstore_tools.importing.send import (
     LAST_ANSWERS_S,
-    Progress,
     Sender,
     Stopped,
     await_threads,

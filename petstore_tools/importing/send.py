@@ -26,6 +26,7 @@ from petstore_tools.http.client import Client
 from petstore_tools.http.responses import expect
 from petstore_tools.importing.doubtful import Entry
 from petstore_tools.importing.journal import Journal
+from petstore_tools.importing.options import Progress
 from petstore_tools.importing.reconcile import Outcome, judge
 from petstore_tools.models import NewPet
 from petstore_tools.throttle.gate import CallCancelled, CallOptions
@@ -83,26 +84,6 @@ class Stopped:
             case TransportError():
                 return cls("service", str(error))
         return cls("service", str(error), error=error)
-
-
-@dataclass(frozen=True)
-class Progress:
-    """
-    How far a run is.
-
-    Attributes:
-        done, total: Rows of the import, those of earlier runs included.
-        created, rejected, unknown: Of those done.
-        wait: Until when it waits (Unix seconds, `until`) and what for (`reason`), None
-            while it sends.
-    """
-
-    done: int
-    total: int
-    created: int
-    rejected: int
-    unknown: int
-    wait: Wait | None = None
 
 
 class Sender:

@@ -18,8 +18,8 @@ from petstore_tools import PetStore, Sandbox
 from petstore_tools.errors import DoubtfulRowsError
 from petstore_tools.importing.imports import Target
 from petstore_tools.importing.journal import read_journal
+from petstore_tools.importing.options import Progress
 from petstore_tools.importing.results import ImportResult
-from petstore_tools.importing.send import Progress
 from petstore_tools.tabular.template import rejects_bytes
 
 HEADER = "name,categoryId,status,note"

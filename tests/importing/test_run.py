@@ -30,8 +30,8 @@ from petstore_tools.errors import (
 )
 from petstore_tools.importing.imports import Target
 from petstore_tools.importing.journal import read_journal
+from petstore_tools.importing.options import Progress
 from petstore_tools.importing.results import ImportResult
-from petstore_tools.importing.send import Progress
 from petstore_tools.plans import Plan
 
 AMPLE = Plan(100_000, 1_000_000)

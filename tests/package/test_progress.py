@@ -16,7 +16,7 @@ import pytest
 from commands import on_a_terminal
 
 from petstore_tools import Sandbox
-from petstore_tools.importing.send import Progress
+from petstore_tools.importing.options import Progress
 from petstore_tools.progress import Display, import_progress
 
 BARS = [
