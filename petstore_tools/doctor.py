@@ -73,8 +73,8 @@ def examine(client: Client, settings: Settings) -> Iterator[Finding]:
         check_writable(nearest / "a file")
         yield Finding(subject, f"{folder} can be written")
         subject = "budget"
-        client.gate.read()
-        yield Finding(subject, f"counted {client.ledger.shared}")
+        client.gate.read_budget()
+        yield Finding(subject, f"counted {client.ledger.scope}")
         subject = "service"
         asked_at = client.clock.now()
         reply = client.call("GET", f"{client.base_url}{spec.PETS_PATH}?limit=1")
@@ -85,11 +85,11 @@ def examine(client: Client, settings: Settings) -> Iterator[Finding]:
     except PetstoreError as error:
         yield Finding(subject, str(error), _ADVICE.get(type(error), ""), error)
         return
-    answer = rate_headers.read(reply.status, reply.headers, now=asked_at)
-    if answer.date is None:
+    rate_reply = rate_headers.read_reply(reply.status, reply.headers, now=asked_at)
+    if rate_reply.date is None:
         yield Finding("clock", "the service does not send its time")
     else:
-        skew_s = answer.date - asked_at
+        skew_s = rate_reply.date - asked_at
         text = (
             "the clocks of the service and of this machine differ by"
             f" {abs(skew_s):,.0f} s"
@@ -99,7 +99,7 @@ def examine(client: Client, settings: Settings) -> Iterator[Finding]:
         )
         yield Finding("clock", text, advice)
     plan = settings.plan
-    limit = answer.limit
+    limit = rate_reply.limit
     text = f"{plan or 'none is named'}; the service reports a limit of {limit}"
     fits = plan is not None and limit in (plan.per_minute, plan.per_day)
     yield Finding(

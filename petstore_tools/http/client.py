@@ -121,7 +121,7 @@ class Client:
     @property
     def plan(self) -> Plan:
         """The plan in force: what the headers show may rise."""
-        return self._plan or self.gate.read().plan
+        return self._plan or self.gate.read_budget().plan
 
     def call(
         self,
@@ -231,7 +231,7 @@ class Client:
             reply = self._send(method, url, body, call_options)
         except BaseException as error:
             may_have_left = getattr(error, "may_have_left", may_have_left)
-            self.gate.failed(go, may_have_left=may_have_left)
+            self.gate.record_failure(go, may_have_left=may_have_left)
             raise
         finally:
             if may_have_left:
@@ -245,7 +245,7 @@ class Client:
             else ""
         )
         more = call_options.more_follow
-        self.gate.answered(go, reply.status, reply.headers, code, more_follow=more)
+        self.gate.record_reply(go, reply.status, reply.headers, code, more_follow=more)
         return reply
 
     def _send(

@@ -485,8 +485,8 @@ def _is_unsent(entry: Entry | None) -> bool:
 def _estimate(client: Client, creates: int, *, baseline: int) -> Forecast:
     """Forecast so many creates on what the client's key has left."""
     gate = client.gate
-    throttle = gate.read()
-    states = [throttle.state(window, gate.now()) for window in PERIODS]
+    throttle = gate.read_budget()
+    states = [throttle.window_quota(window, gate.now()) for window in PERIODS]
     minute, day = [
         replace(state, frees_at=gate.local_time(state.frees_at)) for state in states
     ]

@@ -18,8 +18,9 @@ from petstore_tools.plans import PERIODS, Plan, WindowName
 GUARD_S: Final = 1.0
 PROBE_LEASE_S: Final = 4.0
 LONGEST_LEASE_S: Final = 60.0  # also behind a process that was stopped for hours
-STEP_S: Final = 1.0  # a clock that differs by more from one that nobody sets was set
-DRIFT: Final = 1e-3  # of two clocks that nobody sets
+# a clock that differs by more from one that nobody sets was set
+CLOCK_STEP_S: Final = 1.0
+CLOCK_DRIFT: Final = 1e-3  # of two clocks that nobody sets
 MOST_CLOCKS: Final = 8  # of machines that share the budget
 # of an hour: zones differ by whole ones, and days begin at midnight there
 QUARTER_S: Final = 900.0
@@ -57,7 +58,7 @@ class WindowBudget:
         period_s: Seconds of the window.
         counts: Requests by bucket; a bucket's number is its start since 1970 in bucket
             widths.
-        counted: Requests so far.
+        requests: Those so far.
         reading: What the headers said, None where they have said nothing that still
             holds.
         unreported_at: Grants until the last answer that did not report on this window.
@@ -71,7 +72,7 @@ class WindowBudget:
 
     period_s: int
     counts: dict[int, int] = field(default_factory=dict)
-    counted: int = 0
+    requests: int = 0
     reading: Reading | None = None
     unreported_at: int = 0
     opened_at: float = 0.0
@@ -85,37 +86,37 @@ class WindowBudget:
         """Seconds of a bucket."""
         return max(1, self.period_s // _BUCKETS)
 
-    def believe(self, new: Reading, *, number: int) -> None:
+    def record_reading(self, reading: Reading, *, grant: int) -> None:
         """
-        Take in what the answer to grant `number` says: within one window it only
+        Take in what the answer to `grant` says: within one window it only
         lowers.
         """
-        known = self.reading
-        passed_s = new.reset - self.last_reset
+        current = self.reading
+        passed_s = reading.reset - self.last_reset
         self.slides |= GUARD_S < passed_s < self.period_s - GUARD_S
-        self.last_reset = max(self.last_reset, new.reset)
-        if known is None or new.reset > known.reset + GUARD_S:
-            self.reading = new
-        elif new.reset >= known.reset - GUARD_S:
-            if number <= self.unreported_at:
+        self.last_reset = max(self.last_reset, reading.reset)
+        if current is None or reading.reset > current.reset + GUARD_S:
+            self.reading = reading
+        elif reading.reset >= current.reset - GUARD_S:
+            if grant <= self.unreported_at:
                 # what was answered meanwhile may not be in the new one
-                known.remaining -= 1
-            known.remaining = min(known.remaining, new.remaining)
-            known.reset = max(known.reset, new.reset)
+                current.remaining -= 1
+            current.remaining = min(current.remaining, reading.remaining)
+            current.reset = max(current.reset, reading.reset)
 
-    def add(self, at: float) -> None:
+    def count_request(self, at: float) -> None:
         """Count a request that arrived no later than `at`."""
         bucket = floor(at / self.width_s)
         self.counts[bucket] = self.counts.get(bucket, 0) + 1
-        self.counted += 1
+        self.requests += 1
 
-    def settle(self, now: float) -> None:
+    def drop_old_counts(self, now: float) -> None:
         """Drop what no longer counts."""
         oldest = floor(now / self.width_s) - self.period_s // self.width_s
         for bucket in [at for at in self.counts if at < oldest]:
             del self.counts[bucket]
 
-    def is_new(self, now: float, probe_at: float) -> bool:
+    def counts_from_reset(self, now: float, probe_at: float) -> bool:
         """
         Say whether only what came since the last Reset counts: for sure, or for a
         probe.
@@ -125,13 +126,13 @@ class WindowBudget:
         """
         if not self.opened_at <= now < self.opened_at + self.period_s:
             return False
-        if self.counted == self.counted_before and probe_at < self.opened_at:
+        if self.requests == self.counted_before and probe_at < self.opened_at:
             return True
         return self.proven or (
             not self.slides and now >= self.opened_at + PROBE_LEASE_S
         )
 
-    def used(self, now: float, probe_at: float) -> tuple[int, float]:
+    def count_used(self, now: float, probe_at: float) -> tuple[int, float]:
         """
         Return the requests that count at `now`, and when the first of them stop
         counting.
@@ -140,9 +141,9 @@ class WindowBudget:
             now: The ledger's time.
             probe_at: When the last probe went.
         """
-        if self.is_new(now, probe_at):
+        if self.counts_from_reset(now, probe_at):
             return (
-                self.counted - self.counted_before,
+                self.requests - self.counted_before,
                 self.opened_at + self.period_s + GUARD_S,
             )
         frees_at: float = (
@@ -152,7 +153,7 @@ class WindowBudget:
             frees_at = min(frees_at, self.opened_at + PROBE_LEASE_S)
         return sum(self.counts.values()), frees_at
 
-    def since(self, at: float) -> int:
+    def count_since(self, at: float) -> int:
         """Count the requests that may have arrived at or after `at`."""
         return sum(
             n for bucket, n in self.counts.items() if bucket >= floor(at / self.width_s)
@@ -166,7 +167,7 @@ class Budget:
     otherwise.
 
     Attributes:
-        named: The plan named by the program that asks now, a ceiling; None to learn it.
+        named_plan: That of the program that asks now, a ceiling; None to learn it.
         windows: Minute and day.
         in_flight: When the requests that are not answered were allowed, by token: the
             number of the grant.
@@ -181,14 +182,14 @@ class Budget:
         refused_at: When the last one was read.
         doubted_until: The end of the day of the last refusal that neither our count nor
             the headers explain.
-        lowered: The plan that holds until then, after two of them.
+        lowered_plan: The plan that holds until then, after two of them.
         skew: The least that the service's clock can be ahead of ours; None until known.
         day_begins: Seconds after midnight UTC at which whole days begin; None until
             proven.
-        learned: The plan that the headers showed.
-        hint: The last limit that did not fit the learned plan, and when it was first
-            seen.
-        granted: How many requests were allowed so far.
+        learned_plan: The plan that the headers showed.
+        limit_hint: The last limit that did not fit the learned plan, and when it was
+            first seen.
+        grants: How many requests were allowed so far.
         ahead_s: The ledger's clock less the clock it is read from: what steps of that
             one made.
         seen_at: The latest time that was seen.
@@ -196,7 +197,7 @@ class Budget:
             and the ledger's time then.
     """
 
-    named: Plan | None = None
+    named_plan: Plan | None = None
     windows: dict[WindowName, WindowBudget] = field(
         default_factory=lambda: {
             name: WindowBudget(period_s) for name, period_s in PERIODS.items()
@@ -212,17 +213,17 @@ class Budget:
     consecutive_429s: int = 0
     refused_at: float = 0.0
     doubted_until: float = 0.0
-    lowered: Plan | None = None
+    lowered_plan: Plan | None = None
     skew: float | None = None
     day_begins: float | None = None
-    learned: Plan | None = None
-    hint: tuple[int, float] = 0, 0.0
-    granted: int = 0
+    learned_plan: Plan | None = None
+    limit_hint: tuple[int, float] = 0, 0.0
+    grants: int = 0
     ahead_s: float = 0.0
     seen_at: float = 0.0
     clocks: dict[str, tuple[float, float]] = field(default_factory=dict)
 
-    def follow(self, clock_s: float, machine: str, steady_s: float) -> float:
+    def follow_clock(self, clock_s: float, machine: str, steady_s: float) -> float:
         """
         Return the ledger's time, which neither jumps nor goes back when a clock is set.
 
@@ -232,10 +233,10 @@ class Budget:
             steady_s: Seconds of its clock that nobody sets.
         """
         now = clock_s + self.ahead_s
-        known_s, known_now = self.clocks.pop(machine, (steady_s, now))
-        passed_s = max(0.0, steady_s - known_s)
-        expected = known_now + passed_s
-        if abs(now - expected) > STEP_S + DRIFT * passed_s:
+        last_steady_s, last_now = self.clocks.pop(machine, (steady_s, now))
+        passed_s = max(0.0, steady_s - last_steady_s)
+        expected = last_now + passed_s
+        if abs(now - expected) > CLOCK_STEP_S + CLOCK_DRIFT * passed_s:
             now = expected
         now = max(now, self.seen_at)
         self.ahead_s = now - clock_s
@@ -251,12 +252,12 @@ class Budget:
         Midnight UTC proves it, or the same quarter of an hour on two days; another time
         disproves it.
         """
-        begins = reset % spec.DAY_S
+        day_begins = reset % spec.DAY_S
         passed_s = reset - self.windows["day"].last_reset
         is_again = passed_s != 0 and passed_s % spec.DAY_S == 0
-        if begins == 0 or (is_again and begins % QUARTER_S == 0):
-            self.day_begins = begins
-        elif begins != self.day_begins:
+        if day_begins == 0 or (is_again and day_begins % QUARTER_S == 0):
+            self.day_begins = day_begins
+        elif day_begins != self.day_begins:
             self.day_begins = None
 
     def service_time(self, now: float) -> float:

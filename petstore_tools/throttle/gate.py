@@ -134,7 +134,9 @@ class Gate:
                     wait = Wait(self.local_time(until), reason, self.local_time(ask_at))
                     if wait.until - self._clock.now() > patience_s:
                         raise QuotaError(
-                            reason, plan=str(self.read().plan), resumes_at=wait.until
+                            reason,
+                            plan=str(self.read_budget().plan),
+                            resumes_at=wait.until,
                         )
                     self.log_wait(wait)
                     call_options.on_wait(wait)
@@ -150,7 +152,7 @@ class Gate:
             self._logged_until = wait.until
             _log.info("Waiting until %s: %s.", utc_text(wait.until), wait.reason)
 
-    def answered(
+    def record_reply(
         self,
         go: Go,
         status: int,
@@ -170,12 +172,12 @@ class Gate:
             reason = "it has banned the key" if banned else _REFUSALS[status]
             _log.warning("The service refused a request (%d): %s.", status, reason)
         now = self.now()
-        answer = rate_headers.read(status, headers, now=now, banned=banned)
-        self._unrecorded.append(lambda throttle: throttle.answered(go, now, answer))
+        reply = rate_headers.read_reply(status, headers, now=now, banned=banned)
+        self._unrecorded.append(lambda throttle: throttle.record_reply(go, now, reply))
         if go.probe or not more_follow or status >= HTTPStatus.BAD_REQUEST:
             self.flush()
 
-    def failed(self, go: Go, *, may_have_left: bool) -> None:
+    def record_failure(self, go: Go, *, may_have_left: bool) -> None:
         """
         Record that no answer came: the request is spent, unless it is proven that
         nothing left.
@@ -183,7 +185,9 @@ class Gate:
         now = self.now()
         self._unrecorded.append(
             lambda throttle: (
-                throttle.lost(go.token, now) if may_have_left else throttle.unsent(go)
+                throttle.record_loss(go.token, now)
+                if may_have_left
+                else throttle.cancel_grant(go)
             )
         )
         self.flush()
@@ -201,18 +205,18 @@ class Gate:
         """Return the ledger's Unix seconds."""
         return self._clock.now() + self._ahead_s
 
-    def local_time(self, at: float) -> float:
+    def local_time(self, ledger_time: float) -> float:
         """Return what this machine's clock shows when the ledger's shows `at`."""
-        return at - self._ahead_s
+        return ledger_time - self._ahead_s
 
-    def read(self) -> Throttle:
+    def read_budget(self) -> Throttle:
         """Return a throttle over a copy of the budget; costs no request."""
 
-        def copied(throttle: Throttle, now: float) -> Throttle:
-            throttle.settle(now)
+        def copy_budget(throttle: Throttle, now: float) -> Throttle:
+            throttle.advance_to(now)
             return deepcopy(throttle)
 
-        return self._update(copied)
+        return self._update(copy_budget)
 
     def pause(
         self, seconds: float, reason: str, call_options: CallOptions = ALONE
@@ -239,14 +243,16 @@ class Gate:
         before.
         """
 
-        def changed(throttle: Throttle) -> T:
+        def apply_change(throttle: Throttle) -> T:
             clock_s = self._clock.now()
             ledger_s = clock_s + self.ledger.ahead_s
-            now = throttle.follow(ledger_s, self._clock.machine, self._clock.steady())
+            now = throttle.follow_clock(
+                ledger_s, self._clock.machine, self._clock.steady()
+            )
             self._ahead_s = now - clock_s
-            throttle.named = self._plan
+            throttle.named_plan = self._plan
             while self._unrecorded:
                 self._unrecorded.popleft()(throttle)
             return change(throttle, now)
 
-        return self.ledger.update(changed)
+        return self.ledger.update(apply_change)

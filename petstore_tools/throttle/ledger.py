@@ -3,7 +3,7 @@ The ledger, which keeps the budget of a key: in this process, in a file, or in a
 database.
 
 Each of the three gives one caller at a time the budget with its rules (`update`), keeps
-what the caller made of it, says in words who shares it (`shared`), how far its clock is
+what the caller made of it, says in words who shares it (`scope`), how far its clock is
 ahead of this machine's (`ahead_s`), and what an update takes where that is felt
 (`takes_s`).
 """
@@ -90,8 +90,8 @@ def subject(service_id: str, key: str) -> str:
     shows.
     """
     # a text that cannot be encoded would be an error, which shows the key
-    named = f"{service_id}\n{key}".encode(errors="surrogatepass")
-    return hashlib.sha256(named).hexdigest()[:32]
+    service_and_key = f"{service_id}\n{key}".encode(errors="surrogatepass")
+    return hashlib.sha256(service_and_key).hexdigest()[:32]
 
 
 # one for all: a fork waits until nobody is inside a transaction, which SQLite would
@@ -108,7 +108,7 @@ if hasattr(os, "register_at_fork"):
 class MemoryLedger:
     """A budget for the threads of this process only; forgotten with it."""
 
-    shared = "for this program only: other programs with the same key are not counted"
+    scope = "for this program only: other programs with the same key are not counted"
     ahead_s = takes_s = 0.0
 
     def __init__(self) -> None:
@@ -151,7 +151,7 @@ class DatabaseLedger(ABC):
         """
         results: list[T] = []
 
-        def changed(state: str) -> str:
+        def replace_state(state: str) -> str:
             budget = _STATE.validate_json(state)[1] if state else Throttle()
             results.append(change(budget))
             # `dump_json` would turn an interrupt into an error of its own
@@ -159,7 +159,7 @@ class DatabaseLedger(ABC):
 
         with _LOCK:
             try:
-                self._transact(changed)
+                self._transact(replace_state)
             except BaseException as failure:
                 # a transaction that an interrupt left open
                 clear_frames(failure.__traceback__)
@@ -175,7 +175,7 @@ class DatabaseLedger(ABC):
             self._connection.close()
 
     @abstractmethod
-    def _transact(self, changed: Callable[[str], str]) -> None:
+    def _transact(self, replace_state: Callable[[str], str]) -> None:
         """
         Replace the budget by what `changed` makes of it, in one transaction; all others
         wait.
@@ -200,21 +200,21 @@ class SqliteLedger(DatabaseLedger):
             replaced since it was used first. That request was not sent.
     """
 
-    shared = "for all programs of this user on this machine"
+    scope = "for all programs of this user on this machine"
 
     def __init__(self, path: Path, subject: str) -> None:
         super().__init__(subject, self._open, sqlite3.Error)
         self.path = path
         self._file: tuple[int, ...] | None = None
 
-    def _transact(self, changed: Callable[[str], str]) -> None:
+    def _transact(self, replace_state: Callable[[str], str]) -> None:
         with sqlite.transaction(self._connection.get()) as db:
             self._check_file()
             query = "SELECT state FROM key_budget WHERE subject = ?"
             (state,) = db.execute(query, (self._subject,)).fetchone() or ("",)
             db.execute(
                 "INSERT OR REPLACE INTO key_budget VALUES (?, ?)",
-                (self._subject, changed(state)),
+                (self._subject, replace_state(state)),
             )
 
     def _check_file(self) -> None:
@@ -274,7 +274,7 @@ class PostgresLedger(DatabaseLedger):
             sent.
     """
 
-    shared = "for all programs that use the same ledger database"
+    scope = "for all programs that use the same ledger database"
 
     def __init__(
         self, url: SecretStr, subject: str, *, wall: Callable[[], float] = time.time
@@ -293,7 +293,7 @@ class PostgresLedger(DatabaseLedger):
         self._url = url
         self._psycopg = psycopg
 
-    def _transact(self, changed: Callable[[str], str]) -> None:
+    def _transact(self, replace_state: Callable[[str], str]) -> None:
         began_at = time.monotonic()
         db: psycopg.Connection = self._connection.get()
         try:
@@ -306,12 +306,12 @@ class PostgresLedger(DatabaseLedger):
             db = self._connection.get()
             state = self._take_row(db)
         query = "UPDATE petstore_budget SET state = %s WHERE subject = %s; COMMIT"
-        db.execute(query, (changed(state), self._subject))
+        db.execute(query, (replace_state(state), self._subject))
         self.takes_s = time.monotonic() - began_at
 
     def _take_row(self, db: psycopg.Connection) -> str:
         """Begin a transaction that holds the budget, and read the database's clock."""
-        held = db.execute(
+        rows = db.execute(
             f"{_BEGIN}; SELECT state, extract(epoch FROM clock_timestamp())::float8"
             " FROM"
             # a subquery, so that the time is read when the row is ours, not before
@@ -319,9 +319,9 @@ class PostgresLedger(DatabaseLedger):
             " held",
             (self._subject,),
         )
-        while held.nextset():
+        while rows.nextset():
             pass
-        if (row := held.fetchone()) is None:
+        if (row := rows.fetchone()) is None:
             raise ValueError("the row is gone")
         state, database_s = row
         self.ahead_s = database_s - self._wall()
@@ -341,7 +341,7 @@ class PostgresLedger(DatabaseLedger):
         )
 
     def _open(self) -> psycopg.Connection:
-        db = self._connected()
+        db = self._open_connection()
         db.execute(  # several statements at once are one transaction
             # two may come first
             "SELECT pg_advisory_xact_lock(hashtext('petstore_budget'));CREATE TABLE IF"
@@ -351,7 +351,7 @@ class PostgresLedger(DatabaseLedger):
         )
         return db
 
-    def _connected(self) -> psycopg.Connection:
+    def _open_connection(self) -> psycopg.Connection:
         try:
             return self._psycopg.connect(
                 self._url.get_secret_value(),

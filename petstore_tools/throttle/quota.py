@@ -10,7 +10,7 @@ from petstore_tools import spec
 from petstore_tools.plans import Plan, WindowName
 from petstore_tools.text import cell_text, html_table, pluralize, text_table, utc_text
 from petstore_tools.throttle.gate import Gate
-from petstore_tools.throttle.throttle import WindowState, reserved
+from petstore_tools.throttle.throttle import WindowState, bulk_reserve
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Quota:
 
     def to_text(self) -> str:
         """Return the quota for a terminal."""
-        table = text_table(_HEADER, [self.minute._row, self.day._row])
+        table = text_table(_TITLES, [self.minute._row, self.day._row])
         return f"{self.plan}\n\n{table}\n\n{self.note}"
 
     def __repr__(self) -> str:
@@ -77,20 +77,20 @@ class Quota:
 
     def _repr_html_(self) -> str:
         return html_table(
-            self.plan, _HEADER, [self.minute._row, self.day._row], note=self.note
+            self.plan, _TITLES, [self.minute._row, self.day._row], note=self.note
         )
 
 
-_HEADER = ("window", "limit", "left", "more is free at")
+_TITLES = ("window", "limit", "left", "more is free at")
 
 
 def read_quota(gate: Gate) -> Quota:
     """Return what a key has left, as its gate counts; costs no request."""
-    throttle = gate.read()
+    throttle = gate.read_budget()
     now = gate.now()
 
     def window(name: WindowName) -> WindowQuota:
-        state = throttle.state(name, now)
+        state = throttle.window_quota(name, now)
         return WindowQuota(
             window=name,
             limit=state.limit,
@@ -105,12 +105,12 @@ def read_quota(gate: Gate) -> Quota:
         notes.append(f"Blocked until {utc_text(blocked_until)}: {throttle.reason}.")
     if throttle.in_flight:
         notes.append(f"Requests that wait for an answer: {len(throttle.in_flight):,}.")
-    if throttle.lowered is not None:
+    if throttle.lowered_plan is not None:
         until = utc_text(gate.local_time(throttle.doubted_until))
         notes.append(
             f"The plan is lowered until {until}, since the service refused more."
         )
-    notes.append(f"Counted {gate.ledger.shared}.")
+    notes.append(f"Counted {gate.ledger.scope}.")
     return Quota(
         plan=str(throttle.plan),
         minute=window("minute"),
@@ -164,12 +164,12 @@ class Forecast:
             if self.baseline
             else ""
         )
-        made = utc_text(self.made_at)
-        ends = utc_text(self.ends_at)
+        made_at_text = utc_text(self.made_at)
+        ends_at_text = utc_text(self.ends_at)
         takes = "" if self.days < 2 else f"takes {self.days:,} days and "
-        when = f"it {takes}ends about {ends}"
-        if made[:10] == ends[:10]:
-            when = f"it ends today at about {ends[11:16]} UTC"
+        when = f"it {takes}ends about {ends_at_text}"
+        if made_at_text[:10] == ends_at_text[:10]:
+            when = f"it ends today at about {ends_at_text[11:16]} UTC"
         left = (
             "an unknown number" if self.left_today is None else f"{self.left_today:,}"
         )
@@ -203,25 +203,25 @@ def forecast(
         latency_s: What an answer takes.
     """
     requests = creates + baseline
-    reserve = reserved("day", day.limit)
-    kept = reserved("minute", minute.limit)
-    per_minute = (minute.limit or inf) - kept
+    reserve = bulk_reserve("day", day.limit)
+    minute_reserve = bulk_reserve("minute", minute.limit)
+    per_minute = (minute.limit or inf) - minute_reserve
     usable_a_day = (day.limit or inf) - reserve
     today = min(float(requests), max(0.0, day.left - reserve))
-    rest = requests - today
+    later_requests = requests - today
     days = int(today > 0)
     each_s = latency_s / connections(minute.limit, latency_s)
     begins_at = now
     last = today
-    left_now = minute.left - kept
-    if rest:
-        whole_days = ceil(rest / usable_a_day)
+    left_now = minute.left - minute_reserve
+    if later_requests:
+        whole_days = ceil(later_requests / usable_a_day)
         days += whole_days
         next_day = (
             day.frees_at if day.by_headers else now + spec.DAY_S - now % spec.DAY_S
         )
         begins_at = next_day + (whole_days - 1) * spec.DAY_S
-        last = rest - (whole_days - 1) * usable_a_day
+        last = later_requests - (whole_days - 1) * usable_a_day
         left_now = per_minute
     ends_at = begins_at + max(_sending_s(last, left_now, per_minute), last * each_s)
     left_today = None if day.left == inf else int(max(0.0, day.left))

@@ -19,7 +19,7 @@ LONGEST_PAUSE_S: Final = 300.0  # after a 503: a service that fails cannot say h
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class RateReply:
     """
     The facts of an answer that a throttle needs.
 
@@ -44,9 +44,9 @@ class Answer:
     banned: bool = False
 
 
-def read(
+def read_reply(
     status: int, headers: Mapping[str, str], *, now: float, banned: bool = False
-) -> Answer:
+) -> RateReply:
     """
     Read an answer's headers.
 
@@ -59,34 +59,34 @@ def read(
 
     Spec: §8.3, §8.4.
     """
-    date = _http_date(headers.get("Date"))
-    return Answer(
+    date = _read_date(headers.get("Date"))
+    return RateReply(
         status,
-        _count(headers.get(spec.HEADER_LIMIT)),
-        _count(headers.get(spec.HEADER_REMAINING)),
-        _number(headers.get(spec.HEADER_RESET)),
-        _retry_after_s(status, headers.get(spec.HEADER_RETRY_AFTER), date or now),
+        _read_count(headers.get(spec.HEADER_LIMIT)),
+        _read_count(headers.get(spec.HEADER_REMAINING)),
+        _read_number(headers.get(spec.HEADER_RESET)),
+        _read_retry_after(status, headers.get(spec.HEADER_RETRY_AFTER), date or now),
         date,
         banned,
     )
 
 
-def _count(text: str | None) -> int | None:
+def _read_count(text: str | None) -> int | None:
     """Read requests of a window; more than nine digits are beyond reason."""
-    found = re.fullmatch(r"\s*\d{1,9}\s*", text or "", re.ASCII)
-    return int(found[0]) if found else None
+    digits = re.fullmatch(r"\s*\d{1,9}\s*", text or "", re.ASCII)
+    return int(digits[0]) if digits else None
 
 
-def _number(text: str | None) -> float | None:
-    found = re.fullmatch(r"\s*\d{1,20}(\.\d{1,20})?\s*", text or "", re.ASCII)
-    return float(found[0]) if found else None
+def _read_number(text: str | None) -> float | None:
+    digits = re.fullmatch(r"\s*\d{1,20}(\.\d{1,20})?\s*", text or "", re.ASCII)
+    return float(digits[0]) if digits else None
 
 
-def _retry_after_s(status: int, text: str | None, now: float) -> float | None:
-    seconds = _number(text)
+def _read_retry_after(status: int, text: str | None, now: float) -> float | None:
+    seconds = _read_number(text)
     if seconds is None:
-        at = _http_date(text)
-        seconds = None if at is None else at - now
+        retry_at = _read_date(text)
+        seconds = None if retry_at is None else retry_at - now
     if seconds is None or seconds < 0:
         return None
     if status == HTTPStatus.SERVICE_UNAVAILABLE:
@@ -94,7 +94,7 @@ def _retry_after_s(status: int, text: str | None, now: float) -> float | None:
     return seconds if seconds <= LONGEST_RETRY_AFTER_S else None
 
 
-def _http_date(text: str | None) -> float | None:
+def _read_date(text: str | None) -> float | None:
     try:
         date = parsedate_to_datetime(text or "")
         # without a zone, or with -0000, it is UTC, whatever the zone of this machine
@@ -103,8 +103,8 @@ def _http_date(text: str | None) -> float | None:
         return None
 
 
-def learn(
-    budget: Budget, limit: int, now: float, *, short: bool, day_ends: bool
+def learn_plan(
+    budget: Budget, limit: int, now: float, *, is_short: bool, ends_day: bool
 ) -> None:
     """
     Let a header's limit show the plan, where the caller named none.
@@ -116,20 +116,20 @@ def learn(
         budget: Holds what is learnt.
         limit: X-RateLimit-Limit.
         now: The ledger's time.
-        short: X-RateLimit-Reset is no further ahead than a minute's can be.
-        day_ends: It is midnight UTC, or when days were seen to end, so it may be a
+        is_short: X-RateLimit-Reset is no further ahead than a minute's can be.
+        ends_day: It is midnight UTC, or when days were seen to end, so it may be a
             day's, too.
     """
-    strict = plans.strictest(limit, minute=short, day=True)
-    known = budget.learned or strict
-    is_day = known.per_day == limit and (day_ends or not short)
-    if short and known.per_minute == limit:
-        budget.hint = 0, 0.0  # what another one said was of the day
+    strictest_plan = plans.strictest(limit, minute=is_short, day=True)
+    plan = budget.learned_plan or strictest_plan
+    is_day = plan.per_day == limit and (ends_day or not is_short)
+    if is_short and plan.per_minute == limit:
+        budget.limit_hint = 0, 0.0  # what another one said was of the day
     elif not is_day:
-        if (strict.per_minute or 0) < (known.per_minute or 0):
-            known = strict
-        if budget.hint[0] != limit:
-            budget.hint = limit, now
-        elif now - budget.hint[1] > spec.MINUTE_S:
-            known = plans.strictest(limit, minute=short, day=not short)
-    budget.learned = known
+        if (strictest_plan.per_minute or 0) < (plan.per_minute or 0):
+            plan = strictest_plan
+        if budget.limit_hint[0] != limit:
+            budget.limit_hint = limit, now
+        elif now - budget.limit_hint[1] > spec.MINUTE_S:
+            plan = plans.strictest(limit, minute=is_short, day=not is_short)
+    budget.learned_plan = plan

@@ -1,9 +1,9 @@
 """
 Pure: the throttle, which decides whether a request may go now.
 
-It is asked (`ask`), is given what came back (`answered`, `lost`, `unsent`), and keeps
-what it knows in a `Budget`, which a ledger shares between threads, processes and
-restarts. Why it causes no 429:
+It is asked (`ask`), is given what came back (`record_reply`, `record_loss`,
+`cancel_grant`), and keeps what it knows in a `Budget`, which a ledger shares between
+threads, processes and restarts. Why it causes no 429:
 
 - *Own count.* A request counts from its grant until a whole period after the last
   moment at which it may have arrived (`WindowBudget`), or to the end of the window that
@@ -44,20 +44,20 @@ from petstore_tools.throttle.budget import (
     Reading,
     WindowBudget,
 )
-from petstore_tools.throttle.rate_headers import Answer
+from petstore_tools.throttle.rate_headers import RateReply
 
 # how much of the longest wait for an answer is remembered at each answer
-SLOWER: Final = 0.9
+SLOWEST_DECAY: Final = 0.9
 SHORT_S: Final = spec.MINUTE_S + 2 * GUARD_S  # a minute's reset is never further ahead
 LONGEST_S: Final = spec.DAY_S + 4 * GUARD_S
 # an answer that is not whole by then: nobody reads it any more
 LOST_AFTER_S: Final = 120.0
 POLL_S: Final = 0.05  # how soon to ask again for a probe's answer, at first
-LATER: Final = 0.25  # then by how much of its age
+POLL_GROWTH: Final = 0.25  # then by how much of its age
 BLOCK_MARGIN_S: Final = 0.5
 BACKOFF_BASE_S: Final = 5.0  # after a 429 that names no usable time
 BACKOFF_LONGEST_S: Final = 900.0
-TENTH: Final = 10  # the part of a window that a bulk run leaves to people
+BULK_DIVISOR: Final = 10  # the part of a window that a bulk run leaves to people
 MOST_RESERVED: Final = 20  # requests of a day that it leaves at most
 
 
@@ -124,58 +124,60 @@ class Throttle(Budget):
     @property
     def plan(self) -> Plan:
         """The plan in force: lowered, named, learnt, else the smallest documented."""
-        return self.lowered or self.named or self.learned or DOCUMENTED[0]
+        return (
+            self.lowered_plan or self.named_plan or self.learned_plan or DOCUMENTED[0]
+        )
 
     def ask(self, now: float, *, bulk: bool = False) -> Decision:
         """Say whether a request may go at `now`; one that may is counted at once."""
-        self.settle(now)
+        self.advance_to(now)
         if now < self.blocked_until:
             decision = Stop if self.banned else Wait
             return decision(self.blocked_until, self.reason)
         reason = "a first request was sent, and its answer shows what is left"
         if self.needs_probe and (
-            wait := self._await_answer(self.probe_at, now, reason)
+            wait := self._wait_for_reply(self.probe_at, now, reason)
         ):
             return wait
-        checks = [self._check(name, now, bulk=bulk) for name in PERIODS]
-        waits = [wait for wait in checks if wait is not None]
+        window_waits = [self._wait_for_window(name, now, bulk=bulk) for name in PERIODS]
+        waits = [wait for wait in window_waits if wait is not None]
         if waits:
             return max(waits, key=lambda wait: wait.until)
-        self.granted += 1
+        self.grants += 1
         if self.needs_probe:
             self.probe_at = now
-        self.in_flight[self.granted] = now
-        return Go(self.granted, self.needs_probe)
+        self.in_flight[self.grants] = now
+        return Go(self.grants, self.needs_probe)
 
-    def unsent(self, go: Go) -> None:
+    def cancel_grant(self, go: Go) -> None:
         """Take a grant back: it is proven that no byte left."""
         self.in_flight.pop(go.token, None)
         if go.probe:
             self.probe_at = 0.0
 
-    def lost(self, token: int, now: float) -> None:
+    def record_loss(self, token: int, now: float) -> None:
         """Note that no answer came: the request may have been counted."""
         if self.in_flight.pop(token, None) is not None:
-            self._count(now, reported=None)
+            self._count_request(now, reported=None)
 
-    def answered(self, go: Go, now: float, answer: Answer) -> None:
+    def record_reply(self, go: Go, now: float, reply: RateReply) -> None:
         """Note what came back."""
-        if answer.status == HTTPStatus.UNAUTHORIZED:  # its headers are not this key's
-            self.lost(go.token, now)
+        if reply.status == HTTPStatus.UNAUTHORIZED:  # its headers are not this key's
+            self.record_loss(go.token, now)
             self.probe_at = 0.0
             return
         # it was given up, so it is counted already
         is_late = go.token not in self.in_flight
         sent_at = self.in_flight.pop(go.token, now)
-        self.settle(now)
+        self.advance_to(now)
         took_s = now - sent_at
-        self.slowest_s = max(SLOWER * self.slowest_s, took_s)
+        self.slowest_s = max(SLOWEST_DECAY * self.slowest_s, took_s)
         if not is_late:  # when it was sent is forgotten
-            self.learn_skew(answer.date, sent_at=sent_at, now=now)
-        reported = self._read(go.token, answer, now, slow_s=took_s)
-        refused = answer.status == HTTPStatus.TOO_MANY_REQUESTS
+            self.learn_skew(reply.date, sent_at=sent_at, now=now)
+        reported = self._read_headers(go.token, reply, now, slow_s=took_s)
+        refused = reply.status == HTTPStatus.TOO_MANY_REQUESTS
         if not is_late:
-            self._count(now, reported=reported, refused=refused)
+            self._count_request(now, reported=reported, refused=refused)
         if go.probe:
             self.probe_at = 0.0
             self.needs_probe = False
@@ -184,31 +186,31 @@ class Throttle(Budget):
                     window.opened_at = 0.0
         if (
             not reported
-            and answer.limit
-            and answer.remaining in range(len(self.in_flight) + 1)
+            and reply.limit
+            and reply.remaining in range(len(self.in_flight) + 1)
         ):
             reason = "the service says that nothing is left, and not until when"
-            self._block(now + spec.MINUTE_S, reason)
+            self._block_until(now + spec.MINUTE_S, reason)
         if refused:
-            self._refused(answer, sent_at, now)
+            self._block_after_refusal(reply, sent_at, now)
         elif (
-            answer.status == HTTPStatus.SERVICE_UNAVAILABLE
-            and answer.retry_after_s is not None
+            reply.status == HTTPStatus.SERVICE_UNAVAILABLE
+            and reply.retry_after_s is not None
         ):
-            self._block(
-                now + answer.retry_after_s, "the service asked for a pause (503)"
+            self._block_until(
+                now + reply.retry_after_s, "the service asked for a pause (503)"
             )
         elif sent_at > self.refused_at and not is_late:
             self.consecutive_429s = 0
 
-    def state(self, name: WindowName, now: float) -> WindowState:
+    def window_quota(self, name: WindowName, now: float) -> WindowState:
         """Say what a window has left at `now`, without asking for it."""
         in_flight = len(self.in_flight)
         window = self.windows[name]
         ceiling = self.plan.limit(name)
         counted = WindowState(None, inf, now, False)
         if ceiling is not None:
-            used, frees_at = window.used(now, self.probe_at)
+            used, frees_at = window.count_used(now, self.probe_at)
             counted = WindowState(ceiling, ceiling - used - in_flight, frees_at, False)
         reading = window.reading
         if reading is None:
@@ -217,147 +219,167 @@ class Throttle(Budget):
         reported = WindowState(
             reading.limit, reading.remaining - in_flight, ends_at, True
         )
-        return min(reported, counted, key=lambda state: state.left)
+        return min(reported, counted, key=lambda window_quota: window_quota.left)
 
-    def _check(self, name: WindowName, now: float, *, bulk: bool) -> Wait | None:
+    def _wait_for_window(
+        self, name: WindowName, now: float, *, bulk: bool
+    ) -> Wait | None:
         """Return why a window holds a request back, if it does."""
-        state = self.state(name, now)
-        reserve = reserved(name, state.limit) if bulk else 0
-        if state.left > reserve:
+        window_quota = self.window_quota(name, now)
+        reserve = bulk_reserve(name, window_quota.limit) if bulk else 0
+        if window_quota.left > reserve:
             return None
-        rest = (
+        exception = (
             f", except {reserve:,} that imports leave for other work" if reserve else ""
         )
-        reason = f"all {state.limit:,} requests of this {name} are used{rest}"
+        reason = (
+            f"all {window_quota.limit:,} requests of this {name} are used{exception}"
+        )
         # Remaining may have counted these already
-        if state.left + len(self.in_flight) > reserve:
+        if window_quota.left + len(self.in_flight) > reserve:
             reply_reason = (
                 f"the last requests of this {name} were sent, and not all are answered"
             )
-            if wait := self._await_answer(
+            if wait := self._wait_for_reply(
                 max(self.in_flight.values()), now, reply_reason
             ):
                 return wait
         # where all are in flight, none frees before a whole period
-        frees_at = state.frees_at if state.frees_at > now else now + PERIODS[name]
+        frees_at = (
+            window_quota.frees_at
+            if window_quota.frees_at > now
+            else now + PERIODS[name]
+        )
         return Wait(max(now + POLL_S, frees_at), reason)
 
-    def _await_answer(self, sent_at: float, now: float, reason: str) -> Wait | None:
+    def _wait_for_reply(self, sent_at: float, now: float, reason: str) -> Wait | None:
         """
         Return a wait for an answer, None where it took so long that it may be lost.
         """
         until = sent_at + min(max(PROBE_LEASE_S, 3 * self.slowest_s), LONGEST_LEASE_S)
-        ask_at = now + max(POLL_S, LATER * (now - sent_at))
+        ask_at = now + max(POLL_S, POLL_GROWTH * (now - sent_at))
         return Wait(until, reason, ask_at) if now < until else None
 
-    def settle(self, now: float) -> None:
+    def advance_to(self, now: float) -> None:
         """
         Apply the passing of time: requests of dead processes are spent, old counts and
         readings end.
         """
         for token, sent_at in list(self.in_flight.items()):
             if now - sent_at >= LOST_AFTER_S:
-                self.lost(token, now)
+                self.record_loss(token, now)
         if now >= self.doubted_until:
-            self.lowered = None
+            self.lowered_plan = None
         service_now = self.service_time(now)
         for name, window in self.windows.items():
-            window.settle(now)
+            window.drop_old_counts(now)
             day_begins = self.day_begins if name == "day" else None
-            whole = day_begins is not None
+            is_whole = day_begins is not None
             if (reading := window.reading) is not None:
                 ahead_s = reading.reset - service_now
                 if not -GUARD_S < ahead_s <= window.period_s + 3 * GUARD_S:
                     window.reading = None
                     self.needs_probe = True
                     if ahead_s <= 0:
-                        self._reset(
-                            window, self.client_time(reading.reset), proven=whole
+                        self._begin_window(
+                            window, self.client_time(reading.reset), proven=is_whole
                         )
             if day_begins is not None and window.proven:
                 begins_at = service_now - (service_now - day_begins) % spec.DAY_S
-                self._reset(window, self.client_time(begins_at), proven=True)
+                self._begin_window(window, self.client_time(begins_at), proven=True)
 
-    def _reset(self, window: WindowBudget, at: float, *, proven: bool = False) -> None:
+    def _begin_window(
+        self, window: WindowBudget, begins_at: float, *, proven: bool = False
+    ) -> None:
         """
         Note that the service's window may begin anew: never twice in a period.
 
         Args:
             window: The minute or the day.
-            at: The latest that our clock can show then.
+            begins_at: The latest that our clock can show then.
             proven: It did for sure.
         """
         ends_at = window.opened_at + window.period_s
-        if at >= ends_at - GUARD_S:
-            recent = self.windows["minute"].since(at - GUARD_S - self.slowest_s)
+        if begins_at >= ends_at - GUARD_S:
+            recent = self.windows["minute"].count_since(
+                begins_at - GUARD_S - self.slowest_s
+            )
             recent += len(self.in_flight)
-            window.opened_at = at
+            window.opened_at = begins_at
             window.proven = proven
-            window.counted_before = window.counted - recent
+            window.counted_before = window.requests - recent
 
-    def _count(
+    def _count_request(
         self, now: float, *, reported: WindowName | None, refused: bool = False
     ) -> None:
         """Count one request; a refused one costs the day nothing (our choice, §7)."""
         for name, window in self.windows.items():
             if not refused or name == "minute":
-                window.add(now)
+                window.count_request(now)
                 if name != reported:
-                    window.unreported_at = self.granted
+                    window.unreported_at = self.grants
                     if window.reading is not None:
                         window.reading.remaining -= 1
 
-    def _read(
-        self, number: int, answer: Answer, now: float, *, slow_s: float
+    def _read_headers(
+        self, grant: int, reply: RateReply, now: float, *, slow_s: float
     ) -> WindowName | None:
         """Take in the rate headers of an answer; return the window they reported on."""
-        limit, remaining, reset = answer.limit, answer.remaining, answer.reset
+        limit, remaining, reset = reply.limit, reply.remaining, reply.reset
         if not limit or remaining is None or reset is None:  # a limit of 0 is no plan
             return None
         ahead_s = reset - self.service_time(now)
         # past when it was sent, or in milliseconds, or years ahead
         if not -slow_s < ahead_s + 2 * GUARD_S <= LONGEST_S:
             return None
-        short = ahead_s <= SHORT_S
-        day_ends = reset % spec.DAY_S in (0, self.day_begins)
-        if self.named is None:
-            rate_headers.learn(self, limit, now, short=short, day_ends=day_ends)
+        is_short = ahead_s <= SHORT_S
+        ends_day = reset % spec.DAY_S in (0, self.day_begins)
+        if self.named_plan is None:
+            rate_headers.learn_plan(
+                self, limit, now, is_short=is_short, ends_day=ends_day
+            )
         # where it may be either, the minute is the safe reading: what is left of the
         # day is never too much for the minute
         plan = self.plan
-        is_day = not short or limit == plan.per_day != plan.per_minute
+        is_day = not is_short or limit == plan.per_day != plan.per_minute
         name: WindowName = "day" if is_day else "minute"
         window = self.windows[name]
         if is_day:
             self.learn_day(reset)
-        window.believe(Reading(limit, min(limit, remaining), reset), number=number)
-        used = window.counted - window.counted_before + 1
-        window.proven |= window.is_new(now, 0.0) and limit - remaining <= used
+        window.record_reading(Reading(limit, min(limit, remaining), reset), grant=grant)
+        used = window.requests - window.counted_before + 1
+        window.proven |= (
+            window.counts_from_reset(now, 0.0) and limit - remaining <= used
+        )
         return name
 
-    def _refused(self, answer: Answer, sent_at: float, now: float) -> None:
+    def _block_after_refusal(
+        self, reply: RateReply, sent_at: float, now: float
+    ) -> None:
         """Block all requests after a 429 (§8.4)."""
-        requested_s = answer.retry_after_s
-        if requested_s is None and answer.reset is not None:
-            ahead_s = answer.reset - self.service_time(now)
+        requested_s = reply.retry_after_s
+        if requested_s is None and reply.reset is not None:
+            ahead_s = reply.reset - self.service_time(now)
             requested_s = ahead_s + GUARD_S if 0 < ahead_s <= spec.DAY_S else None
         if sent_at > self.refused_at:  # those in flight together are one refusal
             self.consecutive_429s += 1
             self.refused_at = now
-            if requested_s is not None and not answer.banned and answer.remaining != 0:
+            if requested_s is not None and not reply.banned and reply.remaining != 0:
                 self._doubt_plan(requested_s, now)
         wait_s = BACKOFF_BASE_S if requested_s is None else requested_s
         longer_s = max(wait_s, 1.0) * (2 ** min(self.consecutive_429s - 1, 10) - 1)
         until = now + wait_s + min(longer_s, BACKOFF_LONGEST_S)
         if requested_s is not None:
             for window in self.windows.values():
-                self._reset(window, until)
+                self._begin_window(window, until)
         reason = "the service answered 429 (too many requests)"
-        if answer.banned:
+        if reply.banned:
             reason = "the service has banned this key (429)"
-        elif self.lowered is not None:
-            reason = f"{reason}; the plan is lowered for this day to {self.lowered}"
-        self._block(until, reason, banned=answer.banned)
+        elif self.lowered_plan is not None:
+            reason = (
+                f"{reason}; the plan is lowered for this day to {self.lowered_plan}"
+            )
+        self._block_until(until, reason, banned=reply.banned)
 
     def _doubt_plan(self, wait_s: float, now: float) -> None:
         """
@@ -367,16 +389,16 @@ class Throttle(Budget):
             # the window that refused it ends when the wait does
             name: WindowName = "minute" if wait_s <= spec.MINUTE_S + GUARD_S else "day"
             window = self.windows[name]
-            granted = window.since(now + wait_s - window.period_s)
+            grant_count = window.count_since(now + wait_s - window.period_s)
             if name == "minute":
                 # the refused request, which is counted in the minute alone
-                granted -= 1
-            granted = max(1, granted)
-            if granted < (self.plan.limit(name) or inf):
-                self.lowered = replace(self.plan, **{f"per_{name}": granted})  # type: ignore[arg-type]
+                grant_count -= 1
+            grant_count = max(1, grant_count)
+            if grant_count < (self.plan.limit(name) or inf):
+                self.lowered_plan = replace(self.plan, **{f"per_{name}": grant_count})  # type: ignore[arg-type]
         self.doubted_until = now + spec.DAY_S - self.service_time(now) % spec.DAY_S
 
-    def _block(self, until: float, reason: str, *, banned: bool = False) -> None:
+    def _block_until(self, until: float, reason: str, *, banned: bool = False) -> None:
         """Let nothing go before a time, and then one probe."""
         self.needs_probe = True
         if until + BLOCK_MARGIN_S > self.blocked_until:
@@ -385,7 +407,7 @@ class Throttle(Budget):
             self.banned = banned
 
 
-def reserved(name: WindowName, limit: int | None) -> int:
+def bulk_reserve(name: WindowName, limit: int | None) -> int:
     """Return how many requests of a window a bulk run leaves to people."""
-    tenth = (limit or 0) // TENTH
+    tenth = (limit or 0) // BULK_DIVISOR
     return tenth if name == "minute" else min(MOST_RESERVED, tenth)

@@ -23,7 +23,7 @@ from service_model import StrictService, StrictWindow
 
 from petstore_tools.service.messages import Response
 from petstore_tools.service.server import ThreadedServer
-from petstore_tools.throttle.rate_headers import Answer
+from petstore_tools.throttle.rate_headers import RateReply
 
 PER_DAY = 1_000_000
 OTHER = "another program"
@@ -85,7 +85,7 @@ class Tenant:
                 response.add(field, int(value))
         return response.add("Date", formatdate(now + self.rules["skew_s"], usegmt=True))
 
-    def look_at(self, name: str, answer: Answer, now: float) -> None:
+    def look_at(self, name: str, answer: RateReply, now: float) -> None:
         """Count what a client was answered, and whether it should have waited."""
         if answer.status == 200:
             self.by_process[name] += 1

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from math import ceil, floor
 from typing import Literal
 
-from petstore_tools.throttle.rate_headers import Answer
+from petstore_tools.throttle.rate_headers import RateReply
 
 WindowKind = Literal["whole", "first use", "rolling"]
 
@@ -70,23 +70,23 @@ class StrictService:
     refused: int = 0
     accepted: int = 0
 
-    def arrive(self, true_now: float) -> Answer:
+    def arrive(self, true_now: float) -> RateReply:
         now = true_now + self.skew_s
         left = [w.remaining(now) for w in self.windows]
         if min(left) <= 0:
             self.refused += 1
             tight = self.windows[left.index(min(left))]
-            return self._answer(429, now, retry_after_s=ceil(tight.reset(now) - now))
+            return self._reply(429, now, retry_after_s=ceil(tight.reset(now) - now))
         for w in self.windows:
             w.taken.append(now)
         self.accepted += 1
-        return self._answer(200, now)
+        return self._reply(200, now)
 
-    def _answer(
+    def _reply(
         self, status: int, now: float, retry_after_s: float | None = None
-    ) -> Answer:
+    ) -> RateReply:
         if self.speaks == "nothing":
-            return Answer(status, retry_after_s=retry_after_s)
+            return RateReply(status, retry_after_s=retry_after_s)
         minute, day = self.windows
         spoken = {
             "tight": min(self.windows, key=lambda w: w.remaining(now)),
@@ -94,7 +94,7 @@ class StrictService:
             "day": day,
             "alternate": self.windows[self.accepted % 2],
         }[self.speaks]
-        return Answer(
+        return RateReply(
             status,
             limit=spoken.limit,
             remaining=spoken.remaining(now),

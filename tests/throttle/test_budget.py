@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from petstore_tools.throttle.budget import STEP_S, Budget, Reading, WindowBudget
+from petstore_tools.throttle.budget import CLOCK_STEP_S, Budget, Reading, WindowBudget
 
 T0 = 1_800_000_000.0
 
@@ -18,11 +18,11 @@ def test_behind_a_lost_probe_a_window_that_slides_counts_all() -> None:
     """
     minute = WindowBudget(60, opened_at=T0 + 70, counted_before=2)
     for reset in (60, 70):
-        minute.believe(Reading(5, 0, T0 + reset), number=1)
-        minute.add(T0 + 10)
+        minute.record_reading(Reading(5, 0, T0 + reset), grant=1)
+        minute.count_request(T0 + 10)
 
-    assert minute.used(T0 + 71, 0.0)[0] == 0
-    assert minute.used(T0 + 75, T0 + 71)[0] == 2
+    assert minute.count_used(T0 + 71, 0.0)[0] == 0
+    assert minute.count_used(T0 + 75, T0 + 71)[0] == 2
 
 
 STEPS = st.lists(
@@ -50,24 +50,26 @@ def test_the_ledgers_time_passes_as_time_does(
     budget = Budget()
     real = T0
     clock = T0
-    seen = {name: budget.follow(clock, name, real) for name in ("a", "b")}
+    seen = {name: budget.follow_clock(clock, name, real) for name in ("a", "b")}
     began = seen["b"]
     last = T0
     for passed_s, step_s, name in steps:
         real += passed_s
         clock += passed_s + step_s
 
-        now = budget.follow(clock, name, real)
+        now = budget.follow_clock(clock, name, real)
 
-        assert now - began == pytest.approx(real - last, abs=(STEP_S + 1) * len(steps))
+        assert now - began == pytest.approx(
+            real - last, abs=(CLOCK_STEP_S + 1) * len(steps)
+        )
 
 
 def test_clocks_that_drift_apart_were_not_set() -> None:
     """By a thousandth: after a day, 20 s are no step."""
     budget = Budget()
-    budget.follow(T0, "boot", 100.0)
+    budget.follow_clock(T0, "boot", 100.0)
 
-    assert budget.follow(T0 + 86_420, "boot", 86_500.0) == T0 + 86_420
+    assert budget.follow_clock(T0 + 86_420, "boot", 86_500.0) == T0 + 86_420
 
 
 def test_the_clock_of_the_service_is_known_better_by_each_date() -> None:
@@ -83,7 +85,7 @@ def test_the_clock_of_the_service_is_known_better_by_each_date() -> None:
 def test_without_a_clock_that_nobody_sets_time_does_not_go_back() -> None:
     """After a start of the machine its clock tells nothing of the time before."""
     budget = Budget()
-    budget.follow(T0, "one boot", 5_000.0)
+    budget.follow_clock(T0, "one boot", 5_000.0)
 
-    assert budget.follow(T0 - 3_600, "another boot", 7.0) == T0
-    assert budget.follow(T0 - 3_590, "another boot", 17.0) == T0 + 10
+    assert budget.follow_clock(T0 - 3_600, "another boot", 7.0) == T0
+    assert budget.follow_clock(T0 - 3_590, "another boot", 17.0) == T0 + 10

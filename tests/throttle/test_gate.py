@@ -25,12 +25,12 @@ def gates() -> tuple[Gate, Gate]:
     ledger = MemoryLedger()
     clock = ManualClock(T0)
     one, two = (Gate(ledger, Plan(60, 1_000), clock, max_wait_s=0.0) for _ in range(2))
-    one.answered(one.acquire(), 200, SAID, "")
+    one.record_reply(one.acquire(), 200, SAID, "")
     return one, two
 
 
 def in_flight(gate: Gate) -> int:
-    return len(gate.read().in_flight)
+    return len(gate.read_budget().in_flight)
 
 
 def test_a_ledger_that_fails_at_an_answer_keeps_the_request_spent(
@@ -47,7 +47,7 @@ def test_a_ledger_that_fails_at_an_answer_keeps_the_request_spent(
     go = gate.acquire()
     path.parent.rename(there.parent)
 
-    gate.answered(go, 200, {}, "")
+    gate.record_reply(go, 200, {}, "")
 
     with pytest.raises(LedgerError, match="it was removed"):
         gate.acquire()
@@ -67,13 +67,13 @@ def test_an_answer_may_be_recorded_with_the_next_question(
     one, two = gates
 
     for _ in range(2):
-        one.answered(one.acquire(), 200, {}, "", more_follow=True)
+        one.record_reply(one.acquire(), 200, {}, "", more_follow=True)
         assert in_flight(two) == 1
     one.flush()
     assert in_flight(two) == 0
-    one.answered(one.acquire(CallOptions(bulk=True)), 200, {}, "")
+    one.record_reply(one.acquire(CallOptions(bulk=True)), 200, {}, "")
     assert in_flight(two) == 0
-    assert two.read().state("minute", T0).left == 56
+    assert two.read_budget().window_quota("minute", T0).left == 56
 
 
 @pytest.mark.case("P14")
@@ -84,7 +84,7 @@ def test_a_refusal_is_recorded_at_once_though_more_follow(
     """Everybody has to know."""
     one, two = gates
 
-    one.answered(one.acquire(), status, {"Retry-After": "30"}, "", more_follow=True)
+    one.record_reply(one.acquire(), status, {"Retry-After": "30"}, "", more_follow=True)
 
     with pytest.raises(QuotaError):
         two.acquire()
@@ -110,7 +110,7 @@ def test_a_lost_probe_silences_nobody_for_longer_than_a_minute(
     )
     go = killed.acquire()
     clock.advance(took_s)
-    killed.answered(go, 200, SAID, "")
+    killed.record_reply(go, 200, SAID, "")
     clock.advance(70)
     sent_at = clock.now()
     assert killed.acquire().probe  # no answer comes
@@ -134,7 +134,7 @@ def test_who_waits_for_the_probe_of_another_process_asks_soon_for_its_answer() -
 
     def answer(_: object) -> None:
         while answers:
-            first.answered(answers.pop(), 200, SAID, "")
+            first.record_reply(answers.pop(), 200, SAID, "")
 
     second.acquire(CallOptions(on_wait=answer))
 

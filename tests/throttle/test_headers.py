@@ -5,7 +5,7 @@ import time
 import pytest
 
 from petstore_tools.plans import Plan, strictest
-from petstore_tools.throttle.rate_headers import Answer, read
+from petstore_tools.throttle.rate_headers import RateReply, read_reply
 
 NOW = 1_800_000_000.0  # Fri, 15 Jan 2027 08:00:00 GMT
 
@@ -34,7 +34,7 @@ def test_retry_after_is_seconds_or_a_date_and_nonsense_is_none(
     text: str, seconds: float | None
 ) -> None:
     """Every form of Retry-After has one documented reading."""
-    assert read(429, {"Retry-After": text}, now=NOW).retry_after_s == seconds
+    assert read_reply(429, {"Retry-After": text}, now=NOW).retry_after_s == seconds
 
 
 @pytest.mark.case("P94")
@@ -52,8 +52,8 @@ def test_a_date_without_a_zone_is_utc_wherever_this_machine_is(
     with monkeypatch.context() as patch:
         patch.setenv("TZ", zone)
         time.tzset()
-        answer = read(429, headers, now=NOW)
-        unaware = read(429, {"Retry-After": headers["Retry-After"]}, now=NOW)
+        answer = read_reply(429, headers, now=NOW)
+        unaware = read_reply(429, {"Retry-After": headers["Retry-After"]}, now=NOW)
     time.tzset()
 
     assert (answer.date, answer.retry_after_s, unaware.retry_after_s) == (
@@ -66,7 +66,7 @@ def test_a_date_without_a_zone_is_utc_wherever_this_machine_is(
 @pytest.mark.parametrize("text", ["", "many", "-1", "1.5", "1e3", "0x10", "9" * 30])
 def test_a_limit_that_is_no_whole_number_is_absent(text: str) -> None:
     """Limits are whole numbers (§8.3); anything else is not believed."""
-    assert read(200, {"X-RateLimit-Limit": text}, now=NOW).limit is None
+    assert read_reply(200, {"X-RateLimit-Limit": text}, now=NOW).limit is None
 
 
 def test_all_headers_are_read_and_dates_are_measured_by_the_services_clock() -> None:
@@ -81,7 +81,9 @@ def test_all_headers_are_read_and_dates_are_measured_by_the_services_clock() -> 
         "Date": "Fri, 15 Jan 2027 08:00:00 GMT",
     }
 
-    assert read(429, headers, now=NOW + 300) == Answer(429, 60, 59, NOW + 60, 30.0, NOW)
+    assert read_reply(429, headers, now=NOW + 300) == RateReply(
+        429, 60, 59, NOW + 60, 30.0, NOW
+    )
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,7 @@ def ledger(where: str) -> Iterator[Ledger]:
 
 def ask(ledger: Ledger, now: float = T0, *, per_minute: int = 40) -> object:
     def asked(throttle: Throttle) -> object:
-        throttle.named = Plan(per_minute, 100_000)
+        throttle.named_plan = Plan(per_minute, 100_000)
         return throttle.ask(now)
 
     return ledger.update(asked)
@@ -92,11 +92,11 @@ def test_an_interrupt_is_raised_as_it_is_and_leaves_nothing(
     """
     Half a change is no change, and an interrupt while it is written down is no damage.
     """
-    ledger.update(lambda budget: setattr(budget, "granted", 7))
+    ledger.update(lambda budget: setattr(budget, "grants", 7))
     PRESSES.append(8)
 
     def half(budget: Throttle) -> None:
-        budget.granted = 99
+        budget.grants = 99
         budget.in_flight[Pressed(8)] = 1.0
         if moment == "change":
             PRESSES.clear()
@@ -105,7 +105,7 @@ def test_an_interrupt_is_raised_as_it_is_and_leaves_nothing(
     with pytest.raises(KeyboardInterrupt):
         ledger.update(half)
 
-    assert ledger.update(lambda budget: (budget.granted, budget.in_flight)) == (7, {})
+    assert ledger.update(lambda budget: (budget.grants, budget.in_flight)) == (7, {})
 
 
 def _grab(where: str, barrier: object, results: object) -> None:
@@ -229,7 +229,7 @@ def test_a_process_that_is_killed_or_stopped_stops_nobody(
     with staying(where, *how):
         assert isinstance(ask(ledger, T0 + 3.9, per_minute=60), Wait)
         assert isinstance(ask(ledger, T0 + 4.0, per_minute=60), Go)
-        left = ledger.update(lambda throttle: throttle.state("day", T0 + 4))
+        left = ledger.update(lambda throttle: throttle.window_quota("day", T0 + 4))
         assert left.left == 99_998
 
 
@@ -291,7 +291,7 @@ def test_machines_with_different_clocks_agree_by_the_databases(
         )
         clock = ManualClock(time.time() + ahead_s)
         gates.append(Gate(ledger, Plan(60, 1_000), clock, max_wait_s=0.0))
-    gates[0].answered(gates[0].acquire(), 429, {"Retry-After": "30"}, "")
+    gates[0].record_reply(gates[0].acquire(), 429, {"Retry-After": "30"}, "")
 
     for gate in gates:
         quota = read_quota(gate)
@@ -436,4 +436,4 @@ def test_a_child_forked_while_another_thread_holds_the_budget_goes_on(
     child.join(60)
 
     assert child.exitcode == 0
-    assert ledger.update(lambda budget: budget.granted) == 1
+    assert ledger.update(lambda budget: budget.grants) == 1

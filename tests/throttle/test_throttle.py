@@ -3,8 +3,8 @@
 import pytest
 
 from petstore_tools.plans import Plan
-from petstore_tools.throttle.rate_headers import Answer
-from petstore_tools.throttle.throttle import Go, Throttle, Wait, reserved
+from petstore_tools.throttle.rate_headers import RateReply
+from petstore_tools.throttle.throttle import Go, Throttle, Wait, bulk_reserve
 
 T0 = 1_800_000_000.0
 FREE = Plan(60, 1_000, "free")
@@ -12,9 +12,9 @@ FREE = Plan(60, 1_000, "free")
 
 def minute(
     remaining: int, *, at: float = T0, status: int = 200, **more: float
-) -> Answer:
+) -> RateReply:
     """Return an answer that speaks of the whole minute that holds `at`."""
-    return Answer(
+    return RateReply(
         status, 60, remaining, at // 60 * 60 + 60, date=float(int(at)), **more
     )  # type: ignore[arg-type]
 
@@ -25,9 +25,9 @@ def go(throttle: Throttle, at: float = T0) -> Go:
     return decision
 
 
-def hear(throttle: Throttle, answer: Answer, at: float = T0) -> None:
+def hear(throttle: Throttle, answer: RateReply, at: float = T0) -> None:
     """Send one request and read its answer at once."""
-    throttle.answered(go(throttle, at), at, answer)
+    throttle.record_reply(go(throttle, at), at, answer)
 
 
 def granted(throttle: Throttle, at: float = T0, *, bulk: bool = False) -> int:
@@ -55,7 +55,7 @@ def test_a_late_answer_tells_no_time() -> None:
     late = go(throttle)
     hear(throttle, minute(0, at=T0 + 600), T0 + 600)
 
-    throttle.answered(late, T0 + 601, minute(58))
+    throttle.record_reply(late, T0 + 601, minute(58))
 
     decision = throttle.ask(T0 + 601)
     assert isinstance(decision, Wait)
@@ -65,7 +65,7 @@ def test_a_late_answer_tells_no_time() -> None:
 def test_a_minute_whose_requests_are_all_in_flight_is_waited_for_as_a_whole() -> None:
     """Once their answers are late: until then these may show that one more is left."""
     throttle = Throttle(FREE)
-    hear(throttle, Answer(200))
+    hear(throttle, RateReply(200))
 
     assert granted(throttle, T0 + 70) == 60
 
@@ -85,12 +85,12 @@ def test_what_remaining_counted_already_is_not_waited_for_until_the_minute_ends(
     """
     throttle = warm(remaining=4)
     first, second = go(throttle), go(throttle)
-    throttle.answered(first, T0, minute(1))
+    throttle.record_reply(first, T0, minute(1))
     decision = throttle.ask(T0)
     assert isinstance(decision, Wait)
     assert decision.until == T0 + 4
 
-    throttle.answered(second, T0, minute(1))
+    throttle.record_reply(second, T0, minute(1))
 
     assert granted(throttle) == 1
 
@@ -107,10 +107,10 @@ GRANTED = {
     "another program used the key": (FREE, [(0, minute(59)), (0, minute(1))], {0: 1}),
     "a day above the plan": (
         Plan(60, 5),
-        [(0, Answer(200, 100, 99, T0 + 36_000))],
+        [(0, RateReply(200, 100, 99, T0 + 36_000))],
         {0: 4},
     ),
-    "neither window's limit": (FREE, [(0, Answer(200, 50, 3, T0 + 30))], {0: 3}),
+    "neither window's limit": (FREE, [(0, RateReply(200, 50, 3, T0 + 30))], {0: 3}),
     "of a caller without a key": (
         FREE,
         [(0, minute(50)), (0, minute(0, status=401))],
@@ -129,7 +129,7 @@ GRANTED = {
     **{
         f"a reset that is {name}, {left} left": (
             FREE,
-            [(0, Answer(200, 60, left, reset, T0))],
+            [(0, RateReply(200, 60, left, reset, T0))],
             {59: may_go, 200: 1},
         )
         for name, reset in UNBELIEVABLE.items()
@@ -138,7 +138,7 @@ GRANTED = {
     **{
         f"{limit} and {left} are absurd, {plan}": (
             plan,
-            [(0, Answer(200, limit, left, T0 + 60))],
+            [(0, RateReply(200, limit, left, T0 + 60))],
             {0: 59, 200: 1},
         )
         for limit, left in ((0, 0), (None, None), (60, 10_000), (0, 59))
@@ -150,7 +150,9 @@ GRANTED = {
 @pytest.mark.case("P14", "P16", "P18", "P19", "P82")
 @pytest.mark.parametrize(("plan", "answers", "expected"), GRANTED.values(), ids=GRANTED)
 def test_so_many_requests_may_go_at_once(
-    plan: Plan | None, answers: list[tuple[float, Answer]], expected: dict[float, int]
+    plan: Plan | None,
+    answers: list[tuple[float, RateReply]],
+    expected: dict[float, int],
 ) -> None:
     """
     Headers only lower what our own count of the plan allows; after a reset one probe
@@ -173,12 +175,14 @@ def test_what_may_have_come_after_a_reset_counts_in_the_new_window(
     took.
     """
     throttle = Throttle(Plan(4, 1_000))
-    throttle.answered(go(throttle), T0 + read_s, Answer(200, 4, 3, T0 + 60, date=T0))
+    throttle.record_reply(
+        go(throttle), T0 + read_s, RateReply(200, 4, 3, T0 + 60, date=T0)
+    )
     for _ in range(3):
-        hear(throttle, Answer(200), T0 + again_s)
+        hear(throttle, RateReply(200), T0 + again_s)
 
-    throttle.settle(T0 + 65)
-    assert throttle.state("minute", T0 + 65).left == 1
+    throttle.advance_to(T0 + 65)
+    assert throttle.window_quota("minute", T0 + 65).left == 1
 
 
 def test_a_fresh_minute_is_seen_behind_a_lost_probe() -> None:
@@ -187,7 +191,7 @@ def test_a_fresh_minute_is_seen_behind_a_lost_probe() -> None:
     hear(throttle, minute(59, at=T0 - 10), T0 - 10)  # whole minutes do not slide
     for remaining in reversed(range(60)):
         hear(throttle, minute(remaining, at=T0 + 50), T0 + 50)
-    throttle.lost(go(throttle, T0 + 62).token, T0 + 62)
+    throttle.record_loss(go(throttle, T0 + 62).token, T0 + 62)
 
     hear(throttle, minute(59, at=T0 + 70), T0 + 70)
 
@@ -219,14 +223,14 @@ def test_resets_of_the_day_prove_that_days_are_whole(
     for number, reset in enumerate(resets):
         at = reset - 7_200 + 900 * number
         for _ in range(43):
-            hear(throttle, Answer(200), at)
+            hear(throttle, RateReply(200), at)
         for remaining in (6, 5):
-            hear(throttle, Answer(200, 50, remaining, reset), at)
+            hear(throttle, RateReply(200, 50, remaining, reset), at)
 
     day_after = resets[-1] + 2
     hear(throttle, minute(59, at=day_after), day_after)
 
-    assert throttle.state("day", day_after).left == (49 if is_whole else 4)
+    assert throttle.window_quota("day", day_after).left == (49 if is_whole else 4)
 
 
 def test_answers_that_come_in_another_order_cost_nothing() -> None:
@@ -234,10 +238,10 @@ def test_answers_that_come_in_another_order_cost_nothing() -> None:
     throttle = warm(remaining=10)
     first, second = go(throttle), go(throttle)
 
-    throttle.answered(second, T0, minute(8))
-    throttle.answered(first, T0, minute(9))
+    throttle.record_reply(second, T0, minute(8))
+    throttle.record_reply(first, T0, minute(9))
 
-    assert throttle.state("minute", T0).left == 8
+    assert throttle.window_quota("minute", T0).left == 8
 
 
 @pytest.mark.parametrize("in_flight", [1, 3])
@@ -252,7 +256,7 @@ def test_a_second_429_doubles_the_wait(in_flight: int) -> None:
         tokens = [go(throttle, at)]
         tokens += [go(throttle, at) for _ in range(in_flight - 1) if at == T0]
         for token in tokens:
-            throttle.answered(token, at, Answer(429, retry_after_s=10))
+            throttle.record_reply(token, at, RateReply(429, retry_after_s=10))
 
     decision = throttle.ask(again)
 
@@ -267,13 +271,13 @@ def test_a_late_answer_does_not_reset_the_backoff(came_s: float) -> None:
     """
     throttle = warm()
     late = go(throttle)
-    hear(throttle, Answer(429, retry_after_s=10))
-    throttle.settle(T0 + came_s)
+    hear(throttle, RateReply(429, retry_after_s=10))
+    throttle.advance_to(T0 + came_s)
 
-    throttle.answered(late, T0 + came_s, Answer(200))
+    throttle.record_reply(late, T0 + came_s, RateReply(200))
 
     again = T0 + came_s + 10
-    hear(throttle, Answer(429, retry_after_s=10), again)
+    hear(throttle, RateReply(429, retry_after_s=10), again)
     decision = throttle.ask(again)
     assert isinstance(decision, Wait)
     assert decision.until == again + 20.5
@@ -283,17 +287,17 @@ def test_a_late_answer_does_not_reset_the_backoff(came_s: float) -> None:
 def test_a_429_costs_the_day_nothing_and_what_never_left_costs_nothing() -> None:
     """A refused connection is given back whole."""
     throttle = warm()
-    before = throttle.state("day", T0).left
+    before = throttle.window_quota("day", T0).left
 
-    throttle.unsent(go(throttle))
-    hear(throttle, Answer(429, retry_after_s=1))
+    throttle.cancel_grant(go(throttle))
+    hear(throttle, RateReply(429, retry_after_s=1))
 
-    assert throttle.state("day", T0).left == before
+    assert throttle.window_quota("day", T0).left == before
 
 
-def thousand(at: float) -> Answer:
+def thousand(at: float) -> RateReply:
     """Return an answer that speaks of Business's minute, or of Free's day."""
-    return Answer(200, 1_000, 999, at // 60 * 60 + 60)
+    return RateReply(200, 1_000, 999, at // 60 * 60 + 60)
 
 
 @pytest.mark.case("P18", "P28")
@@ -309,17 +313,20 @@ def thousand(at: float) -> Answer:
             ["free"] * 3,
         ),
         (
-            {0: Answer(200, 300, 299, T0 + 60), 70: minute(50, at=T0 + 70)},
+            {0: RateReply(200, 300, 299, T0 + 60), 70: minute(50, at=T0 + 70)},
             ["pro", "free"],
         ),
         (  # the last minute of a day
-            {at: Answer(200, 1_000, 999, T0 + 57_600) for at in (57_538.5, 57_599.5)},
+            {
+                at: RateReply(200, 1_000, 999, T0 + 57_600)
+                for at in (57_538.5, 57_599.5)
+            },
             ["free", "free"],
         ),
     ],
 )
 def test_a_plan_is_learnt_from_the_headers(
-    answers: dict[float, Answer], names: list[str]
+    answers: dict[float, RateReply], names: list[str]
 ) -> None:
     """
     The strictest that fits, until a later minute agrees with another; a lower one at
@@ -341,13 +348,13 @@ def test_a_late_answer_is_counted_when_it_came_and_only_once() -> None:
     """
     throttle = warm(remaining=50)
     token = go(throttle)
-    throttle.settle(T0 + 121)
-    before = throttle.state("day", T0 + 121).left
+    throttle.advance_to(T0 + 121)
+    before = throttle.window_quota("day", T0 + 121).left
 
-    throttle.answered(token, T0 + 122, minute(7, at=T0 + 122))
+    throttle.record_reply(token, T0 + 122, minute(7, at=T0 + 122))
 
-    assert throttle.state("day", T0 + 122).left == before
-    assert throttle.state("minute", T0 + 122).left == 7
+    assert throttle.window_quota("day", T0 + 122).left == before
+    assert throttle.window_quota("minute", T0 + 122).left == 7
 
 
 @pytest.mark.case("P82")
@@ -368,18 +375,18 @@ def test_a_named_plan_that_is_too_high_is_lowered_for_the_day() -> None:
         minute_ = int((now - T0) // 60)
         if accepted[minute_] < 60:
             accepted[minute_] += 1
-            throttle.answered(decision, now, Answer(200))
+            throttle.record_reply(decision, now, RateReply(200))
         else:
             refused.append(now)
             wait_s = T0 + 60 * (minute_ + 1) - now
-            throttle.answered(decision, now, Answer(429, retry_after_s=wait_s))
+            throttle.record_reply(decision, now, RateReply(429, retry_after_s=wait_s))
         now += 0.05
 
     assert 2 <= len(refused) <= 3
     assert throttle.plan.per_minute == 60
     assert "the plan is lowered for this day to custom (60 requests" in throttle.reason
     assert sum(accepted[5:20]) >= 15 * 50
-    throttle.settle(T0 + 86_400)
+    throttle.advance_to(T0 + 86_400)
     assert throttle.plan.per_minute == 300
 
 
@@ -399,4 +406,4 @@ def test_a_bulk_run_leaves_the_last_tenth_to_people() -> None:
 
     assert granted(throttle, bulk=True) == 59 - 6
     assert isinstance(throttle.ask(T0), Go)
-    assert [reserved("day", limit) for limit in (1_000, 50, None)] == [20, 5, 0]
+    assert [bulk_reserve("day", limit) for limit in (1_000, 50, None)] == [20, 5, 0]

@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 from service_model import StrictService, StrictWindow, Timeline, WindowKind, latency
 
 from petstore_tools.plans import Plan
-from petstore_tools.throttle.rate_headers import Answer
+from petstore_tools.throttle.rate_headers import RateReply
 from petstore_tools.throttle.throttle import LOST_AFTER_S, Go, Throttle, Wait
 
 BUDGET = TypeAdapter(Throttle)
@@ -152,7 +152,7 @@ class Client:
 
         def read() -> None:
             now = self.timeline.now
-            self.throttle.answered(go, now, answer)
+            self.throttle.record_reply(go, now, answer)
             if answer.status == 429:
                 self.left += 1
                 self.closed_until = max(
@@ -323,12 +323,12 @@ def test_a_lost_probe_costs_seconds(
     for left in reversed(range(limit)):
         go = throttle.ask(start)
         assert isinstance(go, Go)
-        said = Answer(200, limit, left, end)
+        said = RateReply(200, limit, left, end)
         if speaks == "429":
-            said = Answer(
+            said = RateReply(
                 200 if left else 429, retry_after_s=None if left else end - start
             )
-        throttle.answered(go, start, said)
+        throttle.record_reply(go, start, said)
 
     now = end
     for _ in range(lost + 1):
@@ -338,4 +338,4 @@ def test_a_lost_probe_costs_seconds(
             now = decision.until
         assert decision.probe
         assert now <= began_at + 5
-        throttle.lost(decision.token, now)
+        throttle.record_loss(decision.token, now)
