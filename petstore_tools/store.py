@@ -116,14 +116,14 @@ class PetStore:
     def _open(self, settings: Settings, progress: bool | None, **options: Any) -> None:
         from petstore_tools.history import History
         from petstore_tools.http.client import Client
-        from petstore_tools.listing.pages import Inventory
+        from petstore_tools.listing.inventory import Inventory
 
         self.settings = settings
         self.progress = progress
         self._prints_previews = True
         self.client = Client(settings, **options)
-        learnt = settings.state_dir / "services.json"
-        self.inventory = Inventory(self.client, learnt, settings.pagination)
+        services = settings.state_dir / "services.json"
+        self.inventory = Inventory(self.client, services, settings.pagination)
         self.kept = History.of(
             settings.state_dir, settings.environment, settings.service_id
         )
@@ -195,11 +195,9 @@ class PetStore:
         Raises:
             ArgumentError: Status or limit is none that the interface document allows.
         """
-        from petstore_tools.listing.pages import Pages
-
         display = Display("list", " animal", self.progress, waits_only=True)
         call_options = display.call_options(lambda: pages.listing.rows, wait=wait)
-        pages = Pages(self.inventory, ListQuery(status, limit), call_options)
+        pages = self.inventory.pages(ListQuery(status, limit), call_options)
         return pages
 
     def pets(self, *, status: str | None = None, wait: bool = False) -> Iterator[Pet]:

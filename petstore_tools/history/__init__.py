@@ -28,7 +28,7 @@ from pydantic import TypeAdapter
 from petstore_tools import spec, sqlite
 from petstore_tools.errors import ArgumentError, HistoryError, IncompleteListingError
 from petstore_tools.listing.completeness import Listing
-from petstore_tools.listing.frames import Columns, count, status_dtype, text_dtype
+from petstore_tools.listing.frames import PetColumns, count, status_dtype, text_dtype
 from petstore_tools.text import parse_duration, pluralize, utc_text
 
 if TYPE_CHECKING:
@@ -315,7 +315,7 @@ class History:
         with self._open() as database:
             rows = database.execute(_SHOWN_IN, names).fetchall()
         frame = pd.DataFrame(rows, columns=[*spec.PET_FIELDS])
-        return Columns.of(frame).to_frame(listing)
+        return PetColumns.of(frame).to_frame(listing)
 
     def keep(self, frame: pd.DataFrame) -> Snapshot:
         """

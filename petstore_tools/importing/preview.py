@@ -20,7 +20,7 @@ from petstore_tools.importing.options import ImportOptions
 from petstore_tools.importing.sheet import Source, read_source
 from petstore_tools.importing.values import PetValues, Row, RowProblem
 from petstore_tools.listing.frames import text_dtype
-from petstore_tools.listing.pages import Inventory
+from petstore_tools.listing.inventory import Inventory
 from petstore_tools.plans import PERIODS
 from petstore_tools.tabular.frames import label_of, labels
 from petstore_tools.text import (
@@ -450,7 +450,7 @@ def check(inventory: Inventory, source: Source, journal: Journal) -> ImportPrevi
     lists = any(entry.state == "unknown" for entry in entries) or any(
         entry is None or not entry.compared for entry in waiting.values()
     )
-    requests = ceil(inventory.learnt.sizes.get("", 0) / spec.LIMIT_MAX) or 1
+    requests = ceil(inventory.memory.evidence.sizes.get("", 0) / spec.LIMIT_MAX) or 1
     whole = _estimate(inventory.client, to_send, baseline=requests if lists else 0)
     alone = _estimate(inventory.client, to_send, baseline=0)
     return ImportPreview(

@@ -39,8 +39,8 @@ from petstore_tools.importing.send import (
 )
 from petstore_tools.importing.sheet import Source, read_source
 from petstore_tools.listing.completeness import Listing
+from petstore_tools.listing.inventory import Inventory
 from petstore_tools.listing.links import ListQuery
-from petstore_tools.listing.pages import Inventory, Pages
 from petstore_tools.text import option, pluralize, utc_text
 from petstore_tools.throttle.gate import CallOptions
 from petstore_tools.throttle.throttle import Wait
@@ -111,7 +111,7 @@ def take_inventory(
     inventory: Inventory, journal: Journal, call_options: CallOptions
 ) -> Listing:
     """List the inventory into the journal, which it settles nothing in."""
-    pages = Pages(inventory, ListQuery(), call_options)
+    pages = inventory.pages(ListQuery(), call_options)
     journal.take_listing(page.rows for page in pages)
     return pages.listing
 

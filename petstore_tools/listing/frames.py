@@ -45,7 +45,7 @@ def status_dtype(found: Iterable[str]) -> pd.CategoricalDtype:
     return pd.CategoricalDtype([*spec.STATUSES, *others], ordered=True)
 
 
-class Columns:
+class PetColumns:
     """
     Animals gathered page by page, as columns: a dict per animal would take ten times
     the memory.
@@ -147,7 +147,7 @@ def check(frame: pd.DataFrame) -> None:
         raise FrameError(f"column status holds {values[0]!r}, which is no text")
 
 
-def listing_of(frame: pd.DataFrame) -> Listing:
+def read_listing(frame: pd.DataFrame) -> Listing:
     """
     Return what a frame is a listing of, as it is now.
 

@@ -32,7 +32,7 @@ _EACH = re.compile(_PARAMETER)
 
 
 @dataclass(frozen=True, slots=True)
-class Response:
+class PageReply:
     """
     What a pager needs of a response.
 

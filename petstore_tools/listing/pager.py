@@ -20,7 +20,7 @@ from petstore_tools.listing import schemes
 from petstore_tools.listing.links import (
     End,
     NextPage,
-    Response,
+    PageReply,
     follow,
     holds_id,
     links,
@@ -38,7 +38,7 @@ RESTARTS: Final = 3  # where the inventory changes while the way to page is lear
 
 
 @dataclass(frozen=True)
-class Proven:
+class Evidence:
     """
     What answers of a service have proved; an absence proves nothing, and is not kept.
 
@@ -61,13 +61,13 @@ class Moved(Exception):  # noqa: N818 - no fault: the inventory changed while it
     """The page in hand has changed while the way to page was learnt."""
 
 
-Asking: TypeAlias = Generator[NextPage, Response | None, Response | None]
-Ending: TypeAlias = Generator[NextPage, Response | None, End]
-Reading: TypeAlias = Generator[NextPage, Response | None, End | None]
-Proving: TypeAlias = Generator[NextPage, Response | None, Scheme | None]
+Asking: TypeAlias = Generator[NextPage, PageReply | None, PageReply | None]
+Ending: TypeAlias = Generator[NextPage, PageReply | None, End]
+Reading: TypeAlias = Generator[NextPage, PageReply | None, End | None]
+Proving: TypeAlias = Generator[NextPage, PageReply | None, Scheme | None]
 
 
-class Received:
+class ListingState:
     """
     The animals of one listing since it began, by their ids.
 
@@ -102,7 +102,7 @@ class Received:
         self.unfiltered = False
         self.totals: set[int | None] = set()
 
-    def take(self, response: Response, overlap: int = 0) -> None:
+    def take(self, response: PageReply, overlap: int = 0) -> None:
         """
         Count a page in, whose first animals should repeat the end of the page before.
         """
@@ -140,13 +140,13 @@ class Pager:
     Args:
         url: Address of the first page, with its query.
         first: Stop when so many animals came, None for all.
-        proven: What earlier listings proved of this service.
-        told: How the service pages, as the caller named it.
+        evidence: What earlier listings proved of this service.
+        pagination: How the service pages, as the caller named it.
 
     Attributes:
-        proven: What is proved by now.
+        evidence: What is proved by now.
         next: What comes next.
-        received: What came so far.
+        state: What came so far.
         pages: Requests that were answered.
     """
 
@@ -155,17 +155,17 @@ class Pager:
         url: str,
         *,
         first: int | None = None,
-        proven: Proven | None = None,
-        told: Scheme | None = None,
+        evidence: Evidence | None = None,
+        pagination: Scheme | None = None,
     ) -> None:
         self._url = url
         self._is_filtered = "status=" in url
         self._first = first or inf
-        self._told = told
-        self.proven = proven or Proven()
-        if told is not None:
-            self.proven = replace(self.proven, scheme=told)
-        self.received = Received()
+        self._pagination = pagination
+        self.evidence = evidence or Evidence()
+        if pagination is not None:
+            self.evidence = replace(self.evidence, scheme=pagination)
+        self.state = ListingState()
         self._earlier = set[int]()  # ids that came before the listing began anew
         self._asked: set[str] = set()
         self._way: Scheme | None = None  # by which this listing goes on
@@ -177,24 +177,24 @@ class Pager:
     @property
     def rows(self) -> int:
         """Different animals so far."""
-        return len(self.received.ids)
+        return len(self.state.ids)
 
     @property
     def new(self) -> list[int]:
         """Ids of the last answer that never came before."""
-        return [pet_id for pet_id in self.received.new if pet_id not in self._earlier]
+        return [pet_id for pet_id in self.state.new if pet_id not in self._earlier]
 
     @property
     def step(self) -> int:
         """New animals on a full page of the scheme."""
-        return max(1, self.received.full - self._overlap)
+        return max(1, self.state.full - self._overlap)
 
-    def feed(self, response: Response | None) -> NextPage | End:
+    def feed(self, response: PageReply | None) -> NextPage | End:
         """
         Take a response, None where a trial was refused, and return what comes next.
         """
         self.pages += 1
-        self.received.new = []
+        self.state.new = []
         try:
             step: NextPage | End = self._steps.send(response)
         except StopIteration as stop:
@@ -220,19 +220,21 @@ class Pager:
     def _try(self, query: dict[str, object]) -> Asking:
         """Ask for what may be refused; its animals are not taken."""
         url = with_query(self._url, query)
-        is_told = self._told is not None and self._told.parameter in query
-        answer = yield NextPage(url, trial=True, behind=is_told)
+        is_named = self._pagination is not None and self._pagination.parameter in query
+        answer = yield NextPage(url, trial=True, behind=is_named)
         if answer is not None and "status=" not in url:
             counts_more = (schemes.total(answer.headers) or 0) > len(answer.ids)
-            self.proven = replace(self.proven, totals=self.proven.totals or counts_more)
+            self.evidence = replace(
+                self.evidence, totals=self.evidence.totals or counts_more
+            )
         return answer
 
     def _try_whole(self, limit: int) -> Asking:
         """Ask for animals without a filter; they are not taken."""
         return (yield from self._try({"limit": limit, "status": None}))
 
-    def _take(self, page: NextPage, response: Response) -> None:
-        came = self.received
+    def _take(self, page: NextPage, response: PageReply) -> None:
+        came = self.state
         if came.last and not page.safe and not page.overlap:
             came.may_have_hole |= not holds_id(page.url, came.last[-1], rows=self.rows)
         came.take(response, page.overlap)
@@ -250,16 +252,16 @@ class Pager:
                         "a page begins at another animal than expected"
                     )
                 self._restarts += 1
-                self._earlier.update(self.received.ids)
-                self.received = Received()
-                self.proven = replace(self.proven, scheme=self._told)
+                self._earlier.update(self.state.ids)
+                self.state = ListingState()
+                self.evidence = replace(self.evidence, scheme=self._pagination)
 
     def _compare(self, end: End) -> Ending:
         """
         Doubt an end where the service counts more, unless it counts all whatever the
         filter.
         """
-        total = self.received.total or 0
+        total = self.state.total or 0
         if end.completeness != "complete" or total <= self.rows:
             return end
         if self._is_filtered:
@@ -274,12 +276,12 @@ class Pager:
         response = yield page
         assert response is not None
         self._take(page, response)
-        scheme = self.proven.scheme
-        if self._told is None or self._told.counts == "token":
+        scheme = self.evidence.scheme
+        if self._pagination is None or self._pagination.counts == "token":
             end = yield from self._follow(response)
             if end is not None:
                 return end
-        if not self.rows and (not self._is_filtered or self.proven.filters_first):
+        if not self.rows and (not self._is_filtered or self.evidence.filters_first):
             return self._done("the service has none")
         if scheme is None and self._counted_at_once:
             return self._done(COUNTED)
@@ -287,27 +289,27 @@ class Pager:
             found = yield from self._prove(scheme)
             if found is not None:
                 return (yield from self._turn(found))
-            if self._told:
+            if self._pagination:
                 return self._unproven(f"it does not page by {scheme.parameter!r}")
         return (yield from self._ask_for_signs())
 
     # signs
 
-    def _follow(self, response: Response) -> Reading:
+    def _follow(self, response: PageReply) -> Reading:
         """Read on as the service names the next page; None where it signals nothing."""
         while True:
             named = self._named(response)
-            if named is None and not self.proven.signals:
+            if named is None and not self.evidence.signals:
                 return None
             if not named:
                 return self._done("the service said that there is no next page")
-            if self.received.empty >= EMPTY_PAGES:
+            if self.state.empty >= EMPTY_PAGES:
                 return End(
                     "cut",
                     f"{EMPTY_PAGES} pages in a row were empty, and each named a next"
                     " page",
                 )
-            self.proven = replace(self.proven, signals=True)
+            self.evidence = replace(self.evidence, signals=True)
             for target, scheme in named.items():
                 url = follow(response.url, target)
                 if isinstance(url, End):
@@ -317,11 +319,11 @@ class Pager:
                 page = NextPage(url, trial=len(named) > 1)
                 answer = yield page
                 if answer is None or (
-                    answer.ids and self.received.ids.keys() >= set(answer.ids)
+                    answer.ids and self.state.ids.keys() >= set(answer.ids)
                 ):
                     continue
                 self._take(page, answer)
-                self.proven = replace(self.proven, scheme=scheme)
+                self.evidence = replace(self.evidence, scheme=scheme)
                 response = answer
                 break
             else:
@@ -329,14 +331,14 @@ class Pager:
                     "it names a next page, and no new animal is found there"
                 )
 
-    def _named(self, response: Response) -> dict[str, Scheme | None] | None:
+    def _named(self, response: PageReply) -> dict[str, Scheme | None] | None:
         """
         Return the targets that may be the next page, each with its scheme.
 
         None of them where the service says that there is none, None where it says
         nothing.
         """
-        known = self.proven.scheme
+        known = self.evidence.scheme
         found = links(response.headers.get("Link"))
         if "next" in found:
             return {found["next"]: known}
@@ -365,7 +367,7 @@ class Pager:
         one = yield from self._try_whole(1)
         if one is not None:
             if self._named(one):
-                self.proven = replace(self.proven, signals=True)
+                self.evidence = replace(self.evidence, signals=True)
                 return self._done("the service names a next page where there is one")
             if not one.ids and not self.rows:
                 return self._done("the service has none")
@@ -382,8 +384,8 @@ class Pager:
         """
         Whether a total, the same on all answers, equals what came, and is no usual cap.
         """
-        came = self.received
-        several = came.pages > 1 or self.proven.totals
+        came = self.state
+        several = came.pages > 1 or self.evidence.totals
         return several and came.total == self.rows and self.rows not in CAPS
 
     @property
@@ -421,7 +423,7 @@ class Pager:
 
     def _prove(self, scheme: Scheme) -> Proving:
         """Return the way that a scheme turns out to be, None where it leads nowhere."""
-        page = self.received.last
+        page = self.state.last
         if scheme.counts == "pages":
             return (yield from self._prove_pages(page, scheme))
         at = max(1, len(page) - 1)
@@ -430,7 +432,7 @@ class Pager:
         if answer is None or answer.ids[:1] == page[:1]:
             return None
         if not answer.ids:
-            is_end = len(page) == 1 and scheme == self.proven.scheme
+            is_end = len(page) == 1 and scheme == self.evidence.scheme
             return scheme if is_end else None
         if len(page) == 1:  # then another animal must not come by itself
             again = yield from self._try({})
@@ -470,8 +472,8 @@ class Pager:
     def _turn(self, scheme: Scheme) -> Ending:
         """Read on by a way that is proven."""
         self._way = scheme
-        self.proven = replace(self.proven, scheme=scheme)
-        came = self.received
+        self.evidence = replace(self.evidence, scheme=scheme)
+        came = self.state
         while True:
             page = self._page_behind(scheme)
             answer = yield page
@@ -492,14 +494,14 @@ class Pager:
             if not came.new and len(answer.ids) > page.overlap:
                 return self._unproven("a page held no new animal")
 
-    def _repeats(self, answer: Response) -> bool:
+    def _repeats(self, answer: PageReply) -> bool:
         """Whether an answer is empty, or the end of what came."""
-        end = islice(reversed(self.received.ids), len(answer.ids))
+        end = islice(reversed(self.state.ids), len(answer.ids))
         return [*end] == [*reversed(answer.ids)]
 
     def _page_behind(self, scheme: Scheme, ahead: int = 0) -> NextPage:
         """Return the page of the scheme behind what came and so many full pages."""
-        came = self.received
+        came = self.state
         overlap = self._overlap
         values = {
             "rows": self.rows - overlap + ahead * self.step,
@@ -519,7 +521,7 @@ class Pager:
         None behind a page that held nothing else; and of small pages only the first
         ones, since that would cost many requests.
         """
-        came = self.received
+        came = self.state
         counts_rows = self._way is not None and self._way.counts == "rows"
         is_cheap = came.full >= OVERLAPPED or came.pages < FIRST_PAGES
         return int(counts_rows and came.full > 1 and is_cheap and not came.was_alone)
@@ -533,11 +535,11 @@ class Pager:
         """
         known = (
             not self._is_filtered
-            or self.proven.filters_first
-            or self.received.unfiltered
+            or self.evidence.filters_first
+            or self.state.unfiltered
         )
         if not known:
-            size = self.received.full
+            size = self.state.full
             every = yield from self._try_whole(size)
             some = yield from self._try({"limit": size})
             known = (
@@ -546,7 +548,7 @@ class Pager:
                 and len(some.ids) >= len(every.ids)
                 and not set(some.ids) <= set(every.ids)
             )
-            self.proven = replace(self.proven, filters_first=known)
+            self.evidence = replace(self.evidence, filters_first=known)
         return (
             self._done(why) if known else self._unproven("it may cut before it filters")
         )
@@ -555,7 +557,7 @@ class Pager:
         """
         End as complete, unless what came shows that the inventory moved or has more.
         """
-        came = self.received
+        came = self.state
         if came.moved:
             return End(
                 "unproven",

@@ -14,29 +14,24 @@ from dataclasses import dataclass, replace
 from functools import partial
 from math import ceil
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from pydantic import TypeAdapter
 
 from petstore_tools import spec
-from petstore_tools.errors import IncompleteListingError, Interrupted
 from petstore_tools.http.client import Client
 from petstore_tools.http.responses import NO_CHARACTER, read_rows
 from petstore_tools.http.transport import Reply
 from petstore_tools.listing import schemes
 from petstore_tools.listing.completeness import HOLE, Listing
-from petstore_tools.listing.frames import Columns
-from petstore_tools.listing.links import End, ListQuery, NextPage, Response
-from petstore_tools.listing.pager import Pager, Proven
+from petstore_tools.listing.links import End, ListQuery, NextPage, PageReply
+from petstore_tools.listing.pager import Evidence, Pager
 from petstore_tools.models import Pet, PetRow
 from petstore_tools.tabular.atomic import replace_file
 from petstore_tools.text import pluralize, quoted
-from petstore_tools.throttle.gate import ALONE, CallOptions
+from petstore_tools.throttle.gate import CallOptions
 from petstore_tools.throttle.quota import SLOW_S, connections
 from petstore_tools.throttle.throttle import Wait
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _log = logging.getLogger(__name__)
 _KNOWN: Final = frozenset({*spec.STATUSES, None})
@@ -70,88 +65,40 @@ class Page:
         return f"Page({self.number}, {pluralize(len(self), 'animal')})"
 
 
-_FILE: Final = TypeAdapter(dict[str, Proven])
+_FILE: Final = TypeAdapter(dict[str, Evidence])
 
 
-class Inventory:
+class PagingMemory:
     """
-    What a store lists.
+    How services page, as listings have proved it.
 
     Args:
-        client: One key at one service.
-        path: What listings have learnt, by `service_id`; where it cannot be
-            written, that lasts as long as the process.
-        pagination: How the service pages, as the caller named it; None to learn it.
-
-    Attributes:
-        last_partial: What the last listing had when it was interrupted, labelled as
-            cut, or was not complete as required; None where it ended.
+        path: The file; where it cannot be written, that lasts as long as the process.
+        service_id: Of the service that is listed.
+        pagination: How it pages, as the caller named it; None to learn it.
     """
 
-    def __init__(self, client: Client, path: Path, pagination: str | None) -> None:
-        self.client = client
+    def __init__(self, path: Path, service_id: str, pagination: str | None) -> None:
         self._path = path
-        self._known: dict[str, Proven] = {}
-        self.told = schemes.parse(pagination)
-        self.last_partial: pd.DataFrame | None = None
+        self._service_id = service_id
+        self._by_service: dict[str, Evidence] = {}
+        self.pagination = schemes.parse(pagination)
 
     @property
-    def learnt(self) -> Proven:
-        """What earlier listings learnt of this service."""
+    def evidence(self) -> Evidence:
+        """What earlier listings proved of the service."""
         with suppress(OSError, ValueError):
-            self._known = _FILE.validate_json(self._path.read_bytes())
-        return self._known.get(self.client.service_id, Proven())
+            self._by_service = _FILE.validate_json(self._path.read_bytes())
+        return self._by_service.get(self._service_id, Evidence())
 
-    def remember(self, learnt: Proven) -> None:
-        """Keep what is known of this service by now."""
-        if learnt == self.learnt:
+    def keep(self, evidence: Evidence) -> None:
+        """Keep what is proved of the service by now."""
+        if evidence == self.evidence:
             return
-        self._known[self.client.service_id] = learnt
+        self._by_service[self._service_id] = evidence
         with suppress(OSError):
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            replace_file(self._path, _FILE.dump_json(self._known))
-
-    def fetch(
-        self,
-        query: ListQuery,
-        *,
-        wait: bool,
-        show: Callable[[int, int | None, Wait | None], None],
-    ) -> pd.DataFrame:
-        """
-        Read a listing to its end.
-
-        Args:
-            query: What is asked for.
-            wait: Wait for the next day's quota.
-            show: Called with the animals so far, how many there may be, and what the
-                next ones wait for.
-
-        Raises:
-            IncompleteListingError: A complete one was required; the frame is in
-                `last_partial`.
-        """
-        columns = Columns()
-
-        def on_wait(wait: Wait | None) -> None:
-            show(len(columns), pages.size, wait)
-
-        pages = PageIterator(self, query, CallOptions(wait=wait, on_wait=on_wait))
-        try:
-            for page in pages:
-                columns.add(page.rows)
-                on_wait(None)
-        except KeyboardInterrupt:
-            raise Interrupted(
-                f"{pluralize(len(columns), 'animal')} so far, in last_partial."
-            ) from None
-        finally:
-            self.last_partial = frame = columns.to_frame(pages.listing)
-        listing = Listing.as_listed(frame)
-        if query.require is not None and not listing.complete:
-            raise IncompleteListingError(listing.shortfall, listing=listing)
-        self.last_partial = None
-        return frame
+            replace_file(self._path, _FILE.dump_json(self._by_service))
 
 
 class Pages:
@@ -162,7 +109,8 @@ class Pages:
     about the one that began last.
 
     Args:
-        inventory: Whose animals.
+        client: One key at one service.
+        memory: How that service pages.
         query: Which of them.
         call_options: How its calls wait.
 
@@ -175,9 +123,13 @@ class Pages:
     """
 
     def __init__(
-        self, inventory: Inventory, query: ListQuery, call_options: CallOptions = ALONE
+        self,
+        client: Client,
+        memory: PagingMemory,
+        query: ListQuery,
+        call_options: CallOptions,
     ) -> None:
-        self._begin = partial(PageIterator, inventory, query, call_options)
+        self._begin = partial(PageReader, client, memory, query, call_options)
         self._current = self._begin()
 
     @property
@@ -187,6 +139,11 @@ class Pages:
         """
         return self._current.listing
 
+    @property
+    def size(self) -> int | None:
+        """How many animals there may be, None where nothing says so."""
+        return self._current.size
+
     def __iter__(self) -> Iterator[Page]:
         self._current = self._begin()
         return iter(self._current)
@@ -195,23 +152,28 @@ class Pages:
         return f"Pages({self.listing})"
 
 
-class PageIterator:
+class PageReader:
     """
     Reads a listing once, from its first page to its end.
 
     Args:
-        inventory: Whose animals.
+        client: One key at one service.
+        memory: How that service pages.
         query: Which of them.
         call_options: How its calls wait.
     """
 
     def __init__(
-        self, inventory: Inventory, query: ListQuery, call_options: CallOptions
+        self,
+        client: Client,
+        memory: PagingMemory,
+        query: ListQuery,
+        call_options: CallOptions,
     ) -> None:
-        self._inventory = inventory
-        self._client = inventory.client
+        self._client = client
+        self._memory = memory
         self._query = query
-        self._learnt = inventory.learnt  # before this listing
+        self._earlier = memory.evidence  # before this listing
         self._closed = False
         # an item for each request, whichever thread has sent it
         self._sent: list[None] = []
@@ -224,8 +186,8 @@ class PageIterator:
         self._pager = Pager(
             f"{self._client.base_url}{spec.PETS_PATH}?{query.query}",
             first=query.first,
-            proven=self._learnt,
-            told=inventory.told,
+            evidence=self._earlier,
+            pagination=memory.pagination,
         )
         self._end = End("cut", "the listing was not read to its end")
         self._started_at = self._ended_at = self._client.clock.now()
@@ -238,9 +200,11 @@ class PageIterator:
         """
         How many animals the service says there are, else how many there were last time.
         """
-        total = self._pager.received.total
+        total = self._pager.state.total
         return (
-            self._learnt.sizes.get(self._query.status or "") if total is None else total
+            self._earlier.sizes.get(self._query.status or "")
+            if total is None
+            else total
         )
 
     @property
@@ -249,14 +213,14 @@ class PageIterator:
         What is known of the listing so far; it is cut until the last page is read.
         """
         notes = list(self._notes)
-        received = self._pager.received
+        state = self._pager.state
         if self._others:
             others = pluralize(self._others, "animal")
             notes.append(
                 f"the service returned {others} of another status, which are left out"
                 " here"
             )
-        if received.may_have_hole:
+        if state.may_have_hole:
             notes.append(HOLE)
         return Listing(
             completeness=self._end.completeness,
@@ -266,12 +230,12 @@ class PageIterator:
             digest="",
             requests=len(self._sent),
             pages=self._pager.pages,
-            doubles=received.doubles,
+            doubles=state.doubles,
             started_at=self._started_at,
             ended_at=self._ended_at,
             environment=self._client.environment,
             notes=tuple(notes),
-            may_have_hole=received.may_have_hole,
+            may_have_hole=state.may_have_hole,
         )
 
     def __iter__(self) -> Iterator[Page]:
@@ -284,7 +248,7 @@ class PageIterator:
         finally:
             self._closed = True
             # a frame is built next, and they may be many
-            self._pager.received.ids.clear()
+            self._pager.state.ids.clear()
             self._client.gate.flush()
 
     def _pages(self, prefetcher: Prefetcher) -> Iterator[Page]:
@@ -296,7 +260,7 @@ class PageIterator:
                 rows = [] if step.is_end(reply.status) else read_rows(reply)
                 ids = tuple([row["id"] for row in rows])
                 unfiltered = self._with_status(rows) != rows
-                response = Response(step.url, ids, reply.headers, unfiltered)
+                response = PageReply(step.url, ids, reply.headers, unfiltered)
             self._ended_at = self._client.clock.now()
             end = self._pager.feed(response)
             if isinstance(end, End):
@@ -308,13 +272,13 @@ class PageIterator:
         if end.completeness != "complete" and self._query.first is None:
             _log.warning("A listing is %s: %s.", end.completeness, end.reason)
         self._end = end
-        learnt = self._pager.proven
-        if self._inventory.told:  # what the caller named is not remembered
-            learnt = replace(learnt, scheme=self._learnt.scheme)
+        evidence = self._pager.evidence
+        if self._memory.pagination:  # what the caller named is not remembered
+            evidence = replace(evidence, scheme=self._earlier.scheme)
         if end.completeness == "complete":
-            sizes = {**learnt.sizes, self._query.status or "": self._pager.rows}
-            learnt = replace(learnt, sizes=sizes)
-        self._inventory.remember(learnt)
+            sizes = {**evidence.sizes, self._query.status or "": self._pager.rows}
+            evidence = replace(evidence, sizes=sizes)
+        self._memory.keep(evidence)
 
     def _predicted(self) -> list[str]:
         """

@@ -315,7 +315,7 @@ def _report(
     pets = frame.infer_objects().copy()
     if partial and "listing" not in pets.attrs:
         pets = _unproven(pets)
-    listing = frames.listing_of(pets)
+    listing = frames.read_listing(pets)
     if not listing.complete and not partial:
         raise FrameError(
             f"this listing is not complete ({listing.completeness}: {listing.reason}). "
@@ -377,7 +377,7 @@ def _unproven(pets: pd.DataFrame) -> pd.DataFrame:
     listing = Listing(
         "unproven", reason, None, len(pets), "", 0, 0, 0, now, now, "a file"
     )
-    return frames.Columns.of(pets).to_frame(listing)
+    return frames.PetColumns.of(pets).to_frame(listing)
 
 
 def _comparable(listing: Listing, since: pd.DataFrame) -> Listing:
@@ -392,7 +392,7 @@ def _comparable(listing: Listing, since: pd.DataFrame) -> Listing:
             f"since must be an older listing, not {since!r}; store.status_report()"
             " takes ages, too"
         )
-    older = frames.listing_of(since)
+    older = frames.read_listing(since)
     if not older.complete or older.of_what != listing.of_what:
         raise FrameError(
             f"only a complete listing of {listing.of_what} can be compared with this"

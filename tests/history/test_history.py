@@ -27,7 +27,7 @@ from petstore_tools import PetStore, Sandbox, spec
 from petstore_tools.errors import ArgumentError, HistoryError, IncompleteListingError
 from petstore_tools.history import History, instant
 from petstore_tools.listing.completeness import Listing
-from petstore_tools.listing.frames import Columns
+from petstore_tools.listing.frames import PetColumns
 from petstore_tools.reporting.report import StatusReport, check_looks, report_and_keep
 
 Values = tuple[str, int, str | None]  # name, categoryId, status
@@ -317,7 +317,9 @@ def scripted(rng: random.Random, history: History) -> tuple[list[Shown], StatusR
     since = datetime.fromtimestamp(rng.choice(shown[:-1]).of.ended_at, UTC)
     looks = check_looks(None, "Report", "", "UTC", lists=True)
     sold = replace(newest.of, status="sold", may_have_hole=False)
-    of_sold = Columns.of(newest.frame[newest.frame["status"] == "sold"]).to_frame(sold)
+    of_sold = PetColumns.of(newest.frame[newest.frame["status"] == "sold"]).to_frame(
+        sold
+    )
     both = []
     for frame, status in ((of_sold, "sold"), (newest.frame, None)):
         old = history.since(since, status=status, now=newest.of.ended_at)

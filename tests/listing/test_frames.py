@@ -7,7 +7,7 @@ from inventories import framed
 from petstore_tools import status_report
 from petstore_tools.errors import FrameError
 from petstore_tools.listing.completeness import Listing
-from petstore_tools.listing.frames import Columns, text_dtype
+from petstore_tools.listing.frames import PetColumns, text_dtype
 
 
 def animals(count: int, **more: str) -> pd.DataFrame:
@@ -90,7 +90,7 @@ def test_a_page_that_ctrl_c_tore_apart_is_left_out_whole(instant: str) -> None:
             return super().get(name, default)
 
     row = {"id": 1, "name": "Rex", "categoryId": 3, "status": "sold"}
-    columns = Columns()
+    columns = PetColumns()
     columns.add([row])  # type: ignore[list-item]
 
     with pytest.raises(KeyboardInterrupt):

@@ -14,7 +14,7 @@ from petstore_tools.listing.links import (
     End,
     ListQuery,
     NextPage,
-    Response,
+    PageReply,
     holds_id,
     links,
 )
@@ -53,7 +53,7 @@ def test_the_key_does_not_follow_a_link_to_another_place(
     """
     header = f"<{target}>; rel=next" if name == "Link" else target
 
-    step = Pager(URL).feed(Response(URL, (1, 2), {name: header}))
+    step = Pager(URL).feed(PageReply(URL, (1, 2), {name: header}))
 
     if isinstance(step, End):
         assert (step.completeness, expected in step.reason) == ("cut", True)
@@ -75,7 +75,7 @@ def test_a_page_that_was_read_is_known_in_another_spelling(before: list[str]) ->
     for number, target in enumerate([*before, "https://HOST:443/v1/pets?limit=2"]):
         assert isinstance(step, NextPage)
         step = pager.feed(
-            Response(step.url, (number,), {"Link": f"<{target}>; rel=next"})
+            PageReply(step.url, (number,), {"Link": f"<{target}>; rel=next"})
         )
 
     assert isinstance(step, End)

@@ -27,8 +27,8 @@ from ways import (
 
 from petstore_tools.errors import SettingsError
 from petstore_tools.listing import schemes
-from petstore_tools.listing.links import NextPage, Response
-from petstore_tools.listing.pager import Pager, Proven
+from petstore_tools.listing.links import NextPage, PageReply
+from petstore_tools.listing.pager import Evidence, Pager
 
 COUNTS = (0, 1, 2, 5, 8, 40, 64, 65, 99, 100, 101, 250)
 MANY = (1_000, 1_001, 1_250)  # where totals are capped
@@ -60,13 +60,15 @@ def four_times(
     way: str,
     count: int,
     filters: Sequence[str | None] = FILTERS,
-    told: str | None = None,
+    pagination: str | None = None,
 ) -> list[Outcome]:
     """List a service whole, again, filtered, and filtered again."""
     outcomes: list[Outcome] = []
     for status in filters:
-        proven = outcomes[-1].proven if outcomes else None
-        outcomes.append(outcome_of(way, count, status, proven=proven, told=told))
+        evidence = outcomes[-1].evidence if outcomes else None
+        outcomes.append(
+            outcome_of(way, count, status, evidence=evidence, pagination=pagination)
+        )
     return outcomes
 
 
@@ -81,12 +83,12 @@ def test_what_is_complete_is_whole_and_what_is_not_says_why(way: str) -> None:
     """
     is_ordinary = way in ORDINARY
     scheme = way.split()[0]
-    told = scheme if is_ordinary and scheme in schemes.SCHEMES else None
+    pagination = scheme if is_ordinary and scheme in schemes.SCHEMES else None
     for count, name in product(
-        (*COUNTS, *MANY) if is_ordinary else COUNTS, {None, told}
+        (*COUNTS, *MANY) if is_ordinary else COUNTS, {None, pagination}
     ):
         for status, outcome in zip(
-            FILTERS, four_times(way, count, told=name), strict=True
+            FILTERS, four_times(way, count, pagination=name), strict=True
         ):
             whole = sorted(outcome.ids) == truth(count, status)
             must_be_complete = is_ordinary and len(outcome.ids) >= 5
@@ -153,10 +155,10 @@ def play(way: str, story: dict[str, Any]) -> Outcome:
         turns = islice(cycle(statuses.split()), count)
         rows += enumerate(turns, start=len(rows))
     before = story.get("before")
-    proven = play(before["way"], before).proven if before else None
-    options = {name: story[name] for name in ("told", "limit") if name in story}
+    evidence = play(before["way"], before).evidence if before else None
+    options = {name: story[name] for name in ("pagination", "limit") if name in story}
     return listed(
-        Service(Way.read(way), rows), story.get("status"), proven=proven, **options
+        Service(Way.read(way), rows), story.get("status"), evidence=evidence, **options
     )
 
 
@@ -213,12 +215,12 @@ def test_what_is_complete_while_animals_change_lacks_none_that_stood(kind: str) 
     """Else it may have a hole and says so."""
     for way in WAYS:
         changing = Changing(kind, way)
-        proven = None
+        evidence = None
         for status in (None, None, "sold"):
             changing.touched.clear()
             service = Service(Way.read(way), list(changing.start), changing)
-            outcome = listed(service, status, proven=proven)
-            proven = outcome.proven
+            outcome = listed(service, status, evidence=evidence)
+            evidence = outcome.evidence
             stood = {pet_id for pet_id, _ in with_status(changing.start, status)}
 
             if outcome.complete and not outcome.may_have_hole:
@@ -251,25 +253,27 @@ def test_a_head_that_moves_is_read_again_or_makes_the_listing_unproven(
     outcome = listed(Service(Way.read(way), animals(250), change))
 
     assert set(truth(250, None)) <= set(outcome.ids)
-    assert outcome.proven.scheme == schemes.SCHEMES.get(way.split()[0])
+    assert outcome.evidence.scheme == schemes.SCHEMES.get(way.split()[0])
     assert outcome.doubles == doubles
     assert reason in outcome.end.reason
 
 
 def test_a_way_that_is_told_is_tried_again_after_a_5xx() -> None:
     """No other way follows it."""
-    for told, once in ((None, True), (schemes.PAGE, False)):
+    for pagination, once in ((None, True), (schemes.PAGE, False)):
         pager = Pager(
-            "https://host/v1/pets?limit=100", told=told, proven=Proven(schemes.PAGE)
+            "https://host/v1/pets?limit=100",
+            pagination=pagination,
+            evidence=Evidence(schemes.PAGE),
         )
-        step = pager.feed(Response("", tuple(range(100))))
+        step = pager.feed(PageReply("", tuple(range(100))))
 
         assert isinstance(step, NextPage)
         assert step.once is once
 
 
-@pytest.mark.parametrize("told", ["seek", "cursor=", "none", ""])
-def test_an_unknown_scheme_is_refused_with_the_known_ones(told: str) -> None:
+@pytest.mark.parametrize("pagination", ["seek", "cursor=", "none", ""])
+def test_an_unknown_scheme_is_refused_with_the_known_ones(pagination: str) -> None:
     """The message lists them."""
     with pytest.raises(SettingsError, match="offset, .* or cursor=PARAMETER, not"):
-        schemes.parse(told)
+        schemes.parse(pagination)

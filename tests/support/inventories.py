@@ -16,7 +16,7 @@ import pandas as pd
 from proxy import FaultProxy
 
 from petstore_tools import Listing, PetStore, Sandbox, spec
-from petstore_tools.listing.frames import Columns
+from petstore_tools.listing.frames import PetColumns
 from petstore_tools.plans import Plan
 from petstore_tools.sandbox import samples
 
@@ -48,7 +48,7 @@ def framed(
     Return a complete listing of animals (id, name, categoryId, status) that ended at a
     time.
     """
-    columns = Columns()
+    columns = PetColumns()
     columns.add([dict(zip(spec.PET_FIELDS, row, strict=True)) for row in rows])  # type: ignore[misc]
     listing = Listing(
         "complete", "said so", None, 0, "", 3, 3, 0, at - 1, at, "sandbox"

@@ -14,8 +14,8 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 from pydantic.dataclasses import dataclass as parsed_dataclass
 from requests.structures import CaseInsensitiveDict
 
-from petstore_tools.listing.links import End, NextPage, Response
-from petstore_tools.listing.pager import Pager, Proven
+from petstore_tools.listing.links import End, NextPage, PageReply
+from petstore_tools.listing.pager import Evidence, Pager
 from petstore_tools.listing.schemes import SCHEMES, Scheme, parse
 
 Animal = tuple[int, str]
@@ -178,7 +178,7 @@ class Outcome:
     end: End
     ids: list[int]
     requests: int
-    proven: Proven
+    evidence: Evidence
     may_have_hole: bool
     doubles: int
 
@@ -193,13 +193,13 @@ def listed(
     status: str | None = None,
     *,
     limit: int = 100,
-    told: str | None = None,
+    pagination: str | None = None,
     **options: Any,
 ) -> Outcome:
     """Let a pager read a service to its end."""
     query = {"limit": str(limit)} | ({} if status is None else {"status": status})
     url = f"https://host/v1/pets?{urlencode(query)}"
-    pager = Pager(url, told=parse(told), **options)
+    pager = Pager(url, pagination=parse(pagination), **options)
     ids: list[int] = []
     step = pager.next
     while isinstance(step, NextPage):
@@ -216,14 +216,14 @@ def listed(
         statuses = dict(rows)
         unfiltered = status is not None and any(value != status for _, value in rows)
         step = pager.feed(
-            Response(
+            PageReply(
                 step.url, tuple(statuses), CaseInsensitiveDict(headers), unfiltered
             )
         )
         ids += [pet_id for pet_id in pager.new if status in (None, statuses[pet_id])]
-    received = pager.received
+    state = pager.state
     return Outcome(
-        step, ids, pager.pages, pager.proven, received.may_have_hole, received.doubles
+        step, ids, pager.pages, pager.evidence, state.may_have_hole, state.doubles
     )
 
 
