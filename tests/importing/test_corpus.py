@@ -36,8 +36,8 @@ CASES = [
 @pytest.fixture(scope="module")
 def box() -> Iterator[Sandbox]:
     """An empty service."""
-    with Sandbox(plan="6000/60000", clock="manual", animals=0) as found:
-        yield found
+    with Sandbox(plan="6000/60000", clock="manual", animals=0) as service:
+        yield service
 
 
 @pytest.mark.case("P44", "P44a", "P45", "P46", "P47", "P48", "P49", "P50", "P51", "P65")

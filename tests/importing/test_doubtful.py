@@ -32,13 +32,20 @@ def journal(text: str, *, import_id: str = "ours") -> list[Entry]:
     """
     states = {"?": "unsent", "!": "unsent", "~": "unknown"}
     entries = []
-    for at, word in enumerate(text.split(), start=2):
+    for number, word in enumerate(text.split(), start=2):
         content = values(word.lstrip("-?!~"))
         state = states.get(word[0], "created")
         row = Entry(
-            at, import_id, content, at, word[0] != "-", state, word[0] == "!", pet_id=at
+            number,
+            import_id,
+            content,
+            number,
+            word[0] != "-",
+            state,
+            word[0] == "!",
+            pet_id=number,
         )  # type: ignore[arg-type]
-        entries.append(replace(row, position=at if row.present else None))
+        entries.append(replace(row, position=number if row.present else None))
     return entries
 
 
@@ -91,9 +98,9 @@ def test_a_row_is_doubtful_by_its_name_or_its_place(
     contents = file(now)
 
     entries = journal(sent)
-    found = find_doubtful(contents, entries, *match(entries, contents), equal={})
+    doubts = find_doubtful(contents, entries, *match(entries, contents), equal={})
 
-    assert {contents[at] for at in found} == set(file(doubtful))
+    assert {contents[index] for index in doubts} == set(file(doubtful))
 
 
 @pytest.mark.parametrize(
@@ -131,21 +138,23 @@ def test_a_copy_of_another_import_is_compared_with_it(
     """By name and category always, and by place until a row of it was sent."""
     contents = file(now)
     entries = journal(ours)
-    other = journal(theirs, import_id="other")
-    sent = {entry.content for entry in other}
+    other_entries = journal(theirs, import_id="other")
+    sent = {entry.content for entry in other_entries}
     equal = {
-        at: Doubt("equal", "exists")
-        for at, content in enumerate(contents)
+        index: Doubt("equal", "exists")
+        for index, content in enumerate(contents)
         if content in sent
     }
     shares = {content[:2] for content in sent} & {content[:2] for content in contents}
 
-    others = [other] if shares else []
-    found = find_doubtful(
-        contents, entries, *match(entries, contents), equal=equal, others=others
+    other_imports = [other_entries] if shares else []
+    doubts = find_doubtful(
+        contents, entries, *match(entries, contents), equal=equal, others=other_imports
     )
 
-    assert {contents[at] for at in found.keys() - equal.keys()} == set(file(doubtful))
+    assert {contents[index] for index in doubts.keys() - equal.keys()} == set(
+        file(doubtful)
+    )
 
 
 def test_a_row_moved_by_a_part_and_renamed_after_it_is_doubtful() -> None:
@@ -162,9 +171,9 @@ def test_a_row_moved_by_a_part_and_renamed_after_it_is_doubtful() -> None:
     entries = [replace(e, position="abc".index(e.content.name)) for e in entries]
     contents = file("c x")
 
-    found = find_doubtful(contents, entries, *match(entries, contents), equal={})
+    doubts = find_doubtful(contents, entries, *match(entries, contents), equal={})
 
-    assert list(found) == [1]
+    assert list(doubts) == [1]
 
 
 def test_a_row_that_equals_an_animal_explains_no_missing_row() -> None:
@@ -173,14 +182,14 @@ def test_a_row_that_equals_an_animal_explains_no_missing_row() -> None:
 
     entries = journal("a b c")
     equal = {1: Doubt("equal", "the animal with id 7")}
-    found = find_doubtful(contents, entries, *match(entries, contents), equal=equal)
+    doubts = find_doubtful(contents, entries, *match(entries, contents), equal=equal)
 
-    assert {at: doubt.reason for at, doubt in found.items()} == {
+    assert {index: doubt.reason for index, doubt in doubts.items()} == {
         1: "equal",
         2: "the same place",
     }
     assert (
-        str(found[2])
+        str(doubts[2])
         == "the same place: row 3 of import ours was 'b', 3, no status (id 3)"
     )
 
@@ -204,9 +213,9 @@ def test_of_equal_rows_those_that_were_sent_are_found_first() -> None:
     """Whatever their order in the journal."""
     entries = journal("?a a")
 
-    (known,), missing = match(entries, file("a"))
+    (matched_row,), missing = match(entries, file("a"))
 
-    assert (known, missing) == (entries[1], [entries[0]])
+    assert (matched_row, missing) == (entries[1], [entries[0]])
 
 
 def nights(change: Callable[[int, list[PetValues]], None]) -> list[int]:
@@ -215,22 +224,33 @@ def nights(change: Callable[[int, list[PetValues]], None]) -> list[int]:
     """
     rows = [PetValues(f"animal {n}", 3, "available") for n in range(200)]
     sent: list[Entry] = []
-    asked = []
+    questions = []
     for night in range(31):
         if night:
             change(night, rows)
-        known, missing = match(sent, rows)
-        doubts = find_doubtful(rows, sent, known, missing, equal={})
-        asked.append(len(doubts))
-        now = []
-        for at, (content, entry) in enumerate(zip(rows, known, strict=True)):
-            state = "skipped" if at in doubts else "created"
+        matches, missing = match(sent, rows)
+        doubts = find_doubtful(rows, sent, matches, missing, equal={})
+        questions.append(len(doubts))
+        entries = []
+        for index, (content, entry) in enumerate(zip(rows, matches, strict=True)):
+            state = "skipped" if index in doubts else "created"
             state = state if entry is None else entry.state
-            now.append(
-                Entry(at, "ours", content, at, True, state, answered=True, position=at)
+            entries.append(
+                Entry(
+                    index,
+                    "ours",
+                    content,
+                    index,
+                    True,
+                    state,
+                    answered=True,
+                    position=index,
+                )
             )  # type: ignore[arg-type]
-        sent = now + [replace(entry, present=False, position=None) for entry in missing]
-    return asked[1:]
+        sent = entries + [
+            replace(entry, present=False, position=None) for entry in missing
+        ]
+    return questions[1:]
 
 
 def one_status_edited(night: int, rows: list[PetValues]) -> None:
@@ -252,7 +272,7 @@ def next_list(night: int, rows: list[PetValues]) -> None:
 
 @pytest.mark.case("P63")
 @pytest.mark.parametrize(
-    ("change", "asked"),
+    ("change", "questions"),
     [(one_status_edited, 1), (one_row_deleted, 0), (next_list, 200)],
     ids=[
         "one status edited",
@@ -261,9 +281,9 @@ def next_list(night: int, rows: list[PetValues]) -> None:
     ],
 )
 def test_thirty_nights_ask_about_no_row_that_is_new(
-    change: Callable[[int, list[PetValues]], None], asked: int
+    change: Callable[[int, list[PetValues]], None], questions: int
 ) -> None:
     """
     Only what may be an edit is held back; a new list under an old name is one question.
     """
-    assert nights(change) == [asked] * 30
+    assert nights(change) == [questions] * 30

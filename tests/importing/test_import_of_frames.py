@@ -13,12 +13,12 @@ from petstore_tools import Sandbox
 
 
 @pytest.fixture(autouse=True)
-def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
 @pytest.mark.parametrize(
-    ("index", "named"),
+    ("index", "label"),
     [
         (None, "row 1"),
         ([10, 20, 30, 40], "row 20"),
@@ -29,7 +29,7 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_a_problem_names_the_row_by_its_label(
-    sandbox: Sandbox, index: Any, named: str
+    sandbox: Sandbox, index: Any, label: str
 ) -> None:
     """
     Whatever the index holds; the label of `df.loc`, in the message and in the frames.
@@ -44,12 +44,12 @@ def test_a_problem_names_the_row_by_its_label(
 
     labels = frame.index.tolist()
     assert str(preview.problems[0]).startswith(
-        f"{named}, column B (categoryId): 'cats' is a name, not an id; name the"
+        f"{label}, column B (categoryId): 'cats' is a name, not an id; name the"
         ' category file: categories="FILE"'
     )
     assert preview.fixes["row"].tolist() == labels[1:2]
     assert [fix["row"] for fix in preview.to_dict()["fixes"]] == [str(labels[1])]
-    assert f"({escape(named.removeprefix('row '))})" in preview._repr_html_()
+    assert f"({escape(label.removeprefix('row '))})" in preview._repr_html_()
     assert result.frame["row"].tolist() == labels
     assert result.frame["outcome"].tolist() == [
         "created",
@@ -68,12 +68,12 @@ def test_a_frame_goes_on_under_its_name(sandbox: Sandbox) -> None:
     first = sandbox.store.import_pets(frame, name="spring", progress=False)
     sorted_ = frame.iloc[::-1].set_index(pd.Index(["a", "b"]))
 
-    again = sandbox.store.import_pets(sorted_, name="spring", progress=False)
+    second = sandbox.store.import_pets(sorted_, name="spring", progress=False)
     preview = sandbox.store.preview_import(
         sorted_.assign(categoryId=[4, 5]), name="spring"
     )
 
-    assert (first.created, again.created_now, first.files) == (2, 0, ())
+    assert (first.created, second.created_now, first.files) == (2, 0, ())
     assert preview.doubtful["row"].tolist() == ["b"]
 
 

@@ -48,7 +48,7 @@ class Office:
         self._folder = folder
         self._people = 0
 
-    def new(self) -> tuple[PetStore, Path]:
+    def welcome(self) -> tuple[PetStore, Path]:
         """
         Return the store of a new person, and a file of two animals and a row with a
         problem.
@@ -65,29 +65,32 @@ class Office:
         Interrupt a call, and make it again while the interrupt is kept, as a notebook
         keeps it.
         """
-        store, path = self.new()
+        store, path = self.welcome()
         interrupter = Interrupter(point)
-        kept = None
+        interrupt = None
         try:
             interrupter.run(lambda: call(store, path))
-        except KeyboardInterrupt as interrupt:
-            kept = interrupt
+        except KeyboardInterrupt as error:
+            interrupt = error
         sent = len(self.box.traffic())
         # what the caller's thread had sent may be answered later
         under_way = 1 + _await_threads()
         assert len(self.box.traffic()) - sent <= under_way
         call(store, path)
         store.quota()
-        assert (kept is not None) == interrupter.has_interrupted
+        assert (interrupt is not None) == interrupter.has_interrupted
 
 
 def _import(box: Sandbox) -> Callable[[PetStore, Path], object]:
     def run(store: PetStore, path: Path) -> None:
         result = store.import_pets(path, progress=False)
         assert (result.created, result.rejected) == (2, 1)
-        made = existing(box)
+        animals = existing(box)
         number = path.parent.name
-        assert (made[f"Rex {number}", 3, "sold"], made[f"Mia {number}", 4, None]) == (
+        assert (
+            animals[f"Rex {number}", 3, "sold"],
+            animals[f"Mia {number}", 4, None],
+        ) == (
             1,
             1,
         )
@@ -110,7 +113,7 @@ def test_an_interrupt_wins_while_another_program_holds_the_journal(
     """It is raised as it is, and the same call goes on when the other one has ended."""
     me = threading.get_ident()
     path = write(tmp_path / "a.csv", "Rex,3,sold")
-    others = list[sqlite3.Connection]()
+    connections = list[sqlite3.Connection]()
 
     def press() -> None:
         while not sys._current_frames()[me].f_code.co_filename.endswith(
@@ -120,10 +123,10 @@ def test_an_interrupt_wins_while_another_program_holds_the_journal(
         signal.pthread_kill(me, signal.SIGINT)
 
     def hold(method: str, number: int) -> Fate:
-        if not others:
+        if not connections:
             (database,) = store.journals.glob("*.db")
-            others.append(sqlite3.connect(database, check_same_thread=False))
-            others[0].execute("BEGIN IMMEDIATE")
+            connections.append(sqlite3.connect(database, check_same_thread=False))
+            connections[0].execute("BEGIN IMMEDIATE")
             threading.Thread(target=press).start()
         return "pass"
 
@@ -131,7 +134,7 @@ def test_an_interrupt_wins_while_another_program_holds_the_journal(
         store = through(fast, proxy)
         with pytest.raises(KeyboardInterrupt):
             store.import_pets(path, progress=False)
-        others[0].close()
+        connections[0].close()
         result = store.import_pets(path, progress=False)
 
     assert (result.created, existing(fast)) == (1, {("Rex", 3, "sold"): 1})
@@ -156,9 +159,9 @@ def test_an_interrupt_at_any_line_wins(
     with Sandbox(plan=AMPLE, clock="system", animals=120) as box:
         office = Office(box, tmp_path)
         call = kind(box)
-        call(*office.new())  # it loads modules
+        call(*office.welcome())  # it loads modules
         passing = Interrupter()
-        passing.run(lambda: call(*office.new()))
+        passing.run(lambda: call(*office.welcome()))
         points = sorted(passing.passed)
         random.Random(0).shuffle(points)
 

@@ -33,8 +33,10 @@ def target(name: str = "a.csv") -> Target:
 def add(journal: Journal, *contents: PetValues) -> list[Entry]:
     """Add rows of a new file."""
     numbers = range(2, len(contents) + 2)
-    new = [None] * len(contents)
-    journal.add_file(numbers, contents, new, {}, answers={}, compared=True, bad_rows=1)
+    entries = [None] * len(contents)
+    journal.add_file(
+        numbers, contents, entries, {}, answers={}, compared=True, bad_rows=1
+    )
     return journal.entries()
 
 
@@ -56,9 +58,9 @@ def show(
     return journal.reconcile(began=began, after_s=60.0)
 
 
-def refused(folder: Path, why: str) -> None:
+def refused(folder: Path, reason: str) -> None:
     """Try to open the journal of an import."""
-    with pytest.raises(JournalError, match=why), open_journal(folder, target()):
+    with pytest.raises(JournalError, match=reason), open_journal(folder, target()):
         pass
 
 
@@ -216,12 +218,12 @@ def test_a_row_is_sent_again_when_two_listings_agree_and_anew_each_time(
     tmp_path: Path,
 ) -> None:
     """Also after one that showed an animal near it, and after it was lost again."""
-    near = (7, REX._replace(status=None))
+    similar_animal = (7, REX._replace(status=None))
     with open_journal(tmp_path, target(), ManualClock(1_000.0)) as journal:
         show(journal)
         add(journal, REX)
         states = []
-        for listings in ([[near], [], []], [[], []]):
+        for listings in ([[similar_animal], [], []], [[], []]):
             answer(journal, journal.unsent()[0], Outcome("unknown"))
             for animals in listings:
                 states += [
@@ -241,9 +243,9 @@ def test_what_the_service_changes_is_no_difference(
     """Once an answer showed that: a new animal may be the lost row."""
     with open_journal(tmp_path, target(), ManualClock(1_000.0)) as journal:
         show(journal)
-        shown, lost = add(journal, REX, MIA)
-        answer(journal, shown, Outcome("created", 7, changed=frozenset({field})))
-        answer(journal, lost, Outcome("unknown"))
+        created_row, lost_row = add(journal, REX, MIA)
+        answer(journal, created_row, Outcome("created", 7, changed=frozenset({field})))
+        answer(journal, lost_row, Outcome("unknown"))
         show(journal, (7, REX), (8, stored), began=1_060.0)
 
         assert [entry.may_be for entry in journal.entries()] == ["", "8"]
@@ -298,7 +300,7 @@ def changed(path: Path, statement: str) -> None:
 
 @pytest.mark.case("P37", "P71")
 @pytest.mark.parametrize(
-    ("harm", "why"),
+    ("harm", "reason"),
     [
         (lambda path: path.write_bytes(b""), "it is empty, or another program's"),
         (lambda path: path.write_bytes(b"no database at all" * 300), "not a database"),
@@ -319,7 +321,7 @@ def changed(path: Path, statement: str) -> None:
     ids=["empty", "garbage", "truncated", "foreign", "newer", "of another place"],
 )
 def test_a_database_that_cannot_be_trusted_is_refused(
-    tmp_path: Path, harm: Callable[[Path], object], why: str
+    tmp_path: Path, harm: Callable[[Path], object], reason: str
 ) -> None:
     """With its name, and what to do."""
     with open_journal(tmp_path, target()) as journal:
@@ -327,7 +329,9 @@ def test_a_database_that_cannot_be_trusted_is_refused(
     path = tmp_path / f"{target().database_name}.db"
     harm(path)
 
-    refused(tmp_path, f"{path.name} .*({why}).*move it away.*every file counts as new")
+    refused(
+        tmp_path, f"{path.name} .*({reason}).*move it away.*every file counts as new"
+    )
 
 
 @pytest.mark.case("P96")
@@ -378,12 +382,14 @@ def test_a_copy_of_the_database_alone_has_every_intent(tmp_path: Path) -> None:
     with open_journal(tmp_path, target()) as journal:
         entries = add(journal, *(REX._replace(name=f"Rex {n}") for n in range(40)))
         show(journal)
-        for at, entry in enumerate(entries):
+        for count, entry in enumerate(entries):
             journal.record([], intent=entry)
-            copy = tmp_path / f"copy{at}"
+            copy = tmp_path / f"copy{count}"
             copy.mkdir()
             shutil.copy(tmp_path / f"{target().database_name}.db", copy)
             with open_journal(copy, target()) as copied:
                 states = [e.state for e in copied.entries()]
-            assert states == ["created"] * at + ["sending"] + ["unsent"] * (39 - at)
-            journal.record([(entry, Outcome("created", at + 1))])
+            assert states == ["created"] * count + ["sending"] + ["unsent"] * (
+                39 - count
+            )
+            journal.record([(entry, Outcome("created", count + 1))])

@@ -26,7 +26,7 @@ def test_calls_show_the_options_in_their_signature_and_help(method: Any) -> None
 
 
 @pytest.mark.parametrize(
-    ("arguments", "why"),
+    ("arguments", "reason"),
     [
         (
             {"source": "animals.csv", "doubtful": "Skip"},
@@ -56,9 +56,9 @@ def test_calls_show_the_options_in_their_signature_and_help(method: Any) -> None
     ],
 )
 def test_what_cannot_be_meant_is_refused_in_a_sentence(
-    sandbox: Sandbox, arguments: dict[str, Any], why: str
+    sandbox: Sandbox, arguments: dict[str, Any], reason: str
 ) -> None:
     """Before anything is read."""
-    with pytest.raises((ArgumentError, SheetError, TypeError), match=why):
+    with pytest.raises((ArgumentError, SheetError, TypeError), match=reason):
         sandbox.store.preview_import(**arguments)
     assert ImportOptions(FRAME, name="spring").path.name == "spring"

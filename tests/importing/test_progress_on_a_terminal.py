@@ -37,11 +37,11 @@ def test_the_bar_of_an_import_reads_well(
     ]
     with Sandbox(plan="pro", clock="system", animals=0, faults=faults) as box:
         run("import", "pets.csv", "--yes", "--first", "4", box=box, cwd=tmp_path)
-        code, shown = on_a_terminal(
+        code, printed = on_a_terminal(
             "import", "pets.csv", box=box, cwd=tmp_path, answers="y\n"
         )
 
-    before, _, after = shown.partition("[y/N]: ")
+    before, _, after = printed.partition("[y/N]: ")
     assert code == 0
     assert "4 created already by this import" in before
     assert "\r" not in before.replace("\r\n", "")
@@ -65,6 +65,6 @@ def test_the_bar_of_an_import_reads_well(
     assert len(re.findall(reason, after)) == 1
     assert "waits" not in drawn[-1]
     counts = "12 rows: 8 created now, 4 before"
-    assert shown.endswith(
+    assert printed.endswith(
         f"\npets.csv → production: {counts}; files: pets.created.csv\r\n"
     )

@@ -54,7 +54,7 @@ def values(text: str) -> PetValues:
     return PetValues(name, int(category_id), status or None)
 
 
-def lost(text: str) -> list[Entry]:
+def lost_rows(text: str) -> list[Entry]:
     """
     Read rows, `Rex/3/sold@1` with the listing before; `!` in front: created, not
     unknown.
@@ -68,7 +68,7 @@ def lost(text: str) -> list[Entry]:
     return entries
 
 
-def listed(text: str) -> list[Animal]:
+def listed_animals(text: str) -> list[Animal]:
     """Read animals, `7=Rex/3/sold@2` with the listing that showed it first."""
     parts = re.findall(r"(\d+)=([^@]+)@(\d+) *", text)
     return [
@@ -113,9 +113,9 @@ CASES = {  # lost rows | animals | outcomes: an id, "absent", "ambiguous" or - f
 def test_a_listing_says_what_became_of_lost_rows(case: str) -> None:
     """Set by set; the rest is sent again when a second listing agrees."""
     sent, animals, expected = case.split("|")
-    rows = lost(sent)
+    rows = lost_rows(sent)
 
-    outcomes = decide(rows, listed(animals))
+    outcomes = decide(rows, listed_animals(animals))
 
     said = []
     for row in rows:
@@ -127,5 +127,5 @@ def test_a_listing_says_what_became_of_lost_rows(case: str) -> None:
         key for key, o in outcomes.items() if o.state == "unknown" and not o.candidates
     }
     second = [replace(row, absent=row.key in absent) for row in rows]
-    again = decide(second, listed(animals))
-    assert {key for key, o in again.items() if o.state == "unsent"} == absent
+    second_outcomes = decide(second, listed_animals(animals))
+    assert {key for key, o in second_outcomes.items() if o.state == "unsent"} == absent

@@ -89,7 +89,7 @@ def test_a_corrected_rejects_file_is_a_file_like_any_other(
         rejects, header, [[escaped, "5", "b", "3", "x"], ["Tom", "dogs", "c", "4", "y"]]
     )
     second = run(fast, rejects)
-    again = run(fast, path)
+    same_run = run(fast, path)
     save(
         path,
         ["name", "categoryId", "note"],
@@ -101,7 +101,7 @@ def test_a_corrected_rejects_file_is_a_file_like_any_other(
 
     assert (first.created, first.rejected) == (1, 2)
     assert (second.created, second.rejected) == (1, 1)
-    assert [file.stem for file in again.files][1:] == ["pets.sandbox.rejected.2"]
+    assert [file.stem for file in same_run.files][1:] == ["pets.sandbox.rejected.2"]
     assert (third.created, third.skipped) == (2, 1)
     assert existing(fast) == {
         ("Rex", 3, None): 1,
@@ -153,12 +153,12 @@ def test_a_full_disk_when_a_result_file_is_noted_stands_in_the_result(
         result = store.import_pets(path, progress=fill)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-    again = store.import_pets(path, progress=False)
+    second_result = store.import_pets(path, progress=False)
 
     assert (result.created, result.files) == (1, ())
     assert "pets.created.csv (the journal" in result.not_written[0]
     assert "make room on its disk" in str(result)
-    assert [file.name for file in again.files] == ["pets.created.csv"]
+    assert [file.name for file in second_result.files] == ["pets.created.csv"]
 
 
 @pytest.mark.case("P70")
@@ -179,8 +179,10 @@ def test_a_file_that_a_person_changed_is_never_replaced(
     ] * 2
     assert "mine" in (tmp_path / "pets.sandbox.rejected.csv").read_text()
     run(fast, path, name="a", doubtful="skip")
-    named = run(fast, tmp_path / "a.sandbox.rejected.csv", name="a", doubtful="skip")
-    assert [file.name for file in named.files][-1] == "a.sandbox.rejected.2.csv"
+    named_result = run(
+        fast, tmp_path / "a.sandbox.rejected.csv", name="a", doubtful="skip"
+    )
+    assert [file.name for file in named_result.files][-1] == "a.sandbox.rejected.2.csv"
 
 
 @pytest.mark.case("P70")

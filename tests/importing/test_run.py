@@ -50,7 +50,7 @@ def run(store: PetStore, path: Path, **options: object) -> ImportResult:
 
 @pytest.mark.case("P31", "P38")
 @pytest.mark.parametrize(
-    ("fate", "again"),
+    ("fate", "resent"),
     [
         ("drop before", 1),
         ("drop after", 0),
@@ -62,7 +62,7 @@ def run(store: PetStore, path: Path, **options: object) -> ImportResult:
     ids=["before", "after", "500", "504", "500 after the commit", "reset in the body"],
 )
 def test_a_lost_answer_is_found_out(
-    fast: Sandbox, file: Path, fate: Fate, again: int
+    fast: Sandbox, file: Path, fate: Fate, resent: int
 ) -> None:
     """
     By a listing: the row exists, or two listings agree that it does not; it is sent
@@ -73,7 +73,7 @@ def test_a_lost_answer_is_found_out(
     ) as proxy:
         result = run(through(fast, proxy), file)
 
-    assert (result.created, proxy.counts["POST"]) == (60, 60 + again)
+    assert (result.created, proxy.counts["POST"]) == (60, 60 + resent)
     assert existing(fast) == expected()
 
 
@@ -131,8 +131,8 @@ class Stepped:
     def now(self) -> float:
         return self._clock.now() + self.ahead_s  # type: ignore[attr-defined, no-any-return]
 
-    def sleep_until(self, at: float) -> None:
-        self._clock.sleep_until(at - self.ahead_s)  # type: ignore[attr-defined]
+    def sleep_until(self, deadline: float) -> None:
+        self._clock.sleep_until(deadline - self.ahead_s)  # type: ignore[attr-defined]
 
 
 @pytest.mark.case("P33")
@@ -314,22 +314,22 @@ def test_a_refused_row_is_rejected_and_goes_again_in_the_next_run(
     ) as proxy:
         store = on_plan(through(fast, proxy), SLOW)
         first = run(store, path)
-        then = run(store, path)
+        second = run(store, path)
 
     assert outcomes(first) == "rejected created created created created rejected"
-    assert (then.created, existing(fast).total()) == (6, 6)
+    assert (second.created, existing(fast).total()) == (6, 6)
 
 
 @pytest.mark.case("P39a")
-@pytest.mark.parametrize("made", [False, True], ids=["never", "always"])
+@pytest.mark.parametrize("is_created", [False, True], ids=["never", "always"])
 def test_a_service_without_usable_answers_is_given_up(
-    fast: Sandbox, tmp_path: Path, made: bool
+    fast: Sandbox, tmp_path: Path, is_created: bool
 ) -> None:
     """After three listings without one, also where it made every animal."""
     path = write(tmp_path / "a.csv", *(f"Rex {n},3,sold" for n in range(300)))
 
     def broken(ask: Ask, request: bytes) -> bytes:
-        if made:
+        if is_created:
             ask(request)
         return reply(500)
 
@@ -342,7 +342,7 @@ def test_a_service_without_usable_answers_is_given_up(
     assert result.stopped.kind == "service"
     assert proxy.counts["GET"] < 10
     assert proxy.counts["POST"] <= 12
-    assert existing(fast).total() == result.created + result.unknown * made
+    assert existing(fast).total() == result.created + result.unknown * is_created
 
 
 @pytest.mark.case("P39a")
@@ -427,13 +427,16 @@ def test_a_quota_stops_and_the_next_day_goes_on(tmp_path: Path) -> None:
         first = run(box.store, path)
         box.advance(days=1)
         write(path, *_rows(10), *_rows(150)[11:])
-        then = run(box.store, path)
-        made = existing(box)
+        second = run(box.store, path)
+        animals = existing(box)
 
     assert first.stopped is not None
     assert first.stopped.kind == "quota"
     assert first.unsent == 150 - first.created
-    assert (then.created + then.unsent, made.total()) == (149, then.created + 1)
+    assert (second.created + second.unsent, animals.total()) == (
+        149,
+        second.created + 1,
+    )
 
 
 def _rows(count: int) -> list[str]:
@@ -492,9 +495,9 @@ def test_the_same_import_twice_at_once_is_refused(fast: Sandbox, file: Path) -> 
 
 @pytest.mark.case("P66", "P78")
 @pytest.mark.parametrize(
-    "lost", [0, 3], ids=["answers come", "after three unusable answers"]
+    "failures", [0, 3], ids=["answers come", "after three unusable answers"]
 )
-def test_an_interrupt_wins(fast: Sandbox, tmp_path: Path, lost: int) -> None:
+def test_an_interrupt_wins(fast: Sandbox, tmp_path: Path, failures: int) -> None:
     """
     Whatever else was about to end the run; nothing leaves afterwards, and the result is
     there.
@@ -504,9 +507,9 @@ def test_an_interrupt_wins(fast: Sandbox, tmp_path: Path, lost: int) -> None:
     release = threading.Event()
 
     def fate(method: str, number: int) -> Fate:
-        if method == "POST" and number <= lost:
+        if method == "POST" and number <= failures:
             return reply(500)
-        if method == "POST" and number >= lost + 2:
+        if method == "POST" and number >= failures + 2:
             return lambda ask, request: [
                 under_way.set(),
                 release.wait(60),
@@ -518,13 +521,13 @@ def test_an_interrupt_wins(fast: Sandbox, tmp_path: Path, lost: int) -> None:
         store = through(fast, proxy)
 
         def interrupt(progress: Progress) -> None:
-            if under_way.is_set() or (lost and progress.unknown >= lost):
+            if under_way.is_set() or (failures and progress.unknown >= failures):
                 raise KeyboardInterrupt
 
         with pytest.raises(Interrupted) as caught:
             store.import_pets(path, progress=interrupt)
         sent = proxy.counts["POST"]
-        if not lost:  # the thread that awaits the last answer ends first
+        if not failures:  # the thread that awaits the last answer ends first
             store.client.max_wait_s = 0.0
             with pytest.raises(JournalError, match="still awaits an answer"):
                 run(store, path)
@@ -535,7 +538,7 @@ def test_an_interrupt_wins(fast: Sandbox, tmp_path: Path, lost: int) -> None:
     assert isinstance(caught.value.result, ImportResult)
     assert caught.value.result.stopped is not None
     assert caught.value.result.stopped.kind == "interrupted"
-    assert sent <= lost + 20
+    assert sent <= failures + 20
     assert result.created == 40
     assert existing(fast) == {(f"Rex {n}", 3, "sold"): 1 for n in range(40)}
 
@@ -544,7 +547,7 @@ def _command(
     box: Sandbox, path: Path, state: Path, base_url: str, *options: str
 ) -> subprocess.Popen[bytes]:
     """Start the command in a process of its own."""
-    told = {
+    settings = {
         "PETSTORE_BASE_URL": base_url,
         "PETSTORE_API_KEY": box.api_key,
         "PETSTORE_STATE_DIR": str(state),
@@ -561,7 +564,7 @@ def _command(
             "--yes",
             *options,
         ],
-        env={**os.environ, **told},
+        env={**os.environ, **settings},
         stdout=subprocess.PIPE if options else subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
@@ -592,13 +595,15 @@ def test_a_signal_ends_the_command_at_once_with_its_object(
         process.send_signal(sign)
         printed, _ = process.communicate(timeout=60)
         release.set()
-        again = _command(fast, path, tmp_path / "state", proxy.base_url, "--json")
-        printed_again, _ = again.communicate(timeout=120)
+        second_process = _command(
+            fast, path, tmp_path / "state", proxy.base_url, "--json"
+        )
+        second_output, _ = second_process.communicate(timeout=120)
 
     facts = json.loads(printed)
     assert (process.returncode, facts["stopped"]) == (130, "interrupted")
     assert facts["unknown"] >= 1
-    assert (again.returncode, json.loads(printed_again)["created"]) == (0, 5)
+    assert (second_process.returncode, json.loads(second_output)["created"]) == (0, 5)
 
 
 @pytest.mark.case("P32", "P75", "P78")
@@ -632,7 +637,7 @@ def test_kill_9_of_the_command_doubles_and_loses_nothing(
             for beside in (state / "imports").glob("*.db-journal"):
                 beside.unlink()  # as in a copy of the database alone
         codes = [_command(box, path, state, proxy.base_url).wait(120) for _ in range(3)]
-        made = existing(box) - before
+        animals = existing(box) - before
 
     assert codes[-1] == 0
-    assert made == {(f"Rex {n}", 3, "sold"): 1 for n in range(80)}
+    assert animals == {(f"Rex {n}", 3, "sold"): 1 for n in range(80)}

@@ -73,23 +73,24 @@ OBJECTS = {
 
 @pytest.mark.case("P48")
 @pytest.mark.parametrize(
-    ("values", "wanted"),
+    ("values", "contents"),
     [
         (pd.array([*FLOATS], dtype="float64"), FLOATS.values()),
         (pd.array([*FLOATS], dtype="Float64"), FLOATS.values()),
         *(
-            (pd.Series([value], dtype="object"), [wanted])
-            for value, wanted in OBJECTS.values()
+            (pd.Series([value], dtype="object"), [content])
+            for value, content in OBJECTS.values()
         ),
     ],
     ids=["float64", "Float64", *OBJECTS],
 )
-def test_values_of_a_frame_are_exact_or_a_problem(values: Any, wanted: Any) -> None:
+def test_values_of_a_frame_are_exact_or_a_problem(values: Any, contents: Any) -> None:
     """Integers and decimals are exact whatever their size, a double below 2^53."""
     frame = pd.DataFrame({"name": "Rex", "categoryId": values})
 
     assert read(frame) == [
-        want if isinstance(want, str) else ("Rex", want, None) for want in wanted
+        content if isinstance(content, str) else ("Rex", content, None)
+        for content in contents
     ]
 
 
@@ -112,7 +113,7 @@ def test_missing_values_of_a_frame_are_empty_cells() -> None:
 
 
 @pytest.mark.parametrize(
-    "how",
+    "options",
     [
         {"columns": {"A": "name", "B": "categoryId", "C": "status"}},
         {"columns": {"A": "name", "B": "categoryId", "C": "status"}, "header": False},
@@ -120,14 +121,14 @@ def test_missing_values_of_a_frame_are_empty_cells() -> None:
     ],
 )
 def test_columns_that_pandas_counted_are_titles_and_no_animal(
-    how: dict[str, Any],
+    options: dict[str, Any],
 ) -> None:
     """
     `read_csv(header=None)` calls them 0, 1, 2, and 1 looks like a category; words, too.
     """
     frame = pd.DataFrame([["Rex", 3, 7]])
 
-    assert read(frame, statuses={7: "sold"}, **how) == [("Rex", 3, "sold")]
+    assert read(frame, statuses={7: "sold"}, **options) == [("Rex", 3, "sold")]
 
 
 @pytest.mark.case("P40")

@@ -76,9 +76,9 @@ def test_a_story(fast: Sandbox, tmp_path: Path, steps: list[str]) -> None:
                 )
             numbers = re.match(r"(asks|refused)(?: \d+)*(?= |$)", expected)
             begin = expected if numbers is None else numbers[0]
-            rest = expected.removeprefix(begin).strip()
+            text_shown = expected.removeprefix(begin).strip()
             assert said.startswith(f"{begin} ") if numbers else said == expected, step
-            assert rest in said, (step, said)
+            assert text_shown in said, (step, said)
         elif verb == "animals":
             assert existing(fast).total() == int(text)
         elif verb == "file":

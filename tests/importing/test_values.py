@@ -23,7 +23,7 @@ def test_a_value_that_is_quoted_whole_bears_no_mark_of_a_cut() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rules", "why"),
+    ("rules", "reason"),
     [
         ({"defaults": {"name": "Rex"}}, "name takes none"),
         ({"defaults": {"colour": "red"}}, "there is no field 'colour'"),
@@ -40,9 +40,9 @@ def test_a_value_that_is_quoted_whole_bears_no_mark_of_a_cut() -> None:
         ({"statuses": {"weg": "sold", "Weg": "pending"}}, "'Weg' means 'sold' already"),
     ],
 )
-def test_rules_that_contradict_are_refused(rules: dict[str, Any], why: str) -> None:
+def test_rules_that_contradict_are_refused(rules: dict[str, Any], reason: str) -> None:
     """Before any row is read."""
-    with pytest.raises(ArgumentError, match=why):
+    with pytest.raises(ArgumentError, match=reason):
         Matcher(**rules)
 
 
@@ -82,25 +82,29 @@ RULES = st.fixed_dictionaries(
 )
 
 
-@given(rules=RULES, cells=st.lists(CELLS, max_size=30), of=st.sampled_from(FIELDS))
+@given(
+    rules=RULES, cells=st.lists(CELLS, max_size=30), field_name=st.sampled_from(FIELDS)
+)
 def test_a_cell_has_one_meaning_and_its_value_is_read_as_itself(
-    rules: dict[str, Any], cells: Sequence[str], of: str
+    rules: dict[str, Any], cells: Sequence[str], field_name: str
 ) -> None:
     """Never two ids; a problem says what is wrong and what helps."""
     matcher = Matcher(**rules)
     for text in cells:
-        value = matcher.decide(of, text)
+        value = matcher.decide(field_name, text)
         if isinstance(value, Problem):
             assert all(value)
             continue
         categories = rules["categories"]
-        if of == "categoryId" and categories is not None:
-            named = {
+        if field_name == "categoryId" and categories is not None:
+            ids_of_the_name = {
                 id_ for id_, name in categories.items() if fold(name) == fold(text)
             }
-            assert named <= {value}
+            assert ids_of_the_name <= {value}
             assert value in categories
         if value is not None:
-            again = Matcher(**rules).decide(of, str(value))
-            both = "stands for several categories"
-            assert again == value or (isinstance(again, Problem) and again.rule == both)
+            second_reading = Matcher(**rules).decide(field_name, str(value))
+            ambiguous = "stands for several categories"
+            assert second_reading == value or (
+                isinstance(second_reading, Problem) and second_reading.rule == ambiguous
+            )

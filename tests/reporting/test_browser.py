@@ -73,12 +73,12 @@ def look(
     text = net.read_text(errors="replace").rstrip().rstrip(",")
     events = json.loads(text if text.endswith("}") else text + "]}")["events"]
     urls = {event.get("params", {}).get("url", "") for event in events}
-    asked = {
+    requested_urls = {
         url
         for url in urls
         if url.startswith(("http", "ws")) and not BROWSERS_OWN.search(url)
     }
-    return Image.open(shot).convert("RGB"), console, sorted(asked)
+    return Image.open(shot).convert("RGB"), console, sorted(requested_urls)
 
 
 @pytest.fixture(scope="module")
@@ -120,29 +120,29 @@ def test_paper_keeps_every_colour_and_every_table(report: Path, tmp_path: Path) 
     Swatches, bar, legend and areas of each status; and no table that must be opened
     first.
     """
-    made = tmp_path / "report.pdf"
-    chromium(report, tmp_path, "--no-pdf-header-footer", f"--print-to-pdf={made}")
+    pdf = tmp_path / "report.pdf"
+    chromium(report, tmp_path, "--no-pdf-header-footer", f"--print-to-pdf={pdf}")
 
     drawn = b""
     for part in re.findall(
-        rb"stream\r?\n(.*?)\r?\nendstream", made.read_bytes(), re.DOTALL
+        rb"stream\r?\n(.*?)\r?\nendstream", pdf.read_bytes(), re.DOTALL
     ):
         with suppress(zlib.error):
             drawn += zlib.decompress(part)
 
     for colour in [*COLOURS.values()][:4]:
-        shares = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
-        found = [
+        shares = [int(colour[start : start + 2], 16) / 255 for start in (1, 3, 5)]
+        fills = [
             fill
             for fill in re.findall(rb"([\d.]+) ([\d.]+) ([\d.]+) rg", drawn)
             if [float(share) for share in fill] == pytest.approx(shares, abs=0.003)
         ]
-        assert len(found) >= 3, colour
+        assert len(fills) >= 3, colour
     page = report.read_text("utf-8")
     assert "<details" not in page
     # the command line of Chromium draws all colours, so the style is looked at
     assert "* { box-sizing: border-box; print-color-adjust: exact;" in page
-    assert made.read_bytes().count(b"/Type /Page\n") <= 2
+    assert pdf.read_bytes().count(b"/Type /Page\n") <= 2
 
 
 def test_the_notebooks_outputs_are_drawn_without_error(tmp_path: Path) -> None:

@@ -83,7 +83,7 @@ def test_a_mail_has_text_tables_page_and_workbook(report: StatusReport) -> None:
 
 
 @pytest.mark.parametrize(
-    "given",
+    "options",
     [
         *(
             {"to": to}
@@ -101,8 +101,8 @@ def test_a_mail_has_text_tables_page_and_workbook(report: StatusReport) -> None:
     ],
 )
 def test_what_would_add_a_header_to_a_mail_is_refused(
-    report: StatusReport, given: dict[str, Any]
+    report: StatusReport, options: dict[str, Any]
 ) -> None:
     """Line breaks in a subject or an address, what is no address, and two in one."""
     with pytest.raises(ArgumentError):
-        report.to_mail(**given)
+        report.to_mail(**options)

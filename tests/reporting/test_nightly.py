@@ -24,13 +24,17 @@ ROOT = Path(__file__).parents[2]
 @pytest.fixture
 def box() -> Iterator[Sandbox]:
     """A service that the settings file alone names, as `configure` writes it."""
-    with Sandbox(plan="pro", clock="system", animals=120) as found:
-        entries = {"base_url": found.base_url, "api_key": found.api_key, "plan": "pro"}
+    with Sandbox(plan="pro", clock="system", animals=120) as service:
+        entries = {
+            "base_url": service.base_url,
+            "api_key": service.api_key,
+            "plan": "pro",
+        }
         text = "".join(
             f"{name} = {json.dumps(value)}\n" for name, value in entries.items()
         )
         Path(os.environ["PETSTORE_CONFIG"]).write_text(text)
-        yield found
+        yield service
 
 
 def nightly(
@@ -40,9 +44,17 @@ def nightly(
     Run the notebook as a job does; return what became of it, and the notebook that it
     made.
     """
-    made = folder / "tonight.ipynb"
+    notebook_path = folder / "tonight.ipynb"
     notebook = ROOT / "notebooks" / "06_nightly_report.ipynb"
-    command = [sys.executable, "-m", "papermill", notebook, made, "--cwd", folder]
+    command = [
+        sys.executable,
+        "-m",
+        "papermill",
+        notebook,
+        notebook_path,
+        "--cwd",
+        folder,
+    ]
     done = subprocess.run(
         [*command, "--no-progress-bar", *parameters],
         capture_output=True,
@@ -50,7 +62,7 @@ def nightly(
         timeout=100,
         check=False,
     )
-    return done, made.read_text("utf-8")
+    return done, notebook_path.read_text("utf-8")
 
 
 @pytest.mark.case("P68")
@@ -67,7 +79,7 @@ def test_settings_from_the_file_alone_are_those_of_all(
     report.to_html(tmp_path / "yesterday.html")
     listed = run("list", cwd=tmp_path)
     box.change(2, status="sold")
-    tonight, made = nightly(
+    tonight, notebook = nightly(
         tmp_path,
         "-p",
         "OUTPUT",
@@ -79,9 +91,9 @@ def test_settings_from_the_file_alone_are_those_of_all(
     assert report.headline == "Complete: 120 animals of the inventory of production"
     assert "complete: 120 animals of the inventory of production" in listed.stderr
     assert tonight.returncode == 0, tonight.stderr
-    assert report.headline in made
+    assert report.headline in notebook
     # no sample category names a real inventory's
-    assert not re.search("Rabbits|Guinea", made)
+    assert not re.search("Rabbits|Guinea", notebook)
     assert list(box.traffic()["method"]) == ["GET"] * 6  # two pages for each of them
     page = (tmp_path / "report.html").read_text("utf-8")
     assert "Hunde" in page
@@ -93,12 +105,12 @@ def test_without_settings_the_job_fails_and_names_configure(tmp_path: Path) -> N
     """
     It never falls back to a sandbox; papermill names a parameter that is misspelt.
     """
-    done, made = nightly(tmp_path, "-p", "STATSU", "sold")
+    done, notebook = nightly(tmp_path, "-p", "STATSU", "sold")
 
     assert done.returncode == 1
     assert "SettingsError: no base address" in done.stderr
     assert "petstore-tools configure" in done.stderr
-    assert "of the inventory of sandbox" not in made
+    assert "of the inventory of sandbox" not in notebook
     assert "unknown parameter: STATSU" in done.stderr
 
 
@@ -107,8 +119,8 @@ def test_a_sandbox_is_reported_on_where_it_is_asked_for(
     box: Sandbox, tmp_path: Path
 ) -> None:
     """And then it is called one; a filter is a parameter."""
-    done, made = nightly(tmp_path, "-p", "SANDBOX", "True", "-p", "STATUS", "sold")
+    done, notebook = nightly(tmp_path, "-p", "SANDBOX", "True", "-p", "STATUS", "sold")
 
     assert done.returncode == 0
-    assert "animals of status sold in sandbox" in made
+    assert "animals of status sold in sandbox" in notebook
     assert len(box.traffic()) == 0

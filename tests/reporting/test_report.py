@@ -94,9 +94,9 @@ def test_what_came_from_outside_is_text_in_every_format() -> None:
         title="- ~a~ <i>",
         note="+ x",
     )
-    told = report.to_html() + report.to_markdown() + report._repr_html_()
+    output = report.to_html() + report.to_markdown() + report._repr_html_()
 
-    assert not re.search("<b>|<script|<img|<i>", told)
+    assert not re.search("<b>|<script|<img|<i>", output)
     assert "# \\- \\~a\\~ &lt;i&gt;\n" in report.to_markdown()
     assert "\n\\+ x\n" in report.to_markdown()
     assert not re.search(
@@ -119,8 +119,10 @@ def test_text_of_a_workbook_is_never_run_and_no_number_is_rounded(
             b"<f>" in parts.read(p) for p in parts.namelist() if "worksheets" in p
         )
     book = python_calamine.CalamineWorkbook.from_path(tmp_path / "r.xlsx")
-    found = [row[:2] for row in book.get_sheet_by_name("All animals").to_python()[-3:]]
-    assert found == [
+    last_rows = [
+        row[:2] for row in book.get_sheet_by_name("All animals").to_python()[-3:]
+    ]
+    assert last_rows == [
         [str(2**53 + 1), "=1+1"],
         [3, names[1]],
         [str(-(2**60)), "x" * 32_767],
@@ -217,10 +219,10 @@ def test_the_order_is_that_of_importance_and_lists_can_be_left_out(
         short = box.store.status_report(since="9d", lists=False)
 
     titles = [*TITLES.values()]
-    for report, wanted in ((whole, titles), (short, titles[:-2])):
+    for report, expected in ((whole, titles), (short, titles[:-2])):
         page = re.findall("<h2>([^,<]+)", report.to_html())
         text = re.findall("^## ([^,\n]+)", report.to_markdown(), re.M)
-        assert page == [*wanted, "How this was made"]
+        assert page == [*expected, "How this was made"]
         assert text == [title for title in page if title != "Over time"]
     front, end = whole.to_html().split("How this was made")
     assert "request" not in front
@@ -268,13 +270,13 @@ def test_a_status_that_is_blank_or_called_like_a_column_of_ours_is_kept_apart(
     report = status_report(now, since=before, categories={1: "Dogs"})
 
     name = SENT[sent]
-    for told in (
+    for output in (
         report.to_html(),
         report.to_markdown(),
         report.to_json(),
         report.to_text(),
     ):
-        assert name in unescape(told).replace("\\", "")
+        assert name in unescape(output).replace("\\", "")
     assert report.to_mail()  # with the workbook
     assert (
         report.breakdown["count"].to_dict()[name]
@@ -419,11 +421,13 @@ def test_an_animal_that_one_listing_alone_lacks_is_not_seen_before_it_is_gone() 
     """
     Where that listing may have a hole; it has a line of its own, outside the sums.
     """
-    two = framed([(1, "Rex", 1, "sold"), (2, "Mia", 1, "sold")])
-    one = [(1, "Rex", 1, "sold")]
+    both_animals = framed([(1, "Rex", 1, "sold"), (2, "Mia", 1, "sold")])
+    rows_seen = [(1, "Rex", 1, "sold")]
 
-    report = status_report(framed(one, 9.0, may_have_hole=True), since=two)
-    sure = status_report(framed(one, 9.0), since=two)
+    report = status_report(
+        framed(rows_seen, 9.0, may_have_hole=True), since=both_animals
+    )
+    sure = status_report(framed(rows_seen, 9.0), since=both_animals)
 
     summary = report.tables()["summary"]
     assert summary["what"].iloc[-1] == "not seen"
@@ -498,11 +502,11 @@ def test_a_csv_that_list_wrote_is_reported_on_as_unproven(tmp_path: Path) -> Non
     knows.
     """
     animals(30).to_csv(tmp_path / "a.csv", index=False)
-    found = pd.read_csv(
+    frame = pd.read_csv(
         tmp_path / "a.csv", keep_default_na=False, na_values={"status": [""]}
     )
 
-    report = status_report(found, partial=True)
+    report = status_report(frame, partial=True)
 
     assert (
         report.headline
@@ -510,14 +514,14 @@ def test_a_csv_that_list_wrote_is_reported_on_as_unproven(tmp_path: Path) -> Non
     )
     assert report.breakdown.equals(status_report(animals(30)).breakdown)
     with pytest.raises(FrameError, match=r"merged\.attrs = df\.attrs"):
-        status_report(found)
+        status_report(frame)
 
 
 def test_colours_of_the_graphic_stand_out_from_both_papers() -> None:
     """At least 3:1 by day and by night, also on the ground of a chart."""
 
     def light(code: str) -> float:
-        parts = [int(code[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+        parts = [int(code[start : start + 2], 16) / 255 for start in (1, 3, 5)]
         linear = [
             p / 12.92 if p <= 0.03928 else ((p + 0.055) / 1.055) ** 2.4 for p in parts
         ]
@@ -537,10 +541,10 @@ def test_a_report_whose_snapshot_cannot_be_kept_is_made_and_says_so() -> None:
         report = box.store.status_report(since="last")
         with pytest.warns(UserWarning, match="not kept as a snapshot"):
             frame = box.store.list_pets(max_age="1h")
-        asked = len(box.traffic())
+        requests = len(box.traffic())
         with pytest.raises(HistoryError, match="history"):
             box.store.snapshot()
-        assert len(box.traffic()) == asked
+        assert len(box.traffic()) == requests
 
     assert report.breakdown["count"].sum() == len(frame) == 12
     assert "this listing was not kept as a snapshot: the history" in report.notes[-1]
@@ -548,7 +552,7 @@ def test_a_report_whose_snapshot_cannot_be_kept_is_made_and_says_so() -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "why"),
+    ("path", "reason"),
     [
         (
             "nodir/r.xlsx",
@@ -558,13 +562,13 @@ def test_a_report_whose_snapshot_cannot_be_kept_is_made_and_says_so() -> None:
     ],
 )
 def test_a_report_that_cannot_be_written_is_one_sentence_of_the_toolkit(
-    tmp_path: Path, path: str, why: str
+    tmp_path: Path, path: str, reason: str
 ) -> None:
     """An OSError, too; in each of the formats."""
     (tmp_path / "r.xlsx").mkdir()
     report = status_report(animals(3))
 
     for write in (report.to_html, report.to_excel, report.to_markdown, report.to_json):
-        with pytest.raises(OutputError, match=why):
+        with pytest.raises(OutputError, match=reason):
             write(tmp_path / path)
-    assert [left.name for left in tmp_path.iterdir()] == ["r.xlsx"]
+    assert [entry.name for entry in tmp_path.iterdir()] == ["r.xlsx"]

@@ -127,20 +127,20 @@ def expected(
 
 def page(content: str) -> Tables:
     """Return the tables of a page or a mail, by the heading above each."""
-    found = Tables()
+    tables = Tables()
     for part in re.split("<h2[^>]*>", content)[1:]:
         heading, _, below = part.partition("</h2>")
         rows = re.findall("<tr.*?</tr>", below, re.DOTALL)
         cells = [re.findall("<t[hd][ >].*?</t[hd]>", row, re.DOTALL) for row in rows]
-        found[heading] = [
+        tables[heading] = [
             [unescape(re.sub("<[^>]*>", "", cell)) for cell in row] for row in cells
         ]
-    return found
+    return tables
 
 
 def markdown(text: str) -> Tables:
     """Return the tables of Markdown, by the heading above each."""
-    found = Tables()
+    tables = Tables()
     heading = ""
     for line in text.splitlines():
         if line.startswith("## "):
@@ -148,14 +148,14 @@ def markdown(text: str) -> Tables:
         elif line.startswith("|") and not line.startswith("| ---"):
             plain = unescape(line.replace("\\|", "\0").replace("\\", ""))
             cells = [text.strip().replace("\0", "|") for text in plain.split("|")[1:-1]]
-            found.setdefault(heading, []).append(cells)
-    return found
+            tables.setdefault(heading, []).append(cells)
+    return tables
 
 
 def workbook(content: bytes) -> Tables:
     """Return the tables of a workbook, each below its title."""
     book = python_calamine.CalamineWorkbook.from_filelike(BytesIO(content))
-    found = Tables()
+    tables = Tables()
     for name in book.sheet_names:
         lines: list[list[Any]] = book.get_sheet_by_name(name).to_python(
             skip_empty_area=False
@@ -166,11 +166,11 @@ def workbook(content: bytes) -> Tables:
             len(lines),
         )
         width = max(n for n, title in enumerate(lines[top]) if title != "") + 1
-        found[name] = [line[:width] for line in lines[top:end]]
-    return found
+        tables[name] = [line[:width] for line in lines[top:end]]
+    return tables
 
 
-def told(report: StatusReport) -> dict[str, Tables]:
+def tables_by_format(report: StatusReport) -> dict[str, Tables]:
     """Return the tables of each format."""
     mail: Any = email.message_from_bytes(report.to_mail(), policy=email.policy.default)
     attached, book = mail.iter_attachments()
@@ -198,9 +198,9 @@ def check_counts(
         ("changes_by_category", "categoryId", "now", now),
     ):
         values = frame[column].astype("object").where(frame[column].notna(), "unset")
-        named = [f"{value!r} as sent" if value in SENT else value for value in values]
+        labels = [f"{value!r} as sent" if value in SENT else value for value in values]
         assert +Counter(tables[name].set_index(column)[side].to_dict()) == Counter(
-            named
+            labels
         )
     table = tables["changes_by_category"]
     assert table["change"].equals(table["now"] - table["before"])
@@ -227,11 +227,11 @@ def check(rng: random.Random, folder: Path, rows: int, categories: int) -> None:
             datetime.fromtimestamp(T0).astimezone(), status=None, now=now
         )
     document = json.loads(report.to_json())
-    formats = told(report)
+    formats = tables_by_format(report)
 
     check_counts(report.tables(), frames[0], frames[-1])
     for name, table in report.tables().items():
-        wanted, total = expected(getattr(report, name), name, names)
+        expected_rows, total = expected(getattr(report, name), name, names)
         in_json, in_frame = (
             [
                 {column: cell(column, value) for column, value in row.items()}
@@ -240,17 +240,17 @@ def check(rng: random.Random, folder: Path, rows: int, categories: int) -> None:
             for rows in (document[name], table.to_dict("records"))
         )
         assert in_json == in_frame
-        assert len(in_frame) == wanted.total()
+        assert len(in_frame) == expected_rows.total()
         for kind, tables in formats.items():
             drawn = name == "counts" or (name == "summary" and kind == "page")
             if (drawn and kind != "workbook") or not len(table):
                 continue
             titles = [title for title in tables if title.split(",")[0] == TITLES[name]]
-            found = tables[titles[0]]
-            shown = rows_of(found[0], found[1:])
-            assert not shown - wanted - total, (kind, name)
+            table_lines = tables[titles[0]]
+            written_rows = rows_of(table_lines[0], table_lines[1:])
+            assert not written_rows - expected_rows - total, (kind, name)
             cut = kind != "workbook" and len(table) > TOP
-            assert sum(shown.values()) == sum(total.values()) + (
+            assert sum(written_rows.values()) == sum(total.values()) + (
                 TOP if cut else len(table)
             )
 
