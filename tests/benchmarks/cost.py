@@ -42,9 +42,9 @@ def compare(title: str, number: int, ways: dict[str, Callable[[], object]]) -> N
             wall = time.perf_counter()
             cpu = time.process_time()
             do()
-            taken = [time.process_time() - cpu, time.perf_counter() - wall]
+            costs = [time.process_time() - cpu, time.perf_counter() - wall]
             least[name] = [
-                min(pair) for pair in zip(taken, least[name] or taken, strict=True)
+                min(pair) for pair in zip(costs, least[name] or costs, strict=True)
             ]
     base = next(iter(least.values()))[0]
     head(title, "CPU us", "ratio", "a second")

@@ -75,13 +75,13 @@ def the_loop(path: Path, base_url: str, key: str) -> str:
 
 def requests_and_retry(path: Path, base_url: str, key: str) -> int:
     """The script that most write."""
-    every = Retry(
+    retry = Retry(
         total=5,
         allowed_methods=None,
         status_forcelist=[500, 502, 503, 504],
         backoff_factor=0.01,
     )
-    return post_all(path, base_url, key, every)
+    return post_all(path, base_url, key, retry)
 
 
 def requests_without_retry(path: Path, base_url: str, key: str) -> int:
@@ -146,16 +146,16 @@ def run(way: str, rows: int, *, kills: bool) -> str:
         if done.returncode:
             return "not run"
         stock = existing(box)
-    wanted = Counter(animals)
-    too_many = (stock - wanted).total()
+    expected_animals = Counter(animals)
+    too_many = (stock - expected_animals).total()
     output = done.stdout.split()
     if not output:
         words = "nothing"
-    elif int(output[-1]) == (stock & wanted).total() and not too_many:
+    elif int(output[-1]) == (stock & expected_animals).total() and not too_many:
         words = "the truth"
     else:
         words = "not the truth"
-    return f"{too_many} / {(wanted - stock).total()} / {words}"
+    return f"{too_many} / {(expected_animals - stock).total()} / {words}"
 
 
 def main(words: list[str]) -> None:

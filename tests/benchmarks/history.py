@@ -51,15 +51,15 @@ def inventories(animals: int, listings: int) -> Iterator[pd.DataFrame]:
     for day in range(listings):
         yield framed(rows, T0 + day * spec.DAY_S)
         for _ in range(int(animals * CHANGED_A_DAY)):
-            place = rng.randrange(len(rows))
+            index = rng.randrange(len(rows))
             kind = rng.random()
             if kind < 0.1:
-                rows.pop(place)
+                rows.pop(index)
             elif kind < 0.2:
                 newest += 1
                 rows.append(animal(newest))
             else:
-                rows[place] = (*rows[place][:3], status())
+                rows[index] = (*rows[index][:3], status())
 
 
 def cpu_s(do: Callable[[], object]) -> float:
@@ -76,12 +76,12 @@ def main(animals: int, listings: int) -> None:
         parquet = Path(folder, "one.parquet")
         ours = list[float]()
         theirs = list[float]()
-        kept: dict[int, tuple[History, pd.DataFrame]] = {}
+        copies: dict[int, tuple[History, pd.DataFrame]] = {}
         for number, frame in enumerate(inventories(animals, listings), 1):
             if number in (10, 100, 300, listings):
-                copy = Path(folder, f"before{number}.db")
-                shutil.copy(history.path, copy)
-                kept[number] = (History(copy), frame)
+                path = Path(folder, f"before{number}.db")
+                shutil.copy(history.path, path)
+                copies[number] = (History(path), frame)
             theirs.append(cpu_s(partial(frame.to_parquet, parquet)))
             ours.append(cpu_s(partial(history.keep, frame)))
         head(f"{listings:,} listings of {animals:,} animals", "CPU s", "ratio")
@@ -93,10 +93,10 @@ def main(animals: int, listings: int) -> None:
             f"{median(ours) / base:.1f}",
         )
         row("the file", f"{history.path.stat().st_size / 1e6:.1f} MB", "")
-        reports: dict[int, list[float]] = {number: [] for number in kept}
+        reports: dict[int, list[float]] = {number: [] for number in copies}
         for _ in range(TURNS):
-            for number, (one, frame) in kept.items():
-                reports[number].append(cpu_s(partial(reported, one, frame)))
+            for number, (copy, frame) in copies.items():
+                reports[number].append(cpu_s(partial(reported, copy, frame)))
         base = min(reports[10])
         for number, times in reports.items():
             row(

@@ -39,11 +39,15 @@ def seconds(code: str) -> float:
 def main(rounds: int) -> None:
     """Print the table."""
     turns = [[seconds(code) for code in CODES] for _ in range(rounds)]
-    start, *times = [median(each) for each in zip(*turns, strict=True)]
+    start, *times = [median(turn) for turn in zip(*turns, strict=True)]
     head("what runs", "ms", "ratio")
     for code, time in zip(CODES[1:], times, strict=True):
-        own = time - start
-        row(f"`{code}`", f"{1_000 * own:.0f}", f"{own / (times[0] - start):.2f}")
+        duration = time - start
+        row(
+            f"`{code}`",
+            f"{1_000 * duration:.0f}",
+            f"{duration / (times[0] - start):.2f}",
+        )
 
 
 if __name__ == "__main__":

@@ -68,11 +68,11 @@ def by_links(url: str) -> List:
 
 def by_offset(url: str) -> List:
     """List with a Session that was told how the service pages."""
-    made = client("k")
+    session = client("k")
 
     def listed() -> pd.DataFrame:
         pets: list[Any] = []
-        while page := made.get(f"{url}/pets?limit=100&offset={len(pets)}").json():
+        while page := session.get(f"{url}/pets?limit=100&offset={len(pets)}").json():
             pets += page
         return typed(pets)
 
@@ -174,14 +174,14 @@ def measure(list_all: List) -> None:
     started = time.perf_counter()
     cpu = time.process_time()
     frame = list_all()
-    found = {
+    costs = {
         "s": time.perf_counter() - started,
         "cpu": time.process_time() - cpu,
         "mb": peak_mb() - before,
         "rows": len(frame),
         "said": frame.attrs.get("listing", {}).get("completeness", ""),
     }
-    print(json.dumps(found))
+    print(json.dumps(costs))
 
 
 def speed(
@@ -215,9 +215,9 @@ def what_came(peers: list[Callable[[str], List]]) -> None:
     for peer in peers:
         cells = []
         for speaks, kind in SERVERS.values():
-            told = by_links if speaks == "link" and peer is by_offset else peer
+            lister = by_links if speaks == "link" and peer is by_offset else peer
             with serving(__file__, "serve", speaks, 450, 0, kind) as url:
-                got = measured(__file__, told.__name__, url)
+                got = measured(__file__, lister.__name__, url)
             cells.append(
                 f"{got['rows']} of 450 {got['said']}".strip() if got else "not run"
             )

@@ -71,11 +71,11 @@ async def create_pet(
     pet: NewPet, response: Response, authorization: Annotated[str, Header()]
 ) -> dict[str, object]:
     quota(response, authorization)
-    made = db.execute(
+    cursor = db.execute(
         "INSERT INTO pet (name, category, status) VALUES (?, ?, ?)",
         (pet.name, pet.categoryId, pet.status),
     )
-    return {"id": made.lastrowid, **pet.model_dump()}
+    return {"id": cursor.lastrowid, **pet.model_dump()}
 
 
 def main() -> None:

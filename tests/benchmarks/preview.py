@@ -100,13 +100,13 @@ def main(words: list[str]) -> None:
             for name, (way, checkout) in ways.items():
                 os.environ["PYTHONPATH"] = str(checkout)
                 runs = [measured(__file__, "measure", way, path) for _ in range(3)]
-                found = min(runs, key=lambda run: float(run["s"]))
-                base = base or found["s"]
+                best = min(runs, key=lambda run: float(run["s"]))
+                base = base or best["s"]
                 row(
                     name,
-                    f"{found['s']:.2f}",
-                    f"{found['s'] / base:.1f}",
-                    f"{found['mb']:.0f}",
+                    f"{best['s']:.2f}",
+                    f"{best['s'] / base:.1f}",
+                    f"{best['mb']:.0f}",
                 )
 
 

@@ -137,8 +137,8 @@ class Client:
 
             return run_loop
         if self.peer == "urllib3 Retry":
-            every = Retry(total=1_000, status_forcelist=[429], backoff_factor=0.5)
-            session.mount("http://", HTTPAdapter(max_retries=every))
+            retry = Retry(total=1_000, status_forcelist=[429], backoff_factor=0.5)
+            session.mount("http://", HTTPAdapter(max_retries=retry))
         if self.peer == "requests-ratelimiter":
             from requests_ratelimiter import LimiterAdapter, SQLiteBucket
 
@@ -160,20 +160,22 @@ def next_minute(ahead_s: float) -> float:
     return ((time.time() + ahead_s) // 60 + 1) * 60
 
 
-def seen(address: str, place: str, begin: float, per_minute: int) -> tuple[str, ...]:
+def service_counts(
+    address: str, budget: str, begin: float, per_minute: int
+) -> tuple[str, ...]:
     """
     Return what the service saw: share, refusals, sent too early, and each process.
     """
-    found = requests.get(f"{address}/results", timeout=10).json()[place]
+    results = requests.get(f"{address}/results", timeout=10).json()[budget]
     first = int(begin // 60)
     whole = sum(
-        found["minutes"].get(str(first + minute), 0) for minute in range(MINUTES)
+        results["minutes"].get(str(first + minute), 0) for minute in range(MINUTES)
     )
-    each = found["by_process"].values() or [0]
+    counts = results["by_process"].values() or [0]
     return (
         f"{100 * whole / (per_minute * MINUTES):.1f} %",
-        f"{found['refused']:,} / {found['too_early']:,}",
-        f"{min(each)}-{max(each)}",
+        f"{results['refused']:,} / {results['too_early']:,}",
+        f"{min(counts)}-{max(counts)}",
     )
 
 
@@ -202,8 +204,10 @@ def in_all_scenarios(peer: str, address: str) -> dict[str, str]:
         for client in clients:
             client.wait(600)
     for name in SCENARIOS:
-        share, refusals[name], each = seen(address, f"{name}/{key}", begin, 300)
-        row(name, peer, share, refusals[name], each)
+        share, refusals[name], per_process = service_counts(
+            address, f"{name}/{key}", begin, 300
+        )
+        row(name, peer, share, refusals[name], per_process)
     return refusals
 
 
@@ -216,10 +220,10 @@ def take_a_third(url: str, begin: float) -> None:
         session.headers["X-Process"] = OTHER
         for minute in range(-1, MINUTES):
             time.sleep(max(0.0, begin + minute * 60 - time.time()))
-            taken = 0
-            while taken < 100:
+            count = 0
+            while count < 100:
                 if session.get(url, timeout=10).status_code == 200:
-                    taken += 1
+                    count += 1
                 else:
                     time.sleep(1.0)
 
@@ -227,10 +231,10 @@ def take_a_third(url: str, begin: float) -> None:
 def at_a_distance(milliseconds: int, address: str, ledger_url: str) -> None:
     """Run six machines whose budget is so far away, and print their row."""
     begin = next_minute(8)
-    place = f"{milliseconds} ms/ours"
+    budget = f"{milliseconds} ms/ours"
     threads = connections(1_000, SERVICE_S + 4 * milliseconds / 1_000)
     with tempfile.TemporaryDirectory() as folder:
-        url = f"{address}/{place}/v1"
+        url = f"{address}/{budget}/v1"
         machines = [
             Client(
                 OURS, url, folder, str(me), begin, 1_000, threads, ledger_url
@@ -242,7 +246,7 @@ def at_a_distance(milliseconds: int, address: str, ledger_url: str) -> None:
     row(
         f"{milliseconds} ms, {threads} threads",
         OURS,
-        *seen(address, place, begin, 1_000),
+        *service_counts(address, budget, begin, 1_000),
     )
 
 

@@ -104,9 +104,9 @@ def ours(
     Yields:
         Port and key.
     """
-    own = checkout / ".venv" / "bin" / "python"
-    python = own if own.exists() else Path(sys.executable)
-    made = subprocess.run(
+    venv_python = checkout / ".venv" / "bin" / "python"
+    python = venv_python if venv_python.exists() else Path(sys.executable)
+    filling = subprocess.run(
         [python, "-c", FILLED, where, str(animals)],
         cwd=checkout,
         capture_output=True,
@@ -116,7 +116,7 @@ def ours(
     port = free_port()
     command = [python, "-m", "petstore_tools", "serve", "--port", str(port)]
     with running(command, port, cwd=checkout, PETSTORE_DATABASE_URL=far or where):
-        yield port, made.stdout.strip()
+        yield port, filling.stdout.strip()
 
 
 def wrk(
@@ -147,8 +147,8 @@ def rates(
     page = f"{url}?{limit}=100"
     mixed = MIXED.replace("PATH", path)
     return [
-        wrk(asked, key, seconds, script)
-        for asked, script in ((page, ""), (url, POST), (page, mixed))
+        wrk(address, key, seconds, script)
+        for address, script in ((page, ""), (url, POST), (page, mixed))
     ]
 
 
@@ -207,19 +207,19 @@ def beside_peers(node: Path, seconds: int) -> None:
         tempfile.TemporaryDirectory() as folder,
         ours(f"{folder}/service.db") as (port, key),
     ):
-        found = rates(port, key, seconds)
-    row("petstore_tools, durable, quotas on", *(f"{rate:,.0f}" for rate in found))
+        results = rates(port, key, seconds)
+    row("petstore_tools, durable, quotas on", *(f"{rate:,.0f}" for rate in results))
     for name, peer in PEERS.items():
         port = free_port()
         with tempfile.TemporaryDirectory() as folder:
-            made = peer(Path(folder), port, node)
-            if made is None:
+            launch = peer(Path(folder), port, node)
+            if launch is None:
                 row(name, "not run", "", "")
                 continue
-            command, path, limit = made
+            command, path, limit = launch
             with running(command, port):
-                found = rates(port, "k", seconds, path, limit)
-        row(name, *(f"{rate:,.0f}" for rate in found))
+                results = rates(port, "k", seconds, path, limit)
+        row(name, *(f"{rate:,.0f}" for rate in results))
 
 
 def growth(animals: int, seconds: int) -> None:
@@ -229,9 +229,9 @@ def growth(animals: int, seconds: int) -> None:
     head("page of 100, us", "first", "last", "deep, each another")
     turn = "n = n + 1\n return wrk.format('GET', paths[n % #paths + 1])"
     for count in (1_000, animals):
-        behind = range(0, count - 200, max(1, count // 20_000))
+        starts = range(0, count - 200, max(1, count // 20_000))
         queries = [
-            f"limit=100&cursor={write_cursor(n, None)}" for n in (count - 100, *behind)
+            f"limit=100&cursor={write_cursor(n, None)}" for n in (count - 100, *starts)
         ]
         paths = ",".join(f"'{LIST_PATH}?{query}'" for query in queries[1:])
         script = (
@@ -243,11 +243,11 @@ def growth(animals: int, seconds: int) -> None:
             ours(f"{folder}/service.db", animals=count) as (port, key),
         ):
             base = f"http://127.0.0.1:{port}{LIST_PATH}?"
-            found = [
-                wrk(base + query, key, seconds, how, connections=1)
-                for query, how in (("limit=100", ""), (queries[0], ""), ("", script))
+            results = [
+                wrk(base + query, key, seconds, lua, connections=1)
+                for query, lua in (("limit=100", ""), (queries[0], ""), ("", script))
             ]
-        row(f"{count:,} animals", *(f"{1e6 / rate:.0f}" for rate in found))
+        row(f"{count:,} animals", *(f"{1e6 / rate:.0f}" for rate in results))
 
 
 def beside_before(before: Path, seconds: int) -> None:
@@ -279,14 +279,17 @@ def beside_before(before: Path, seconds: int) -> None:
                 with TcpProxy(server.port, delay_s=delay_s or 0.0) as proxy:
                     far = proxy.url(where) if delay_s else ""
                     with ours(where, checkout=checkout, far=far) as (port, key):
-                        found = rates(port, key, seconds)
+                        results = rates(port, key, seconds)
                 best[turn % 2] = [
-                    max(pair) for pair in zip(best[turn % 2], found, strict=True)
+                    max(pair) for pair in zip(best[turn % 2], results, strict=True)
                 ]
             pairs = zip(*best, strict=True)
             row(
                 name,
-                *(f"{new:,.0f} / {old:,.0f} = {new / old:.2f}" for new, old in pairs),
+                *(
+                    f"{rate:,.0f} / {old_rate:,.0f} = {rate / old_rate:.2f}"
+                    for rate, old_rate in pairs
+                ),
             )
 
 
@@ -297,12 +300,12 @@ def main() -> None:
     options.add_argument("--before", type=Path)
     options.add_argument("--animals", type=int, default=5_000_000)
     options.add_argument("--seconds", type=int, default=4)
-    told = options.parse_args()
-    if told.before:
-        beside_before(told.before.resolve(), told.seconds)
+    arguments = options.parse_args()
+    if arguments.before:
+        beside_before(arguments.before.resolve(), arguments.seconds)
     else:
-        beside_peers(told.node.resolve(), told.seconds)
-        growth(told.animals, told.seconds)
+        beside_peers(arguments.node.resolve(), arguments.seconds)
+        growth(arguments.animals, arguments.seconds)
 
 
 if __name__ == "__main__":

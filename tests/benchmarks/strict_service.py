@@ -119,11 +119,11 @@ class App:
             return
         _, scenario, peer, *_ = [*scope["path"].split("/"), ""]
         if scenario == "results":
-            seen = {path: tenant.results() for path, tenant in self.tenants.items()}
-            await Response(200, json.dumps(seen).encode()).send(send)
+            counts = {path: tenant.results() for path, tenant in self.tenants.items()}
+            await Response(200, json.dumps(counts).encode()).send(send)
             return
-        fresh = Tenant(scenario, self.per_minute)
-        tenant = self.tenants.setdefault(f"{scenario}/{peer}", fresh)
+        new_tenant = Tenant(scenario, self.per_minute)
+        tenant = self.tenants.setdefault(f"{scenario}/{peer}", new_tenant)
         name = dict(scope["headers"]).get(b"x-process", b"").decode()
         await asyncio.sleep(random.uniform(0, tenant.rules["jitter_s"] / 2))
         if tenant.rules["outage"] and OUTAGE_S[0] <= time.time() % 60 < OUTAGE_S[1]:
