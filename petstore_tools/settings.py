@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urlsplit
 
 import platformdirs
 from pydantic import SecretStr
@@ -105,18 +105,24 @@ def config_path() -> Path:
     return _in_full(os.environ.get("PETSTORE_CONFIG") or default)
 
 
-def state_folder(given: str | Path | None = None) -> Path:
+def state_folder(
+    path: str | Path | None = None, entries: Mapping[str, Any] | None = None
+) -> Path:
     """
     Return the folder of budget, journals and service: as given, as set, or the user's
     state folder.
+
+    Args:
+        path: An argument, which comes first.
+        entries: The file and the variables, None to read them here.
+
+    Raises:
+        SettingsError: It is no absolute path.
     """
-    if not isinstance(given, (str, Path, type(None))) or "\0" in str(given):
-        raise SettingsError(
-            f"state_dir must be the path of a folder, not {given!r:.80}"
-        )
-    folder = _in_full(
-        given or _stored().get("state_dir") or platformdirs.user_state_path(APP)
-    )
+    if not isinstance(path, (str, Path, type(None))) or "\0" in str(path):
+        raise SettingsError(f"state_dir must be the path of a folder, not {path!r:.80}")
+    path = path or (entries or _entries()).get("state_dir")
+    folder = _in_full(path or platformdirs.user_state_path(APP))
     if not folder.is_absolute():
         raise SettingsError(
             "the state folder must not depend on where a program starts: write "
@@ -135,116 +141,119 @@ def load(
     pagination: str | None = None,
 ) -> Settings:
     """
-    Gather the settings.
+    Gather the settings; the file is read once.
+
+    >>> settings = load(base_url="http://LOCALHOST:8765/v1/", api_key="psk_1")
+    >>> settings.base_url, settings.environment
+    ('http://localhost:8765/v1', 'production')
 
     Raises:
         SettingsError: Base address or key is missing, or something given is wrong.
     """
-    api_key = hidden(api_key) if api_key else None
-    given = {
+    texts = {
         "base_url": base_url,
-        "api_key": api_key,
+        "api_key": hidden(api_key) if api_key else None,
         "environment": environment,
         "pagination": pagination,
     }
-    given = {name: value for name, value in given.items() if value}
-    check_texts(given)
-    told = _stored() | given
-    name = told.get("environment", "production")
+    arguments = {name: text for name, text in texts.items() if text}
+    check_texts(arguments)
+    entries = _entries() | arguments
+    name = entries.get("environment", "production")
     if name not in ENVIRONMENTS:
         raise SettingsError(
             f"unknown environment {name!r:.80}: use production or staging"
         )
     entry = "staging_base_url" if name == "staging" else "base_url"
-    if not (address := base_url or told.get(entry)):
+    if not (address := base_url or entries.get(entry)):
         raise _missing(entry)
-    if not (key := told.get("api_key")):
+    if not (key := entries.get("api_key")):
         raise _missing("api_key")
     return Settings(
         base_url=check_base_url(address),
         environment=name,
         api_key=SecretStr(key.get_secret_value().strip()),
-        plan=plans.parse(plan or told.get("plan")),
-        state_dir=state_folder(state_dir),
-        ledger_url=told.get("ledger_url"),
-        reconcile_after_s=_seconds(told.get("reconcile_after_s", RECONCILE_AFTER_S)),
-        pagination=told.get("pagination"),
-        categories=category_file(),
+        plan=plans.parse(plan or entries.get("plan")),
+        state_dir=state_folder(state_dir, entries),
+        ledger_url=entries.get("ledger_url"),
+        reconcile_after_s=_seconds(entries.get("reconcile_after_s", RECONCILE_AFTER_S)),
+        pagination=entries.get("pagination"),
+        categories=category_file(entries),
     )
 
 
-def category_file() -> Path | None:
+def category_file(entries: Mapping[str, Any] | None = None) -> Path | None:
     """
     Return the file with the names of the categories; where the settings file names it,
     from its folder.
+
+    Args:
+        entries: The file and the variables, None to read them here.
     """
-    path = _stored().get("categories")
+    path = (entries or _entries()).get("categories")
     return path and _in_full(path)
 
 
 def _missing(entry: str) -> SettingsError:
-    missing, argument = {
-        "base_url": ("base address", "base_url"),
+    name, argument, example = {
+        "base_url": ("base address", "base_url", "https://HOST/v1"),
         "staging_base_url": (
             "base address for staging",
             'environment="staging", base_url',
+            "https://HOST/v1",
         ),
-        "api_key": ("API key", "api_key"),
+        "api_key": ("API key", "api_key", "YOUR KEY"),
     }[entry]
-    example = "YOUR KEY" if entry == "api_key" else "https://HOST/v1"
     configure = (
-        "  command    petstore-tools configure   (asks for it once and keeps it)\n"
+        ""
+        if entry == "staging_base_url"
+        else "  command    petstore-tools configure   (asks for it once and keeps it)\n"
     )
-    return SettingsError(
-        f"no {missing}. Give it in one of these ways:\n"
-        f"{'' if entry == 'staging_base_url' else configure}"
-        f"  argument   PetStore({argument}=...)\n"
-        f"  variable   PETSTORE_{entry.upper()}=...\n"
-        f'  file       {config_path()}: {entry} = "{example}"\n'
-        "Without a service of your own: petstore-tools demo, or in Python "
-        "petstore_tools.Sandbox().store\n"
-        "For a service on this machine: petstore-tools serve, with a key from"
-        " petstore-tools "
-        "keys create"
-    )
+    return SettingsError(f"""\
+no {name}. Give it in one of these ways:
+{configure}  argument   PetStore({argument}=...)
+  variable   PETSTORE_{entry.upper()}=...
+  file       {config_path()}: {entry} = "{example}"
+Without a service of your own: petstore-tools demo, or in Python \
+petstore_tools.Sandbox().store
+For a service on this machine: petstore-tools serve, with a key from \
+petstore-tools keys create""")
 
 
-def _stored() -> dict[str, Any]:
+def _entries() -> dict[str, Any]:
     """Return what the settings file says, and in its place what variables say."""
     path = config_path()
-    stored = read_file(path)
-    if "categories" in stored:
-        stored["categories"] = path.parent / _in_full(stored["categories"])
+    entries = read_file(path)
+    if "categories" in entries:
+        entries["categories"] = path.parent / _in_full(entries["categories"])
     for entry in ENTRIES:
-        if found := os.environ.get(f"PETSTORE_{entry.upper()}"):
-            stored[entry] = hidden(found) if entry in SECRET else found
-    return stored
+        if text := os.environ.get(f"PETSTORE_{entry.upper()}"):
+            entries[entry] = hidden(text) if entry in SECRET else text
+    return entries
 
 
-def check_texts(given: Mapping[str, object]) -> None:
+def check_texts(entries: Mapping[str, object]) -> None:
     """
-    Check that arguments are text.
+    Check that arguments or entries of the settings file are text.
 
     Raises:
         SettingsError: One is not.
     """
-    for name, value in given.items():
-        kind = (
-            type(value.get_secret_value())
-            if isinstance(value, SecretStr)
-            else type(value)
-        )
+    for name, text in entries.items():
+        kind = type(text)
+        if isinstance(text, SecretStr):
+            kind = type(text.get_secret_value())
         if not issubclass(kind, str):
             raise SettingsError(f"{name} must be text, not {kind.__name__}")
 
 
-def _seconds(given: object) -> float:
-    if not re.fullmatch(r"\s*\d{1,6}(\.\d+)?\s*", str(given), re.ASCII):
+def _seconds(text: object) -> float:
+    if not re.fullmatch(r"\s*\d{1,6}(\.\d+)?\s*", str(text), re.ASCII):
         raise SettingsError(
             "PETSTORE_RECONCILE_AFTER_S must be a number of seconds such as 60, not"
-            f" {given!r}"
+            f" {text!r}"
         )
-    return float(str(given))
+    return float(str(text))
 
 
 def check_base_url(address: str) -> str:
@@ -252,13 +261,15 @@ def check_base_url(address: str) -> str:
     Return a base address in one spelling: small letters, no default port, no slash at
     its end.
 
+    >>> check_base_url("HTTPS://API.example:443/v1/")
+    'https://api.example/v1'
+
     Raises:
         SettingsError: Not http(s), without a host, with a password, or not ending in
             `/v1` (§9).
     """
-    text = address.strip().rstrip("/")
     try:
-        parts = urlsplit(text)
+        parts = urlsplit(address.strip().rstrip("/"))
         port = parts.port
         host = parts.hostname if parts.scheme in ("http", "https") else None
     except ValueError:
@@ -271,7 +282,7 @@ def check_base_url(address: str) -> str:
             f"{parts.scheme}://{host}{spec.PATH_PREFIX}"
         )
     if not parts.path.endswith(spec.PATH_PREFIX):
-        root = _A_VERSION.split(text, maxsplit=1)[0]
+        root = _A_VERSION.split(parts.geturl(), maxsplit=1)[0]
         raise SettingsError(
             f"the base address must end in {spec.PATH_PREFIX}; did you mean "
             f"{root}{spec.PATH_PREFIX} ?"
@@ -282,17 +293,17 @@ def check_base_url(address: str) -> str:
             UserWarning,
             stacklevel=4,
         )
-    name = f"[{host}]" if ":" in host else host
+    netloc = f"[{host}]" if ":" in host else host
     if port not in (None, {"http": 80, "https": 443}[parts.scheme]):
-        name += f":{port}"
-    return urlunsplit((parts.scheme, name, parts.path, "", ""))
+        netloc += f":{port}"
+    return parts._replace(netloc=netloc).geturl()
 
 
 def _is_this_machine(host: str) -> bool:
     try:
         return ip_address(host).is_loopback
     except ValueError:
-        return host == "localhost" or host.endswith(".localhost")
+        return f".{host}".endswith(".localhost")
 
 
 def read_file(path: Path) -> dict[str, Any]:
@@ -303,21 +314,18 @@ def read_file(path: Path) -> dict[str, Any]:
         SettingsError: It cannot be read, or holds what it should not.
     """
     try:
-        found = {
-            entry: SecretStr(value) if entry in SECRET else value
-            for entry, value in tomllib.loads(
-                path.read_text(encoding="utf-8-sig")
-            ).items()
-        }
-        if unknown := found.keys() - ENTRIES:
+        entries = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        for entry in entries.keys() & SECRET:
+            entries[entry] = SecretStr(entries[entry])
+        if unknown := entries.keys() - ENTRIES:
             raise SettingsError(f"there is no entry {min(unknown)!r}")
-        check_texts({**found, "reconcile_after_s": ""})  # it may be a number
+        check_texts({**entries, "reconcile_after_s": ""})  # it may be a number
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, RecursionError, SettingsError) as error:
-        why = str(error)
+        reason = str(error)
     else:
-        return found
+        return entries
     # here, where the error and its frames are gone: they hold the text of the file, and
     # so the key
-    raise SettingsError(f"the settings file {path} cannot be used: {why}")
+    raise SettingsError(f"the settings file {path} cannot be used: {reason}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import tomllib
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -62,6 +63,22 @@ def test_arguments_beat_variables_and_variables_beat_the_file(
         "https://s/v1",
         "staging",
     )
+
+
+def test_one_load_reads_the_settings_file_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All settings of a store are of one moment, folder and category file included."""
+    (tmp_path / "config.toml").write_text('categories = "names.csv"')
+    texts = list[str]()
+    loads = tomllib.loads
+    monkeypatch.setattr(
+        tomllib, "loads", lambda text: texts.append(text) or loads(text)
+    )
+    monkeypatch.delenv("PETSTORE_STATE_DIR")
+
+    assert settings.load(**GIVEN).categories == tmp_path / "names.csv"
+    assert len(texts) == 1
 
 
 def test_a_missing_address_or_key_shows_all_ways_to_give_it() -> None:
