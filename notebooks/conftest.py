@@ -12,7 +12,7 @@ from pathlib import Path
 
 import postgres as postgres_
 import pytest
-from isolation import isolate
+from isolation import isolate_settings
 
 from petstore_tools import PetStore, Sandbox
 
@@ -21,7 +21,7 @@ _OPEN = ExitStack()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    isolate()
+    isolate_settings()
 
 
 @pytest.hookimpl(trylast=True)
@@ -32,10 +32,10 @@ def pytest_collection_modifyitems(
         return
     if (
         any(item.path.name.startswith("05_") for item in items)
-        and not postgres_.absent()
+        and not postgres_.missing_postgres()
     ):
         os.environ["PETSTORE_DATABASE_URL"] = _OPEN.enter_context(
-            postgres_.running()
+            postgres_.run_postgres()
         ).database()
     if any(item.path.name.startswith("06_") for item in items):
         _give_settings()

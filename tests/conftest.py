@@ -13,7 +13,7 @@ from pathlib import Path
 import postgres as postgres_
 import pytest
 from inventories import ROWS
-from isolation import isolate
+from isolation import isolate_settings
 
 from petstore_tools import Sandbox
 from petstore_tools.plans import Plan
@@ -29,7 +29,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    isolate()
+    isolate_settings()
 
 
 def pytest_collection_modifyitems(
@@ -115,18 +115,18 @@ def file(tmp_path: Path) -> Path:
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[postgres_.Postgres]:
     """A real PostgreSQL server."""
-    if why := postgres_.absent():
+    if why := postgres_.missing_postgres():
         pytest.skip(f"no PostgreSQL: {why}")
-    with postgres_.running() as server:
+    with postgres_.run_postgres() as server:
         yield server
 
 
 @pytest.fixture(scope="session")
 def pgbouncer(postgres: postgres_.Postgres) -> Iterator[postgres_.Bouncer]:
     """A real PgBouncer in transaction mode, in front of that server."""
-    if why := postgres_.bouncer_absent():
+    if why := postgres_.missing_bouncer():
         pytest.skip(why)
-    with postgres_.bouncing(postgres.port) as bouncer:
+    with postgres_.run_bouncer(postgres.port) as bouncer:
         yield bouncer
 
 

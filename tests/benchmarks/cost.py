@@ -19,7 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from programs import head, row, serve_until_input_ends, serving
-from services import client
+from services import keyed_session
 
 from petstore_tools import PetStore, Plan, Sandbox
 from petstore_tools.sandbox import samples
@@ -68,7 +68,7 @@ def main(words: list[str]) -> None:
         store = PetStore(
             base_url=base_url, api_key=key, plan=WIDE, state_dir=folder, progress=False
         )
-        session = client(key)
+        session = keyed_session(key)
         url = f"{base_url}/pets"
 
         page = f"{url}?limit=1"

@@ -28,9 +28,9 @@ import requests
 from programs import head, row, run_readme_loop
 
 # isort: split
-from inventories import existing, write
+from inventories import stored_animals, write_rows
 from requests.adapters import HTTPAdapter
-from services import client
+from services import keyed_session
 from urllib3.util import Retry
 
 from petstore_tools import PetStore, Plan, Sandbox
@@ -53,7 +53,7 @@ def sample(count: int) -> list[samples.Animal]:
 
 def post_all(path: Path, base_url: str, key: str, retry: Retry) -> int:
     """Post row by row, retrying as told; a row that fails for good is left out."""
-    session = client(key)
+    session = keyed_session(key)
     session.mount("http://", HTTPAdapter(max_retries=retry))
     created = 0
     for body in pd.read_csv(path).to_dict("records"):
@@ -69,7 +69,7 @@ def post_all(path: Path, base_url: str, key: str, retry: Retry) -> int:
 
 def the_loop(path: Path, base_url: str, key: str) -> str:
     """The loop that the README prints; it says nothing."""
-    run_readme_loop(client(key), base_url, path.parent)
+    run_readme_loop(keyed_session(key), base_url, path.parent)
     return ""
 
 
@@ -114,10 +114,10 @@ def kill_after_first_create(command: list[str], box: Sandbox, after_s: float) ->
     """
     Start a program, and kill it so long after it made an animal, unless it has ended.
     """
-    before = existing(box).total()
+    before = stored_animals(box).total()
     nothing = subprocess.DEVNULL
     with subprocess.Popen(command, stdout=nothing, stderr=nothing) as program:
-        while program.poll() is None and existing(box).total() == before:
+        while program.poll() is None and stored_animals(box).total() == before:
             time.sleep(0.01)
         with suppress(subprocess.TimeoutExpired):
             program.wait(after_s)
@@ -131,7 +131,7 @@ def run(way: str, rows: int, *, kills: bool) -> str:
         tempfile.TemporaryDirectory() as name,
         Sandbox(plan=AMPLE, clock="system", animals=0, faults=FAULTS) as box,
     ):
-        path = write(
+        path = write_rows(
             Path(name) / "animals.csv", *(f"{n},{c},{s}" for n, c, s in animals)
         )
         command = [sys.executable, __file__, way, str(path), box.base_url, box.api_key]
@@ -145,7 +145,7 @@ def run(way: str, rows: int, *, kills: bool) -> str:
             return f"did not end within {LONGEST_S} s"
         if done.returncode:
             return "not run"
-        stock = existing(box)
+        stock = stored_animals(box)
     expected_animals = Counter(animals)
     too_many = (stock - expected_animals).total()
     output = done.stdout.split()

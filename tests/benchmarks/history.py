@@ -23,7 +23,7 @@ import pandas as pd
 from programs import head, measured, peak_mb, row
 
 # isort: split
-from inventories import framed
+from inventories import listing_frame
 
 from petstore_tools import spec
 from petstore_tools.history import History
@@ -49,7 +49,7 @@ def inventories(animals: int, listings: int) -> Iterator[pd.DataFrame]:
     rows = [animal(number) for number in range(1, animals + 1)]
     newest = animals
     for day in range(listings):
-        yield framed(rows, T0 + day * spec.DAY_S)
+        yield listing_frame(rows, T0 + day * spec.DAY_S)
         for _ in range(int(animals * CHANGED_A_DAY)):
             index = rng.randrange(len(rows))
             kind = rng.random()

@@ -30,7 +30,7 @@ from programs import (
     serve_until_input_ends,
     serving,
 )
-from services import client
+from services import keyed_session
 
 KEY = {"Authorization": "Bearer k"}
 List = Callable[[], Any]
@@ -63,12 +63,12 @@ def typed(pets: list[Any]) -> pd.DataFrame:
 
 def by_links(url: str) -> List:
     """List with a Session, as the links say."""
-    return rows_of(client("k").get, url)
+    return rows_of(keyed_session("k").get, url)
 
 
 def by_offset(url: str) -> List:
     """List with a Session that was told how the service pages."""
-    session = client("k")
+    session = keyed_session("k")
 
     def listed() -> pd.DataFrame:
         pets: list[Any] = []
@@ -81,7 +81,7 @@ def by_offset(url: str) -> List:
 
 def the_loop(url: str) -> List:
     """List with the loop that the README prints."""
-    return lambda: run_readme_loop(client("k"), url, Path(tempfile.mkdtemp()))
+    return lambda: run_readme_loop(keyed_session("k"), url, Path(tempfile.mkdtemp()))
 
 
 def httpx_client(url: str) -> List:
@@ -144,12 +144,12 @@ def serve(speaks: str, animals: str, latency_s: str, kind: str) -> None:
     Run the paging service of the tests; `moving`: animals come and go between its
     answers.
     """
-    from paging_server import PagingService, pets
+    from paging_server import PagingService, numbered_animals
 
     from petstore_tools.service.server import ThreadedServer
 
     service = PagingService(
-        pets(int(animals), step=2),
+        numbered_animals(int(animals), step=2),
         f"{speaks} cap={30 if kind == 'clamped' else 100}",
         latency_s=float(latency_s),
     )

@@ -18,7 +18,7 @@ from pathlib import Path
 from programs import head, row
 
 # isort: split
-from inventories import write
+from inventories import write_rows
 
 from petstore_tools import DoubtfulRowsError, Plan, Sandbox
 
@@ -111,7 +111,7 @@ def play(change: Callable[[int, Files], int], *, named: bool) -> tuple[int, int,
                 wanted += change(night, files)
             (file, content), *_ = files.items()
             path = Path(folder, file)
-            write(path, *(",".join(map(str, cells)) for cells in content))
+            write_rows(path, *(",".join(map(str, cells)) for cells in content))
             name = f"list of night {night // 10}" if named else None
             try:
                 box.store.import_pets(path, name=name, progress=False)

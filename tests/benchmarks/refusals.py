@@ -262,7 +262,7 @@ def main(words: list[str]) -> None:
 
         with (
             serving(HERE / "strict_service.py", 1_000) as address,
-            postgres.running() as server,
+            postgres.run_postgres() as server,
         ):
             for milliseconds in map(int, words[1:]):
                 with TcpProxy(server.port, delay_s=milliseconds / 1_000) as proxy:

@@ -24,7 +24,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from programs import ROOT, head, row
-from services import free_port, refuses, until
+from services import free_port, is_port_closed, wait_until
 from tcp_proxy import TcpProxy
 
 from petstore_tools.service.app import OPENAPI
@@ -78,7 +78,7 @@ def running(
         start_new_session=True,
     )
     try:
-        until(lambda: not refuses(f"http://127.0.0.1:{port}"))
+        wait_until(lambda: not is_port_closed(f"http://127.0.0.1:{port}"))
         time.sleep(0.5)
         yield
     finally:
@@ -262,7 +262,7 @@ def beside_before(before: Path, seconds: int) -> None:
         "POST",
         "4 GET : 1 POST",
     )
-    with postgres.running() as server, tempfile.TemporaryDirectory() as folder:
+    with postgres.run_postgres() as server, tempfile.TemporaryDirectory() as folder:
         for name, delay_s in (
             ("SQLite", None),
             ("PostgreSQL", 0.0),

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from commands import Run
+from commands import RunCommand
 
 from petstore_tools import Sandbox
 from petstore_tools.cli import main
@@ -29,7 +29,7 @@ def run(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
-) -> Run:
+) -> RunCommand:
     """
     Run a command with the sandbox as its service; it never shows a traceback or the
     key.

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from commands import Run
+from commands import RunCommand
 
 from petstore_tools import PetStore, Sandbox
 from petstore_tools.cli import cli
@@ -124,7 +124,7 @@ def test_a_category_file_is_kept_with_its_whole_path(
     assert "categories" not in kept()
 
 
-def test_quota_costs_no_request(run: Run, box: Sandbox) -> None:
+def test_quota_costs_no_request(run: RunCommand, box: Sandbox) -> None:
     """Both windows are shown."""
     done = run("quota")
 
@@ -134,7 +134,7 @@ def test_quota_costs_no_request(run: Run, box: Sandbox) -> None:
 
 
 def test_doctor_finds_all_well_and_says_what_it_looked_at(
-    run: Run, box: Sandbox
+    run: RunCommand, box: Sandbox
 ) -> None:
     """One request."""
     done = run("doctor")
@@ -158,7 +158,7 @@ def test_doctor_finds_all_well_and_says_what_it_looked_at(
     ],
 )
 def test_doctor_names_what_is_wrong_and_what_helps(
-    run: Run, env: dict[str, str], code: int, said: str
+    run: RunCommand, env: dict[str, str], code: int, said: str
 ) -> None:
     """Key, service, address, plan, and a folder that cannot be written."""
     done = run("doctor", **env)
@@ -167,7 +167,7 @@ def test_doctor_names_what_is_wrong_and_what_helps(
     assert done.returncode == code
 
 
-def test_doctor_sees_a_clock_that_is_wrong(run: Run) -> None:
+def test_doctor_sees_a_clock_that_is_wrong(run: RunCommand) -> None:
     """The throttle bears it; it is worth a word."""
     with Sandbox(plan="pro") as box:  # its clock stands in January
         here = {"PETSTORE_BASE_URL": box.base_url, "PETSTORE_API_KEY": box.api_key}

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from commands import Run, on_a_terminal
-from inventories import write
-from proxy import Fate, FaultProxy, with_body
+from commands import RunCommand, run_on_terminal
+from inventories import write_rows
+from proxy import Action, FaultProxy, replace_body
 
 from petstore_tools import PetStore, Sandbox
 from petstore_tools.sandbox import samples
@@ -65,7 +65,7 @@ def animals(box: Sandbox) -> list[tuple[Any, ...]]:
     ],
 )
 def test_json_is_one_object_with_every_exit_code(
-    run: Run,
+    run: RunCommand,
     box: Sandbox,
     tmp_path: Path,
     code: int,
@@ -109,9 +109,9 @@ def test_a_terminal_asks_once_about_doubtful_rows(
 ) -> None:
     """`--yes` is no answer; Enter sends nothing."""
     old = box.add([("Old", 3, None)])
-    write(tmp_path / "copy.csv", "Tom,4,", "Old,3,")
+    write_rows(tmp_path / "copy.csv", "Tom,4,", "Old,3,")
 
-    ended, shown = on_a_terminal(
+    ended, shown = run_on_terminal(
         "import", "copy.csv", "--yes", box=box, cwd=tmp_path, answers=f"{answer}\n"
     )
 
@@ -129,7 +129,13 @@ def test_a_terminal_asks_once_about_doubtful_rows(
     [("send", 1, 1, "ask"), ("skip", 1, 0, "ask"), ("stop", 2, 0, "send")],
 )
 def test_an_answer_on_a_terminal_is_for_the_rows_that_were_shown(
-    box: Sandbox, tmp_path: Path, run: Run, answer: str, code: int, sent: int, then: str
+    box: Sandbox,
+    tmp_path: Path,
+    run: RunCommand,
+    answer: str,
+    code: int,
+    sent: int,
+    then: str,
 ) -> None:
     """
     What another import sends while the question is read waits for the next run, which
@@ -137,7 +143,7 @@ def test_an_answer_on_a_terminal_is_for_the_rows_that_were_shown(
     """
     box.add([("Old", 3, None)])
     for name, first in {"a": "Old,3,", "b": "New,4,"}.items():
-        write(
+        write_rows(
             tmp_path / f"{name}.csv",
             first,
             "Rex,3,",
@@ -147,7 +153,7 @@ def test_an_answer_on_a_terminal_is_for_the_rows_that_were_shown(
             "Ida,3,",
         )
 
-    ended, shown = on_a_terminal(
+    ended, shown = run_on_terminal(
         *("import", "a.csv", "--yes"),
         box=box,
         cwd=tmp_path,
@@ -165,11 +171,11 @@ def test_an_answer_on_a_terminal_is_for_the_rows_that_were_shown(
 
 
 def test_a_stopped_import_is_shown_with_the_command_that_goes_on(
-    run: Run, tmp_path: Path
+    run: RunCommand, tmp_path: Path
 ) -> None:
     """And the earliest time; `imports` lists it, `show` its rows."""
     for name in ("many", "other"):
-        write(tmp_path / f"{name}.csv", *(f"{name} {n},3," for n in range(3)))
+        write_rows(tmp_path / f"{name}.csv", *(f"{name} {n},3," for n in range(3)))
 
     run("list")  # learns how the service pages
     done = run("import", "many.csv", "--yes", PETSTORE_PLAN="100/4")
@@ -189,7 +195,7 @@ def test_a_stopped_import_is_shown_with_the_command_that_goes_on(
 
 @pytest.mark.case("P34")
 def test_a_person_decides_what_a_look_cannot(
-    run: Run, box: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: RunCommand, box: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """
     Somebody adds equal animals: the lost row is ambiguous, listed, shown, decided,
@@ -255,12 +261,12 @@ LOST = [  # seconds until a listing tells, what became of the row, why it is ask
 
 @contextmanager
 def a_lost_row(
-    run: Run, box: Sandbox, fate: Fate
+    run: RunCommand, box: Sandbox, fate: Action
 ) -> Iterator[tuple[str, dict[str, str]]]:
     """
     Import a row whose answer is lost; yield the import, and the service that lost it.
     """
-    write(Path("a.csv"), "Rex,3,")
+    write_rows(Path("a.csv"), "Rex,3,")
     with FaultProxy(
         box.base_url, lambda method, _: fate if method == "POST" else "pass"
     ) as proxy:
@@ -274,7 +280,7 @@ def a_lost_row(
 
 @pytest.mark.parametrize(("after_s", "fate", "reason"), LOST)
 def test_absent_is_asked_about_where_the_row_may_exist(
-    run: Run, box: Sandbox, after_s: str, fate: Fate, reason: str
+    run: RunCommand, box: Sandbox, after_s: str, fate: Action, reason: str
 ) -> None:
     """
     Before a listing can show it, or where one shows an equal animal; `--yes` answers.
@@ -295,7 +301,9 @@ def test_absent_is_asked_about_where_the_row_may_exist(
     )
 
 
-def test_reconcile_says_from_when_on_a_listing_can_tell(run: Run, box: Sandbox) -> None:
+def test_reconcile_says_from_when_on_a_listing_can_tell(
+    run: RunCommand, box: Sandbox
+) -> None:
     """One that begins too early settles nothing."""
     with a_lost_row(run, box, "drop after") as (name, service):
         early = run("imports", "reconcile", name, **service)
@@ -314,14 +322,14 @@ def test_reconcile_says_from_when_on_a_listing_can_tell(run: Run, box: Sandbox) 
 
 
 def test_the_command_finds_the_animal_of_an_answer_without_an_id(
-    run: Run, box: Sandbox, tmp_path: Path
+    run: RunCommand, box: Sandbox, tmp_path: Path
 ) -> None:
     """The detail of the row names it."""
-    path = write(tmp_path / "a.csv", "Rex,3,")
+    path = write_rows(tmp_path / "a.csv", "Rex,3,")
 
-    def fate(method: str, _: int) -> Fate:
+    def fate(method: str, _: int) -> Action:
         return (
-            (lambda ask, sent: with_body(ask(sent), b"{}"))
+            (lambda ask, sent: replace_body(ask(sent), b"{}"))
             if method == "POST"
             else "pass"
         )
@@ -336,7 +344,7 @@ def test_the_command_finds_the_animal_of_an_answer_without_an_id(
     assert pet_id == 26
 
 
-def test_a_forgotten_import_counts_as_new(run: Run, tmp_path: Path) -> None:
+def test_a_forgotten_import_counts_as_new(run: RunCommand, tmp_path: Path) -> None:
     """
     Only after a yes; then its animals are met as standing in the inventory. A copy of
     its file is refused before anybody is asked, and the message says what to say.
@@ -361,7 +369,9 @@ def test_a_forgotten_import_counts_as_new(run: Run, tmp_path: Path) -> None:
     assert "5 rows of a.csv may be animals that exist already" in again
 
 
-def test_a_journal_that_cannot_be_read_is_named(run: Run, tmp_path: Path) -> None:
+def test_a_journal_that_cannot_be_read_is_named(
+    run: RunCommand, tmp_path: Path
+) -> None:
     """The list of imports is then not whole, and its exit code says so."""
     (tmp_path / "state" / "imports").mkdir(parents=True)
     (tmp_path / "state" / "imports" / "x.db").write_text("no database" * 99)
@@ -372,7 +382,7 @@ def test_a_journal_that_cannot_be_read_is_named(run: Run, tmp_path: Path) -> Non
 
 
 def test_a_sheet_of_names_and_words_is_imported_with_options_alone(
-    box: Sandbox, run: Run
+    box: Sandbox, run: RunCommand
 ) -> None:
     """Each value that is read differently stands in the preview, with its count."""
     done = run("import", "tiere.csv", *OPTIONS, "--yes")
@@ -383,7 +393,7 @@ def test_a_sheet_of_names_and_words_is_imported_with_options_alone(
     assert "status: an empty cell is read as 'pending' in 1 row" in done.stderr
 
 
-def test_the_line_to_copy_keeps_every_option(box: Sandbox, run: Run) -> None:
+def test_the_line_to_copy_keeps_every_option(box: Sandbox, run: RunCommand) -> None:
     """
     `--yes` accepts no proposal. With the category file in its place, it imports as was
     asked.
@@ -405,7 +415,7 @@ def test_the_line_to_copy_keeps_every_option(box: Sandbox, run: Run) -> None:
 
 
 def test_a_sheet_without_a_header_is_read_by_letters(
-    box: Sandbox, run: Run, tmp_path: Path
+    box: Sandbox, run: RunCommand, tmp_path: Path
 ) -> None:
     """`--no-header` says that the first row is an animal; it needs the letters."""
     (tmp_path / "plain.csv").write_text("Rex,3\nMia,4\n")

@@ -7,13 +7,13 @@ import re
 from pathlib import Path
 
 import pandas as pd
-from commands import Run
+from commands import RunCommand
 
 from petstore_tools import Sandbox
 from petstore_tools.sandbox.faults import Fault
 
 
-def test_twenty_rows_are_shown_and_their_completeness(run: Run) -> None:
+def test_twenty_rows_are_shown_and_their_completeness(run: RunCommand) -> None:
     """Data on stdout, talk on stderr."""
     done = run("list")
 
@@ -23,7 +23,7 @@ def test_twenty_rows_are_shown_and_their_completeness(run: Run) -> None:
     assert "complete: 25 animals" in done.stderr
 
 
-def test_a_status_may_be_typed_in_any_case(run: Run, tmp_path: Path) -> None:
+def test_a_status_may_be_typed_in_any_case(run: RunCommand, tmp_path: Path) -> None:
     """`--status Sold` is `sold`."""
     assert run("list", "--status", "Sold", "-o", "pets.json").returncode == 0
     assert {
@@ -32,7 +32,7 @@ def test_a_status_may_be_typed_in_any_case(run: Run, tmp_path: Path) -> None:
 
 
 def test_the_names_of_the_categories_stand_beside_their_ids(
-    run: Run, box: Sandbox, tmp_path: Path
+    run: RunCommand, box: Sandbox, tmp_path: Path
 ) -> None:
     """
     None where the file has none; the four columns of the document stay as they are.
@@ -58,7 +58,7 @@ def test_the_names_of_the_categories_stand_beside_their_ids(
     assert shown.stdout.split()[:5] == found.columns[:5].tolist()
 
 
-def test_a_listing_from_a_snapshot_says_so(run: Run, box: Sandbox) -> None:
+def test_a_listing_from_a_snapshot_says_so(run: RunCommand, box: Sandbox) -> None:
     """`--max-age`: no request, and of what time; a fresh one does not claim it."""
     fresh = run("list", "--max-age", "1h")
     asked = len(box.traffic())
@@ -70,7 +70,9 @@ def test_a_listing_from_a_snapshot_says_so(run: Run, box: Sandbox) -> None:
     assert re.search(r"from the snapshot of 20.* UTC, no request$", kept.stderr, re.M)
 
 
-def test_exit_codes_of_a_listing_are_those_of_an_import(run: Run, box: Sandbox) -> None:
+def test_exit_codes_of_a_listing_are_those_of_an_import(
+    run: RunCommand, box: Sandbox
+) -> None:
     """A key that is refused, and a service that answers nonsense."""
     assert run("list", PETSTORE_API_KEY="wrong").returncode == 3
     box.faults.append(Fault("garbage"))

@@ -14,7 +14,7 @@ from types import ModuleType
 
 import commands
 import pytest
-from commands import Run
+from commands import RunCommand
 
 from petstore_tools import Sandbox
 from petstore_tools.cli import COMMANDS, MODULES, main
@@ -66,7 +66,7 @@ RETRY = (
     ],
 )
 def test_bad_input_is_one_clear_sentence_and_exit_code_2(
-    run: Run, box: Sandbox, arguments: str, word: str
+    run: RunCommand, box: Sandbox, arguments: str, word: str
 ) -> None:
     """Never a traceback, and no request."""
     done = run(*shlex.split(arguments))
@@ -77,7 +77,7 @@ def test_bad_input_is_one_clear_sentence_and_exit_code_2(
     assert len(box.traffic()) == 0
 
 
-def test_every_help_names_its_command(run: Run) -> None:
+def test_every_help_names_its_command(run: RunCommand) -> None:
     """With the table of exit codes in the first one, and `-v` in all."""
     for name in COMMANDS:
         done = run(name, "--help")
@@ -101,7 +101,7 @@ def test_a_console_with_few_letters_gets_every_message(
         (("list", "-o", "Żabka.csv"), 0, "animals in Żabka.csv"),
         (("template", "…/Ż.xlsx"), 2, "…"),
     ):
-        done = commands.run(*arguments, box=box, cwd=tmp_path, **few)
+        done = commands.run_program(*arguments, box=box, cwd=tmp_path, **few)
         assert (done.returncode, said in done.stderr) == (code, True), done.stderr
 
 
@@ -229,7 +229,7 @@ def test_v_writes_retries_and_vv_each_request_to_stderr() -> None:
         with Sandbox(
             animals=300, clock="system", faults=[Fault("error_before", numbers=(2,))]
         ) as box:
-            done = commands.run(*flags, "list", box=box)
+            done = commands.run_program(*flags, "list", box=box)
         assert len(re.findall(f"^{RETRY}$", done.stderr, re.M)) == retries
         assert len(re.findall(answered, done.stderr, re.M)) == answers
         assert done.returncode == 0
@@ -246,7 +246,7 @@ def test_on_a_terminal_each_line_of_the_log_stands_above_the_bar(
     with Sandbox(
         animals=300, clock="system", faults=[Fault("error_before", numbers=(2,))]
     ) as box:
-        code, shown = commands.on_a_terminal("list", "-v", box=box, cwd=tmp_path)
+        code, shown = commands.run_on_terminal("list", "-v", box=box, cwd=tmp_path)
 
     lines = [line.rpartition("\r")[2] for line in shown.split("\r\n")]
     (said,) = [line for line in lines if "Attempt" in line]
@@ -255,7 +255,9 @@ def test_on_a_terminal_each_line_of_the_log_stands_above_the_bar(
     assert any(line.startswith("list: 300 animal") for line in lines)
 
 
-def test_the_demo_does_the_main_job_from_any_folder(run: Run, tmp_path: Path) -> None:
+def test_the_demo_does_the_main_job_from_any_folder(
+    run: RunCommand, tmp_path: Path
+) -> None:
     """1,000 animals imported, listed and reported; the path of the report on screen."""
     done = run("demo")
 

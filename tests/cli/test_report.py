@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from commands import Run
+from commands import RunCommand
 
 from petstore_tools import PetStore, Sandbox
 
 
 @pytest.fixture
-def twice(run: Run, box: Sandbox, tmp_path: Path) -> Run:
+def twice(run: RunCommand, box: Sandbox, tmp_path: Path) -> RunCommand:
     """Two kept listings; animal 2 was sold in between; category 1 has a name."""
     assert run("report").returncode == 0
     box.change(2, status="sold")
@@ -24,7 +24,7 @@ def twice(run: Run, box: Sandbox, tmp_path: Path) -> Run:
 
 
 def test_a_report_names_the_categories_of_the_settings(
-    twice: Run, tmp_path: Path
+    twice: RunCommand, tmp_path: Path
 ) -> None:
     """As a listing does."""
     twice("report", "-o", "r.md", PETSTORE_CATEGORIES=str(tmp_path / "names.csv"))
@@ -32,7 +32,7 @@ def test_a_report_names_the_categories_of_the_settings(
     assert "Dogs" in (tmp_path / "r.md").read_text(encoding="utf-8")
 
 
-def test_the_history_of_one_animal_is_a_table(twice: Run, box: Sandbox) -> None:
+def test_the_history_of_one_animal_is_a_table(twice: RunCommand, box: Sandbox) -> None:
     """With the two listings between which it changed; no request is sent."""
     asked = len(box.traffic())
 
@@ -46,7 +46,7 @@ def test_the_history_of_one_animal_is_a_table(twice: Run, box: Sandbox) -> None:
 
 
 def test_ids_have_all_their_digits_and_a_status_that_is_not_set_is_empty(
-    run: Run, box: Sandbox
+    run: RunCommand, box: Sandbox
 ) -> None:
     """No separators, and no nan."""
     box.add([("Rex", 1_234_567, None)])
@@ -57,7 +57,7 @@ def test_ids_have_all_their_digits_and_a_status_that_is_not_set_is_empty(
     )
 
 
-def test_the_history_is_written_to_a_file(twice: Run, tmp_path: Path) -> None:
+def test_the_history_is_written_to_a_file(twice: RunCommand, tmp_path: Path) -> None:
     """As a listing is, in each of its formats."""
     done = twice(
         "history", "-o", "h.csv", PETSTORE_CATEGORIES=str(tmp_path / "names.csv")
@@ -70,7 +70,7 @@ def test_the_history_is_written_to_a_file(twice: Run, tmp_path: Path) -> None:
     assert frame.columns[-2:].tolist() == ["ended_after (UTC)", "ended_by (UTC)"]
 
 
-def test_without_a_kept_listing_it_says_so(run: Run) -> None:
+def test_without_a_kept_listing_it_says_so(run: RunCommand) -> None:
     """And how many there are."""
     done = run("history")
 
@@ -79,7 +79,9 @@ def test_without_a_kept_listing_it_says_so(run: Run) -> None:
 
 
 @pytest.mark.parametrize("which", ["--before 0s", "--after 2026-01-01"])
-def test_listings_are_forgotten_once_it_was_asked_for(twice: Run, which: str) -> None:
+def test_listings_are_forgotten_once_it_was_asked_for(
+    twice: RunCommand, which: str
+) -> None:
     """
     One of the two dates says which; without a terminal and without `--yes` nothing
     goes.
@@ -96,7 +98,7 @@ def test_listings_are_forgotten_once_it_was_asked_for(twice: Run, which: str) ->
 
 @pytest.mark.case("P103")
 def test_a_damaged_history_is_named_and_no_output_is_missing(
-    twice: Run, box: Sandbox
+    twice: RunCommand, box: Sandbox
 ) -> None:
     """
     `history` ends with 2, a report and a listing with 0; a report on one status says
@@ -121,7 +123,7 @@ def test_a_damaged_history_is_named_and_no_output_is_missing(
 
 
 def test_a_name_like_a_formula_is_text_in_a_workbook(
-    run: Run, box: Sandbox, tmp_path: Path
+    run: RunCommand, box: Sandbox, tmp_path: Path
 ) -> None:
     """So are numbers that Excel would round; in a CSV they are as they are."""
     box.add([("=1+1", 2**53 + 1, "sold")])
@@ -136,7 +138,7 @@ def test_a_name_like_a_formula_is_text_in_a_workbook(
 
 @pytest.mark.case("P90")
 def test_several_outputs_cost_one_listing_and_carry_the_same_numbers(
-    run: Run, box: Sandbox, tmp_path: Path
+    run: RunCommand, box: Sandbox, tmp_path: Path
 ) -> None:
     """The second report compares with the first one, not with itself."""
     run("report", "-o", "first.html")

@@ -6,11 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-from commands import Run
+from commands import RunCommand
 from services import free_port
 
 
-def test_keys_are_shown_once_and_serve_runs_on_them(tmp_path: Path, run: Run) -> None:
+def test_keys_are_shown_once_and_serve_runs_on_them(
+    tmp_path: Path, run: RunCommand
+) -> None:
     """
     Create prints the lines that set the variables; list shows no key; serve answers it.
     """

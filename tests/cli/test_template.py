@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from commands import Run
+from commands import RunCommand
 from python_calamine import CalamineWorkbook
 
 from petstore_tools.tabular.template import CATEGORY_SHEET
 
 
-def test_a_template_offers_the_categories(run: Run, tmp_path: Path) -> None:
+def test_a_template_offers_the_categories(run: RunCommand, tmp_path: Path) -> None:
     """
     Those of the settings; `--categories` counts more; the command that imports it is
     shown.
@@ -28,7 +28,7 @@ def test_a_template_offers_the_categories(run: Run, tmp_path: Path) -> None:
         assert book.get_sheet_by_name(CATEGORY_SHEET).to_python() == choices
 
 
-def test_a_file_that_exists_is_not_replaced(run: Run, tmp_path: Path) -> None:
+def test_a_file_that_exists_is_not_replaced(run: RunCommand, tmp_path: Path) -> None:
     """It may be filled in already; and only .xlsx can be written."""
     assert run("template", "animals.xlsx").returncode == 0
     before = (tmp_path / "animals.xlsx").read_bytes()

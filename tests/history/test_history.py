@@ -20,8 +20,8 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from inventories import framed
-from services import until
+from inventories import listing_frame
+from services import wait_until
 
 from petstore_tools import PetStore, Sandbox, spec
 from petstore_tools.errors import ArgumentError, HistoryError, IncompleteListingError
@@ -61,7 +61,9 @@ def listed(
 ) -> Shown:
     """Return a complete listing of these animals."""
     rows = [(pet_id, *values) for pet_id, values in animals.items()]
-    return shown_by(framed(rows, ended_at, started_at=started_at, may_have_hole=hole))
+    return shown_by(
+        listing_frame(rows, ended_at, started_at=started_at, may_have_hole=hole)
+    )
 
 
 def simulated(rng: random.Random) -> Iterator[Shown]:
@@ -406,7 +408,7 @@ def test_writers_that_are_killed_leave_whole_listings(tmp_path: Path) -> None:
         ]
         for writer in writers:
             writer.start()
-        until(lambda: len(History(path).snapshots()) >= kept + 3)  # noqa: B023
+        wait_until(lambda: len(History(path).snapshots()) >= kept + 3)  # noqa: B023
         for writer in writers:
             writer.kill()
             writer.join()

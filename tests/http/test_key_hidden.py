@@ -16,9 +16,9 @@ import click
 import pytest
 import requests
 from click.testing import CliRunner
-from leaks import shown
+from leaks import visible_text
 from pydantic import SecretStr
-from raw import RawServer, answer
+from raw import RawServer, fixed_reply
 from services import free_port
 
 from petstore_tools import PetStore
@@ -74,16 +74,16 @@ ENDS: dict[str, Serve] = {
     "closed": nothing,
     "silent": silence,
     "half": half,
-    "401": answer(
+    "401": fixed_reply(
         401, f'{{"code": "unauthorized", "message": "{KEY}?", "status": 401}}'.encode()
     ),
-    "500": answer(500),
-    "redirect": answer(302, Location="https://elsewhere.example/v1"),
-    "200 that echoes": answer(200, ECHO),
-    "201 that echoes": answer(201, ECHO),
-    "HTML": answer(201, b"<html>"),
+    "500": fixed_reply(500),
+    "redirect": fixed_reply(302, Location="https://elsewhere.example/v1"),
+    "200 that echoes": fixed_reply(200, ECHO),
+    "201 that echoes": fixed_reply(201, ECHO),
+    "HTML": fixed_reply(201, b"<html>"),
     "bytes": lambda connection, request: connection.sendall(b"\x00" * 99),
-    "gzip": answer(200, b"not packed", Content_Encoding="gzip"),
+    "gzip": fixed_reply(200, b"not packed", Content_Encoding="gzip"),
 }
 
 
@@ -111,7 +111,7 @@ def test_no_failure_shows_the_key(end: str, call: str) -> None:
                     "Rex", category_id=3
                 )
 
-    assert KEY not in shown(raised.value)
+    assert KEY not in visible_text(raised.value)
 
 
 class Failing(requests.adapters.HTTPAdapter):
@@ -139,7 +139,7 @@ def test_a_mistake_in_an_adapter_of_the_caller_shows_no_key() -> None:
     ):
         store.create_pet("Rex", category_id=3)
 
-    assert KEY not in shown(raised.value)
+    assert KEY not in visible_text(raised.value)
 
 
 def test_what_configure_asks_for_is_not_shown_either(
@@ -153,7 +153,7 @@ def test_what_configure_asks_for_is_not_shown_either(
             pytest.raises(click.UsageError) as raised,
         ):
             configure_.callback()  # type: ignore[misc]
-        assert KEY not in shown(raised.value)
+        assert KEY not in visible_text(raised.value)
         Path(os.environ["PETSTORE_CONFIG"]).write_text(
             f'base_url = "https://host/v1"\napi_key = "{KEY}"\n'
         )
@@ -164,7 +164,7 @@ def test_no_attribute_of_a_store_holds_the_key() -> None:
     Store, settings, client, transport, the auth object, its adapters: before and after
     a request.
     """
-    with RawServer(answer(200)) as server, opened(server.base_url) as store:
+    with RawServer(fixed_reply(200)) as server, opened(server.base_url) as store:
         for _ in range(2):
             for thing in held_by(store):
                 assert KEY not in repr(thing), type(thing)
@@ -180,4 +180,4 @@ def test_the_password_of_a_ledger_database_is_in_no_traceback() -> None:
     with pytest.raises(LedgerError) as raised:
         ledger.update(lambda budget: None)
 
-    assert "in-no-place" not in shown(raised.value)
+    assert "in-no-place" not in visible_text(raised.value)

@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 import pytest
 import responses
-from inventories import ROWS, through
+from inventories import ROWS, connect_through
 from proxy import FaultProxy
 from wires import BASE, KEY, PET, T0
 
@@ -152,7 +152,7 @@ def test_a_reconciliation_is_logged_once(
         fast.base_url,
         lambda method, n: lost.get(n, "pass") if method == "POST" else "pass",
     ) as proxy:
-        result = through(fast, proxy).import_pets(file)
+        result = connect_through(fast, proxy).import_pets(file)
 
     waits, reconciled = log.messages
     assert result.created == ROWS

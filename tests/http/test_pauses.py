@@ -13,9 +13,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import responses
-from raw import RawServer, reply
+from raw import RawServer, reply_bytes
 from requests import PreparedRequest
-from wires import BASE, KEY, PET, T0, rate
+from wires import BASE, KEY, PET, T0, rate_headers
 
 from petstore_tools import PetStore
 from petstore_tools.errors import ApiError, QuotaError
@@ -96,7 +96,7 @@ def test_what_shows_progress_shows_what_it_waits_for(
     """
     store.progress = progress
     wire.get(f"{BASE}/pets/17", status=503)
-    wire.get(f"{BASE}/pets/17", json=PET, headers=rate(0))
+    wire.get(f"{BASE}/pets/17", json=PET, headers=rate_headers(0))
     wire.post(f"{BASE}/pets", json=PET, status=201)
 
     with pytest.warns(DeprecationWarning, match="get_pet is deprecated"):
@@ -131,7 +131,9 @@ def test_a_service_that_says_nothing_is_shown_while_it_is_waited_for(
             told.clear()
             is_list = request.startswith(b"GET /v1/pets?")
             body = b"[]" if is_list else json.dumps(PET).encode()
-            connection.sendall(reply(200 if request.startswith(b"GET") else 201, body))
+            connection.sendall(
+                reply_bytes(200 if request.startswith(b"GET") else 201, body)
+            )
 
     with (
         RawServer(serve) as server,

@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 import requests
 import responses
-from raw import RawServer, answer, reply
+from raw import RawServer, fixed_reply, reply_bytes
 from requests.adapters import HTTPAdapter
 from wires import BASE, KEY, PET
 
@@ -46,7 +46,7 @@ def test_an_answer_that_announces_another_is_not_taken_for_it() -> None:
     one.
     """
     hints = b"HTTP/1.1 103 Early Hints\r\nLink: </x>; rel=preload\r\n\r\n"
-    created = answer(201, json.dumps(PET).encode())
+    created = fixed_reply(201, json.dumps(PET).encode())
 
     def announced(connection: socket.socket, request: bytes) -> None:
         connection.sendall(hints * 2)
@@ -105,7 +105,7 @@ def test_a_create_on_a_connection_that_idled_opens_a_fresh_one(
 ) -> None:
     """The service may be closing it: what is sent there is lost with nothing known."""
     connections = []
-    created = reply(201, json.dumps(PET).encode()).replace(
+    created = reply_bytes(201, json.dumps(PET).encode()).replace(
         b"Connection: close", b"X: y"
     )
 
@@ -231,7 +231,7 @@ def proxy(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, list[bytes]]]:
         """A tunnel for https, whole addresses for http."""
         asked.append(request)
         if request.startswith(b"GET"):
-            connection.sendall(reply(200, b"[]"))
+            connection.sendall(reply_bytes(200, b"[]"))
             return
         connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
         address = request.split()[1].decode().split(":")
@@ -269,7 +269,7 @@ def test_a_proxy_and_a_certificate_of_a_company_work(
         monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(certificate))
 
     with (
-        RawServer(answer(200), tls=tls if scheme == "https" else None) as server,
+        RawServer(fixed_reply(200), tls=tls if scheme == "https" else None) as server,
         PetStore(
             base_url=server.base_url, api_key="k", ledger="memory", session=session
         ) as store,
@@ -295,7 +295,7 @@ def test_a_failed_handshake_proves_that_nothing_left(
     if fault == "no bundle":
         monkeypatch.setenv("REQUESTS_CA_BUNDLE", "nowhere.pem")
     with RawServer(
-        answer(200), tls=tls if fault == "nobody vouches" else None
+        fixed_reply(200), tls=tls if fault == "nobody vouches" else None
     ) as server:
         error = fail_to_post(f"https://127.0.0.1:{server.port}/v1")
 

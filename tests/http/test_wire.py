@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 import pytest
 import responses
-from wires import BASE, KEY, PET, T0, rate
+from wires import BASE, KEY, PET, T0, rate_headers
 
 from petstore_tools import PetStore
 from petstore_tools.clock import ManualClock
@@ -36,7 +36,9 @@ def test_a_listing_asks_for_the_documented_maximum_with_key_and_timeout(
     GET /pets?limit=100&status=sold, bearer key, JSON wanted, a timeout always (§4.1,
     §5).
     """
-    wire.get(f"{BASE}/pets", json=[PET], headers=rate(**{"X-Has-More": "false"}))
+    wire.get(
+        f"{BASE}/pets", json=[PET], headers=rate_headers(**{"X-Has-More": "false"})
+    )
 
     frame = store.list_pets(status="sold")
 
@@ -89,8 +91,10 @@ def test_a_page_that_is_no_list_of_animals_is_an_error_not_a_short_frame(
     wire: responses.RequestsMock, store: PetStore, body: str
 ) -> None:
     """Page 2 is broken: page 1 is kept, labelled as cut."""
-    wire.get(f"{BASE}/pets", json=[PET], headers=rate(Link='<?cursor=b>; rel="next"'))
-    wire.get(f"{BASE}/pets", body=body, headers=rate())
+    wire.get(
+        f"{BASE}/pets", json=[PET], headers=rate_headers(Link='<?cursor=b>; rel="next"')
+    )
+    wire.get(f"{BASE}/pets", body=body, headers=rate_headers())
 
     with pytest.raises(ProtocolError, match="not a list of animals"):
         store.list_pets()
@@ -111,8 +115,8 @@ def test_half_a_character_costs_no_inventory(
     """
     row = rb'{"id": %d, "name": "%s Rex \ud83d\ude00", "categoryId": 3}'
     page = b"[" + row % (1, half) + b"," + row % (2, b"") + b"]"
-    wire.get(f"{BASE}/pets", body=page, headers=rate(**{"X-Has-More": "false"}))
-    wire.post(f"{BASE}/pets", body=row % (3, half), status=201, headers=rate())
+    wire.get(f"{BASE}/pets", body=page, headers=rate_headers(**{"X-Has-More": "false"}))
+    wire.post(f"{BASE}/pets", body=row % (3, half), status=201, headers=rate_headers())
 
     with pytest.warns(
         UserWarning, match="a broken character in a name is shown as \ufffd"
@@ -171,7 +175,9 @@ def test_unknown_fields_and_statuses_are_kept_and_told(
 ) -> None:
     """A newer service is no crash: two warnings, and the values as they came."""
     newer = PET | {"status": "resting", "colour": "red"}
-    wire.get(f"{BASE}/pets", json=[newer], headers=rate(**{"X-Has-More": "false"}))
+    wire.get(
+        f"{BASE}/pets", json=[newer], headers=rate_headers(**{"X-Has-More": "false"})
+    )
 
     with pytest.warns(UserWarning, match="does not name") as warned:
         frame = store.list_pets()
@@ -224,7 +230,7 @@ def test_the_client_reads_the_literal_replies_written_from_the_document(
         url,
         json=answer["body"],
         status=answer["status"],
-        headers=rate(),
+        headers=rate_headers(),
     )
     body = {"categoryId": 3, "status": None} | (sent.get("body") or {})
 

@@ -9,7 +9,7 @@ import time
 
 import pytest
 from pydantic import SecretStr
-from raw import RawServer, reply
+from raw import RawServer, reply_bytes
 
 from petstore_tools import PetStore, Sandbox
 from petstore_tools.clock import ManualClock
@@ -43,7 +43,12 @@ def refusal(address: str) -> PetstoreError:
 
 @pytest.mark.parametrize(
     "answer",
-    [b"", TLS_ALERT, reply(400, GO, Content_Type="text/plain"), reply(400, NGINX)],
+    [
+        b"",
+        TLS_ALERT,
+        reply_bytes(400, GO, Content_Type="text/plain"),
+        reply_bytes(400, NGINX),
+    ],
 )
 def test_http_to_a_service_that_speaks_https_says_so(answer: bytes) -> None:
     """A closed connection, an alert, and what Go and nginx answer."""
@@ -78,7 +83,7 @@ def test_a_web_page_behind_the_address_is_called_one(
     And where it cannot be a proxy's word on a service that is down, the address is
     asked about.
     """
-    with sending(reply(status, PAGE, Content_Type="text/html")) as server:
+    with sending(reply_bytes(status, PAGE, Content_Type="text/html")) as server:
         error = refusal(server.base_url)
 
     assert isinstance(error, kind)

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 from interrupts import Interrupter, Point
-from inventories import existing, through, write
-from proxy import Fate, FaultProxy
+from inventories import connect_through, stored_animals, write_rows
+from proxy import Action, FaultProxy
 
 from petstore_tools import PetStore, Sandbox
 from petstore_tools.plans import Plan
@@ -58,7 +58,7 @@ class Office:
         folder.mkdir()
         store = self.box.connect(state_dir=folder / "state", reconcile_after_s=0.0)
         rows = f"Rex {self._people},3,sold", f"Mia {self._people},4,", "Ida,cats,"
-        return store, write(folder / "a.csv", *rows)
+        return store, write_rows(folder / "a.csv", *rows)
 
     def interrupt(self, call: Callable[[PetStore, Path], object], point: Point) -> None:
         """
@@ -85,7 +85,7 @@ def _import(box: Sandbox) -> Callable[[PetStore, Path], object]:
     def run(store: PetStore, path: Path) -> None:
         result = store.import_pets(path, progress=False)
         assert (result.created, result.rejected) == (2, 1)
-        animals = existing(box)
+        animals = stored_animals(box)
         number = path.parent.name
         assert (
             animals[f"Rex {number}", 3, "sold"],
@@ -112,7 +112,7 @@ def test_an_interrupt_wins_while_another_program_holds_the_journal(
 ) -> None:
     """It is raised as it is, and the same call goes on when the other one has ended."""
     me = threading.get_ident()
-    path = write(tmp_path / "a.csv", "Rex,3,sold")
+    path = write_rows(tmp_path / "a.csv", "Rex,3,sold")
     connections = list[sqlite3.Connection]()
 
     def press() -> None:
@@ -122,7 +122,7 @@ def test_an_interrupt_wins_while_another_program_holds_the_journal(
             time.sleep(0.01)
         signal.pthread_kill(me, signal.SIGINT)
 
-    def hold(method: str, number: int) -> Fate:
+    def hold(method: str, number: int) -> Action:
         if not connections:
             (database,) = store.journals.glob("*.db")
             connections.append(sqlite3.connect(database, check_same_thread=False))
@@ -131,13 +131,13 @@ def test_an_interrupt_wins_while_another_program_holds_the_journal(
         return "pass"
 
     with FaultProxy(fast.base_url, hold) as proxy:
-        store = through(fast, proxy)
+        store = connect_through(fast, proxy)
         with pytest.raises(KeyboardInterrupt):
             store.import_pets(path, progress=False)
         connections[0].close()
         result = store.import_pets(path, progress=False)
 
-    assert (result.created, existing(fast)) == (1, {("Rex", 3, "sold"): 1})
+    assert (result.created, stored_animals(fast)) == (1, {("Rex", 3, "sold"): 1})
 
 
 @pytest.mark.case("P97")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from inventories import write
+from inventories import write_rows
 
 from petstore_tools import Sandbox
 from petstore_tools.errors import SheetError
@@ -63,7 +63,7 @@ def test_a_listing_that_costs_a_day_is_agreed_to_first(tmp_path: Path) -> None:
     70 rows fit into what is left of today, and with a listing of 11 requests they do
     not.
     """
-    path = write(tmp_path / "pets\n.csv", *(f"Rex {n},3,sold" for n in range(70)))
+    path = write_rows(tmp_path / "pets\n.csv", *(f"Rex {n},3,sold" for n in range(70)))
     with Sandbox(plan=Plan(100, 100), animals=1_100) as box:
         box.store.list_pets()
 

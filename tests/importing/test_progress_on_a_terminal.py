@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from commands import on_a_terminal, run
+from commands import run_on_terminal, run_program
 
 from petstore_tools import Sandbox
 from petstore_tools.sandbox.faults import Fault
@@ -36,8 +36,10 @@ def test_the_bar_of_an_import_reads_well(
         Fault("slow", method="POST", seconds=0.05),
     ]
     with Sandbox(plan="pro", clock="system", animals=0, faults=faults) as box:
-        run("import", "pets.csv", "--yes", "--first", "4", box=box, cwd=tmp_path)
-        code, printed = on_a_terminal(
+        run_program(
+            "import", "pets.csv", "--yes", "--first", "4", box=box, cwd=tmp_path
+        )
+        code, printed = run_on_terminal(
             "import", "pets.csv", box=box, cwd=tmp_path, answers="y\n"
         )
 

@@ -11,8 +11,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from inventories import existing, through, write
-from proxy import FaultProxy, reply
+from inventories import connect_through, stored_animals, write_rows
+from proxy import FaultProxy
+from raw import reply_bytes
 
 from petstore_tools import PetStore, Sandbox
 from petstore_tools.errors import DoubtfulRowsError
@@ -42,9 +43,9 @@ def test_the_created_file_keeps_every_cell_and_adds_the_id(
 ) -> None:
     """Line breaks, quotes and tabs included; of a row that is gone, its values."""
     odd = '"Rex ""the\u2028dog""",3,sold,"two\nlines\tand a tab"'
-    path = write(tmp_path / "pets.csv", odd, "Mia,4,,b", header=HEADER)
+    path = write_rows(tmp_path / "pets.csv", odd, "Mia,4,,b", header=HEADER)
     run(fast, path)
-    write(path, "x,Tom,5,", header="new,name,categoryId,status")
+    write_rows(path, "x,Tom,5,", header="new,name,categoryId,status")
 
     first = read(tmp_path / "pets.sandbox.created.csv")
     result = run(fast, path, doubtful="send")
@@ -78,7 +79,7 @@ def test_a_corrected_rejects_file_is_a_file_like_any_other(
         if ending == "xlsx":
             file.write_bytes(rejects_bytes(header, rows))
         else:
-            write(file, *(",".join(row) for row in rows), header=",".join(header))
+            write_rows(file, *(",".join(row) for row in rows), header=",".join(header))
 
     save(path, ["name", "categoryId", "note"], rows)
     first = run(fast, path)
@@ -103,7 +104,7 @@ def test_a_corrected_rejects_file_is_a_file_like_any_other(
     assert (second.created, second.rejected) == (1, 1)
     assert [file.stem for file in same_run.files][1:] == ["pets.sandbox.rejected.2"]
     assert (third.created, third.skipped) == (2, 1)
-    assert existing(fast) == {
+    assert stored_animals(fast) == {
         ("Rex", 3, None): 1,
         ("=Mia", 5, None): 1,
         ("New", 1, None): 1,
@@ -139,7 +140,7 @@ def test_a_full_disk_when_a_result_file_is_noted_stands_in_the_result(
     fast: Sandbox, tmp_path: Path
 ) -> None:
     """Nothing is raised after the sending, and the same call writes the file."""
-    path = write(tmp_path / "pets.csv", "Rex,3,sold")
+    path = write_rows(tmp_path / "pets.csv", "Rex,3,sold")
     store = PetStore(base_url=fast.base_url, api_key=fast.api_key, ledger="memory")
     target = Target("production", store.settings.service_id, path)
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -166,7 +167,7 @@ def test_a_file_that_a_person_changed_is_never_replaced(
     fast: Sandbox, tmp_path: Path
 ) -> None:
     """Nor the input, nor a file of another import; the new one gets a number."""
-    path = write(tmp_path / "pets.csv", "Rex,3,sold", "Mia,x,")
+    path = write_rows(tmp_path / "pets.csv", "Rex,3,sold", "Mia,x,")
     run(fast, path)
     for name in ("created", "rejected"):
         file = tmp_path / f"pets.sandbox.{name}.csv"
@@ -192,7 +193,7 @@ def test_a_result_file_on_a_full_disk_is_said(fast: Sandbox, tmp_path: Path) -> 
     long.
     """
     rows = [f"Rex {n},3,sold,{'x' * 4_000}" for n in range(200)]
-    path = write(tmp_path / "pets.csv", *rows, header=HEADER)
+    path = write_rows(tmp_path / "pets.csv", *rows, header=HEADER)
     done = subprocess.run(
         [sys.executable, "-m", "petstore_tools", "import", str(path), "--yes"],
         env={
@@ -210,13 +211,15 @@ def test_a_result_file_on_a_full_disk_is_said(fast: Sandbox, tmp_path: Path) -> 
     )
     with FaultProxy(
         fast.base_url,
-        lambda method, _: reply(400, b"x" * 40_000) if method == "POST" else "pass",
+        lambda method, _: (
+            reply_bytes(400, b"x" * 40_000) if method == "POST" else "pass"
+        ),
     ) as proxy:
-        long = through(fast, proxy).import_pets(
-            write(tmp_path / "b.csv", "Tom,3,sold"), progress=False
+        long = connect_through(fast, proxy).import_pets(
+            write_rows(tmp_path / "b.csv", "Tom,3,sold"), progress=False
         )
 
-    assert existing(fast).total() == 200
+    assert stored_animals(fast).total() == 200
     assert "not written: pets.created.csv (File too large)" in done.stdout
     assert (long.rejected, long.not_written) == (1, ())
 
@@ -227,7 +230,7 @@ def test_every_row_stands_in_the_frame_with_its_outcome(
     """
     What the answers showed as notes, and the problem of a row that could not be read.
     """
-    path = write(tmp_path / "pets.csv", "Rex,3,sold", "Mia,x,", "Rex,3,sold")
+    path = write_rows(tmp_path / "pets.csv", "Rex,3,sold", "Mia,x,", "Rex,3,sold")
 
     result = run(fast, path, drop_duplicates=True)
 

@@ -17,8 +17,15 @@ from pathlib import Path
 from unicodedata import normalize
 
 import pytest
-from inventories import existing, expected, on_plan, through, write
-from proxy import Ask, Fate, FaultProxy, body_of, reply, with_body
+from inventories import (
+    connect_through,
+    sample_animals,
+    store_on_plan,
+    stored_animals,
+    write_rows,
+)
+from proxy import Action, FaultProxy, SendRequest, message_body, replace_body
+from raw import reply_bytes
 
 from petstore_tools import PetStore, Sandbox
 from petstore_tools.cli import exits
@@ -54,15 +61,15 @@ def run(store: PetStore, path: Path, **options: object) -> ImportResult:
     [
         ("drop before", 1),
         ("drop after", 0),
-        (reply(500), 1),
-        (reply(504), 1),
-        (lambda ask, request: [ask(request), reply(500)][1], 0),
+        (reply_bytes(500), 1),
+        (reply_bytes(504), 1),
+        (lambda ask, request: [ask(request), reply_bytes(500)][1], 0),
         (lambda ask, request: ask(request)[:-5], 0),
     ],
     ids=["before", "after", "500", "504", "500 after the commit", "reset in the body"],
 )
 def test_a_lost_answer_is_found_out(
-    fast: Sandbox, file: Path, fate: Fate, resent: int
+    fast: Sandbox, file: Path, fate: Action, resent: int
 ) -> None:
     """
     By a listing: the row exists, or two listings agree that it does not; it is sent
@@ -71,13 +78,13 @@ def test_a_lost_answer_is_found_out(
     with FaultProxy(
         fast.base_url, lambda method, n: fate if (method, n) == ("POST", 5) else "pass"
     ) as proxy:
-        result = run(through(fast, proxy), file)
+        result = run(connect_through(fast, proxy), file)
 
     assert (result.created, proxy.counts["POST"]) == (60, 60 + resent)
-    assert existing(fast) == expected()
+    assert stored_animals(fast) == sample_animals()
 
 
-def _interrupted(_: Ask, __: bytes) -> bytes:
+def _interrupted(_: SendRequest, __: bytes) -> bytes:
     """Press Ctrl-C while a request is under way."""
     signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
     return b""
@@ -89,21 +96,21 @@ def _interrupted(_: Ask, __: bytes) -> bytes:
     ("end", "code"),
     [
         ("drop before", 5),
-        (reply(500), 5),
-        (reply(401), 3),
-        (reply(429, Retry_After="80000"), 4),
+        (reply_bytes(500), 5),
+        (reply_bytes(401), 3),
+        (reply_bytes(429, Retry_After="80000"), 4),
         (_interrupted, 130),
     ],
     ids=["service down", "service failing", "key refused", "day used up", "Ctrl-C"],
 )
 def test_a_first_run_that_ends_before_its_first_create_says_why(
-    fast: Sandbox, tmp_path: Path, end: Fate, code: int
+    fast: Sandbox, tmp_path: Path, end: Action, code: int
 ) -> None:
     """Also beside a row with a problem, whose file is written; the next run goes on."""
-    path = write(tmp_path / "a.csv", "Rex,3,sold", "Mia,cats,sold")
+    path = write_rows(tmp_path / "a.csv", "Rex,3,sold", "Mia,cats,sold")
     fate = [end]
     with FaultProxy(fast.base_url, lambda method, number: fate[0]) as proxy:
-        store = through(fast, proxy)
+        store = connect_through(fast, proxy)
         try:
             ended = exits.of_result(run(store, path))
         except (PetstoreError, Interrupted) as error:
@@ -142,17 +149,17 @@ def test_a_commit_seen_late_is_not_taken_for_absent(
     """
     A listing begins 60 s after a row was lost, in a clock that a step does not shorten.
     """
-    path = write(tmp_path / "a.csv", "Rex,3,sold")
+    path = write_rows(tmp_path / "a.csv", "Rex,3,sold")
     clock = Stepped(fast.clock)
     held = list[bytes]()
 
-    def fate(method: str, number: int) -> Fate:
+    def fate(method: str, number: int) -> Action:
         if (method, number) == ("POST", 1):
-            return lambda ask, request: [held.append(request), reply(504)][1]
+            return lambda ask, request: [held.append(request), reply_bytes(504)][1]
         return "pass"
 
     with FaultProxy(fast.base_url, fate) as proxy:
-        settings = through(fast, proxy).settings
+        settings = connect_through(fast, proxy).settings
         store = PetStore.from_settings(settings, clock=clock)  # type: ignore[arg-type]
 
         def step_and_commit(progress: Progress) -> None:
@@ -164,16 +171,18 @@ def test_a_commit_seen_late_is_not_taken_for_absent(
         result = store.import_pets(path, progress=step_and_commit)
 
     assert not held
-    assert (result.created, existing(fast)) == (1, {("Rex", 3, "sold"): 1})
+    assert (result.created, stored_animals(fast)) == (1, {("Rex", 3, "sold"): 1})
 
 
-def _changing(change: Callable[[str], str]) -> Callable[[str, int], Fate]:
+def _changing(change: Callable[[str], str]) -> Callable[[str, int], Action]:
     """Let a service change each name that it stores."""
 
-    def changed(ask: Ask, request: bytes) -> bytes:
-        pet = json.loads(body_of(request))
+    def changed(ask: SendRequest, request: bytes) -> bytes:
+        pet = json.loads(message_body(request))
         return ask(
-            with_body(request, json.dumps(pet | {"name": change(pet["name"])}).encode())
+            replace_body(
+                request, json.dumps(pet | {"name": change(pet["name"])}).encode()
+            )
         )
 
     return lambda method, _: changed if method == "POST" else "pass"
@@ -181,12 +190,12 @@ def _changing(change: Callable[[str], str]) -> Callable[[str, int], Fate]:
 
 def _answering(
     body: Callable[[dict[str, object]], bytes],
-) -> Callable[[str, int], Fate]:
+) -> Callable[[str, int], Action]:
     """Let a service answer each create with another body."""
 
-    def changed(ask: Ask, request: bytes) -> bytes:
+    def changed(ask: SendRequest, request: bytes) -> bytes:
         answer = ask(request)
-        return with_body(answer, body(json.loads(body_of(answer))))
+        return replace_body(answer, body(json.loads(message_body(answer))))
 
     return lambda method, _: changed if method == "POST" else "pass"
 
@@ -207,7 +216,7 @@ GARBLED = {
 @pytest.mark.case("P42", "P76")
 @pytest.mark.parametrize("fate", GARBLED.values(), ids=GARBLED)
 def test_a_201_is_final(
-    fast: Sandbox, tmp_path: Path, fate: Callable[[str, int], Fate]
+    fast: Sandbox, tmp_path: Path, fate: Callable[[str, int], Action]
 ) -> None:
     """
     Whatever its body says, and whatever the service made of the values: one animal a
@@ -220,25 +229,27 @@ def test_a_201_is_final(
         "Rex the Second of Kent",
         "Tom",
     ]
-    path = write(tmp_path / "a.csv", *(f"{name},3,sold" for name in names))
+    path = write_rows(tmp_path / "a.csv", *(f"{name},3,sold" for name in names))
     with FaultProxy(fast.base_url, fate) as proxy:
-        store = through(fast, proxy)
+        store = connect_through(fast, proxy)
         results = [run(store, path) for _ in range(4)]
 
     assert [result.created for result in results] == [5] * 4
-    assert existing(fast).total() == 5
+    assert stored_animals(fast).total() == 5
 
 
 @pytest.mark.case("P34", "P61")
-@pytest.mark.parametrize("fate", ["drop before", "drop after", reply(500)], ids=str)
+@pytest.mark.parametrize(
+    "fate", ["drop before", "drop after", reply_bytes(500)], ids=str
+)
 def test_four_imports_at_once_with_equal_rows(
-    fast: Sandbox, tmp_path: Path, fate: Fate
+    fast: Sandbox, tmp_path: Path, fate: Action
 ) -> None:
     """
     Each animal is one row's; what becomes doubtful meanwhile is left out, and said.
     """
     paths = [
-        write(tmp_path / f"{n}.csv", *(f"Rex {i},3,sold" for i in range(12)))
+        write_rows(tmp_path / f"{n}.csv", *(f"Rex {i},3,sold" for i in range(12)))
         for n in range(4)
     ]
     results: list[ImportResult] = []
@@ -249,7 +260,7 @@ def test_four_imports_at_once_with_equal_rows(
         threads = [
             threading.Thread(
                 target=lambda path=path: results.append(
-                    run(through(fast, proxy), path, doubtful="skip")
+                    run(connect_through(fast, proxy), path, doubtful="skip")
                 )
             )
             for path in paths
@@ -258,9 +269,11 @@ def test_four_imports_at_once_with_equal_rows(
             thread.start()
         for thread in threads:
             thread.join()
-        results = [run(through(fast, proxy), path, doubtful="skip") for path in paths]
+        results = [
+            run(connect_through(fast, proxy), path, doubtful="skip") for path in paths
+        ]
 
-    assert existing(fast) == {(f"Rex {i}", 3, "sold"): 1 for i in range(12)}
+    assert stored_animals(fast) == {(f"Rex {i}", 3, "sold"): 1 for i in range(12)}
     assert sum(result.created for result in results) == 12
     assert sum(result.skipped for result in results) == 36
 
@@ -273,10 +286,10 @@ def test_a_wrong_key_or_address_stops_after_one_request(
     for status in (401, 404):
         with FaultProxy(
             fast.base_url,
-            lambda method, _, s=status: reply(s) if method == "POST" else "pass",
+            lambda method, _, s=status: reply_bytes(s) if method == "POST" else "pass",
         ) as proxy:
             with pytest.raises(Exception, match=str(status)) as caught:
-                run(through(fast, proxy), file)
+                run(connect_through(fast, proxy), file)
             assert proxy.counts["POST"] == 1
         assert isinstance(caught.value.result, ImportResult)  # type: ignore[attr-defined]
         assert caught.value.result.unsent == 60  # type: ignore[attr-defined]
@@ -297,7 +310,7 @@ def test_a_budget_that_fails_ends_the_run_with_its_result(
 
     assert isinstance(result, ImportResult)
     assert result.files
-    assert result.created == existing(fast).total()
+    assert result.created == stored_animals(fast).total()
     assert run(fast.connect(), file).created == 60
 
 
@@ -306,18 +319,22 @@ def test_a_refused_row_is_rejected_and_goes_again_in_the_next_run(
     fast: Sandbox, tmp_path: Path
 ) -> None:
     """The others are not shifted; a 429 marks no row."""
-    path = write(tmp_path / "a.csv", *(f"Rex {n},3,sold" for n in range(6)))
-    answers = {1: reply(400), 3: reply(429, Retry_After="1"), 7: reply(422)}
+    path = write_rows(tmp_path / "a.csv", *(f"Rex {n},3,sold" for n in range(6)))
+    answers = {
+        1: reply_bytes(400),
+        3: reply_bytes(429, Retry_After="1"),
+        7: reply_bytes(422),
+    }
     with FaultProxy(
         fast.base_url,
         lambda method, n: answers.get(n, "pass") if method == "POST" else "pass",
     ) as proxy:
-        store = on_plan(through(fast, proxy), SLOW)
+        store = store_on_plan(connect_through(fast, proxy), SLOW)
         first = run(store, path)
         second = run(store, path)
 
     assert outcomes(first) == "rejected created created created created rejected"
-    assert (second.created, existing(fast).total()) == (6, 6)
+    assert (second.created, stored_animals(fast).total()) == (6, 6)
 
 
 @pytest.mark.case("P39a")
@@ -326,30 +343,30 @@ def test_a_service_without_usable_answers_is_given_up(
     fast: Sandbox, tmp_path: Path, is_created: bool
 ) -> None:
     """After three listings without one, also where it made every animal."""
-    path = write(tmp_path / "a.csv", *(f"Rex {n},3,sold" for n in range(300)))
+    path = write_rows(tmp_path / "a.csv", *(f"Rex {n},3,sold" for n in range(300)))
 
-    def broken(ask: Ask, request: bytes) -> bytes:
+    def broken(ask: SendRequest, request: bytes) -> bytes:
         if is_created:
             ask(request)
-        return reply(500)
+        return reply_bytes(500)
 
     with FaultProxy(
         fast.base_url, lambda method, _: broken if method == "POST" else "pass"
     ) as proxy:
-        result = run(on_plan(through(fast, proxy), SLOW), path)
+        result = run(store_on_plan(connect_through(fast, proxy), SLOW), path)
 
     assert result.stopped is not None
     assert result.stopped.kind == "service"
     assert proxy.counts["GET"] < 10
     assert proxy.counts["POST"] <= 12
-    assert existing(fast).total() == result.created + result.unknown * is_created
+    assert stored_animals(fast).total() == result.created + result.unknown * is_created
 
 
 @pytest.mark.case("P39a")
 def test_where_nothing_leaves_nothing_is_unknown(fast: Sandbox, file: Path) -> None:
     """A closed port."""
     with FaultProxy(fast.base_url, lambda *_: "pass") as proxy:
-        store = through(fast, proxy)
+        store = connect_through(fast, proxy)
     result = run(store, file)
 
     assert (result.unsent, result.unknown) == (60, 0)
@@ -363,21 +380,21 @@ def test_an_animal_removed_during_a_listing_hides_no_lost_row(
 ) -> None:
     """One listing with a hole does not call the row absent."""
     fast.add([(f"Old {n}", 1, None) for n in range(150)])
-    path = write(tmp_path / "a.csv", "Rex,3,sold")
+    path = write_rows(tmp_path / "a.csv", "Rex,3,sold")
 
-    def hidden(ask: Ask, request: bytes) -> bytes:
+    def hidden(ask: SendRequest, request: bytes) -> bytes:
         answer = ask(request)
-        rows = [pet for pet in json.loads(body_of(answer)) if pet["name"] != "Rex"]
-        return with_body(answer, json.dumps(rows).encode())
+        rows = [pet for pet in json.loads(message_body(answer)) if pet["name"] != "Rex"]
+        return replace_body(answer, json.dumps(rows).encode())
 
-    def fate(method: str, number: int) -> Fate:
+    def fate(method: str, number: int) -> Action:
         if method == "POST":
             return "drop after" if number == 1 else "pass"
         # both pages of the first one after the loss
         return hidden if number in (3, 4) else "pass"
 
     with FaultProxy(fast.base_url, fate) as proxy:
-        result = run(through(fast, proxy), path)
+        result = run(connect_through(fast, proxy), path)
 
     assert (result.created, proxy.counts["POST"]) == (1, 1)
 
@@ -387,14 +404,14 @@ def test_rows_lost_before_the_file_was_renamed_are_settled_first(
 ) -> None:
     """Those that do not exist are sent, with `skip` as well."""
     rows = [f"Rex {n},3,sold" for n in range(4)]
-    path = write(tmp_path / "a.csv", *rows)
+    path = write_rows(tmp_path / "a.csv", *rows)
     with FaultProxy(
         fast.base_url,
         lambda method, n: (
             ("drop before", "drop after")[n % 2] if method == "POST" else "pass"
         ),
     ) as proxy:
-        store = through(fast, proxy)
+        store = connect_through(fast, proxy)
         store.client.max_wait_s = 0.0
         assert run(store, path).unknown
     renamed = path.rename(tmp_path / "b.csv")
@@ -402,7 +419,7 @@ def test_rows_lost_before_the_file_was_renamed_are_settled_first(
     result = run(fast.store, renamed, doubtful="skip")
 
     assert result.created + result.skipped == 4
-    assert existing(fast) == {(f"Rex {n}", 3, "sold"): 1 for n in range(4)}
+    assert stored_animals(fast) == {(f"Rex {n}", 3, "sold"): 1 for n in range(4)}
 
 
 @pytest.mark.case("P52")
@@ -410,25 +427,25 @@ def test_a_file_that_changed_since_its_preview_is_read_anew(
     fast: Sandbox, tmp_path: Path
 ) -> None:
     """What is sent is what stands there now; saved again unchanged, nothing is."""
-    path = write(tmp_path / "a.csv", "Rex,3,sold")
+    path = write_rows(tmp_path / "a.csv", "Rex,3,sold")
     assert fast.store.preview_import(path).to_send == 1
-    write(path, "Mia,3,sold", "Tom,3,sold")
+    write_rows(path, "Mia,3,sold", "Tom,3,sold")
 
     assert run(fast.store, path).created == 2
     path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
     assert run(fast.store, path).created_now == 0
-    assert existing(fast) == {("Mia", 3, "sold"): 1, ("Tom", 3, "sold"): 1}
+    assert stored_animals(fast) == {("Mia", 3, "sold"): 1, ("Tom", 3, "sold"): 1}
 
 
 def test_a_quota_stops_and_the_next_day_goes_on(tmp_path: Path) -> None:
     """The rows that were not sent are unsent, and nobody is asked about them."""
-    path = write(tmp_path / "a.csv", *_rows(150))
+    path = write_rows(tmp_path / "a.csv", *_rows(150))
     with Sandbox(plan=Plan(60, 100), animals=0) as box:
         first = run(box.store, path)
         box.advance(days=1)
-        write(path, *_rows(10), *_rows(150)[11:])
+        write_rows(path, *_rows(10), *_rows(150)[11:])
         second = run(box.store, path)
-        animals = existing(box)
+        animals = stored_animals(box)
 
     assert first.stopped is not None
     assert first.stopped.kind == "quota"
@@ -451,7 +468,7 @@ def test_a_wait_of_another_import_costs_this_one_nothing(
     with Sandbox(plan=Plan(60, 200), animals=0, clock="system") as box:
         waiting = threading.Event()
         store = box.connect(max_wait_s=1.0)
-        path = write(tmp_path / "long.csv", *_rows(500))
+        path = write_rows(tmp_path / "long.csv", *_rows(500))
 
         def show(progress: Progress) -> None:
             if progress.wait is not None:
@@ -490,7 +507,7 @@ def test_the_same_import_twice_at_once_is_refused(fast: Sandbox, file: Path) -> 
     result = fast.store.import_pets(file, progress=show)
 
     assert second
-    assert (result.created, existing(fast)) == (60, expected())
+    assert (result.created, stored_animals(fast)) == (60, sample_animals())
 
 
 @pytest.mark.case("P66", "P78")
@@ -502,13 +519,13 @@ def test_an_interrupt_wins(fast: Sandbox, tmp_path: Path, failures: int) -> None
     Whatever else was about to end the run; nothing leaves afterwards, and the result is
     there.
     """
-    path = write(tmp_path / "a.csv", *_rows(40))
+    path = write_rows(tmp_path / "a.csv", *_rows(40))
     under_way = threading.Event()
     release = threading.Event()
 
-    def fate(method: str, number: int) -> Fate:
+    def fate(method: str, number: int) -> Action:
         if method == "POST" and number <= failures:
-            return reply(500)
+            return reply_bytes(500)
         if method == "POST" and number >= failures + 2:
             return lambda ask, request: [
                 under_way.set(),
@@ -518,7 +535,7 @@ def test_an_interrupt_wins(fast: Sandbox, tmp_path: Path, failures: int) -> None
         return "pass"
 
     with FaultProxy(fast.base_url, fate) as proxy:
-        store = through(fast, proxy)
+        store = connect_through(fast, proxy)
 
         def interrupt(progress: Progress) -> None:
             if under_way.is_set() or (failures and progress.unknown >= failures):
@@ -540,7 +557,7 @@ def test_an_interrupt_wins(fast: Sandbox, tmp_path: Path, failures: int) -> None
     assert caught.value.result.stopped.kind == "interrupted"
     assert sent <= failures + 20
     assert result.created == 40
-    assert existing(fast) == {(f"Rex {n}", 3, "sold"): 1 for n in range(40)}
+    assert stored_animals(fast) == {(f"Rex {n}", 3, "sold"): 1 for n in range(40)}
 
 
 def _command(
@@ -576,11 +593,11 @@ def test_a_signal_ends_the_command_at_once_with_its_object(
     fast: Sandbox, tmp_path: Path, sign: signal.Signals
 ) -> None:
     """What was under way is unknown, and the same command goes on."""
-    path = write(tmp_path / "a.csv", *_rows(5))
+    path = write_rows(tmp_path / "a.csv", *_rows(5))
     under_way = threading.Event()
     release = threading.Event()
 
-    def fate(method: str, number: int) -> Fate:
+    def fate(method: str, number: int) -> Action:
         if (method, number) == ("POST", 3):
             return lambda ask, request: [
                 under_way.set(),
@@ -614,10 +631,10 @@ def test_kill_9_of_the_command_doubles_and_loses_nothing(
     """
     At 10, 30, 50 and 70 of 80 rows, and the file beside the database is gone each time.
     """
-    path = write(tmp_path / "a.csv", *_rows(80))
+    path = write_rows(tmp_path / "a.csv", *_rows(80))
     state = tmp_path / "state"
 
-    def fate(method: str, request: int) -> Fate:
+    def fate(method: str, request: int) -> Action:
         if method != "POST" or request % 9:
             return "pass"
         return "drop before" if request % 2 else "drop after"
@@ -627,7 +644,7 @@ def test_kill_9_of_the_command_doubles_and_loses_nothing(
         FaultProxy(box.base_url, fate) as proxy,
     ):
         box.add([(f"Old {n}", 1, None) for n in range(old)])
-        before = existing(box)
+        before = stored_animals(box)
         for limit in (10, 30, 50, 70):
             process = _command(box, path, state, proxy.base_url)
             while process.poll() is None and proxy.counts.get("POST", 0) < limit:
@@ -637,7 +654,7 @@ def test_kill_9_of_the_command_doubles_and_loses_nothing(
             for beside in (state / "imports").glob("*.db-journal"):
                 beside.unlink()  # as in a copy of the database alone
         codes = [_command(box, path, state, proxy.base_url).wait(120) for _ in range(3)]
-        animals = existing(box) - before
+        animals = stored_animals(box) - before
 
     assert codes[-1] == 0
     assert animals == {(f"Rex {n}", 3, "sold"): 1 for n in range(80)}

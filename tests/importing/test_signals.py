@@ -18,8 +18,8 @@ from typing import get_args
 
 import pandas as pd
 import pytest
-from children import run_command
-from inventories import existing, write
+from children import run_in_child
+from inventories import stored_animals, write_rows
 
 from petstore_tools import PetStore, Sandbox
 from petstore_tools.cli import exits
@@ -66,7 +66,7 @@ class History:
         if self.rng.random() < 0.4:
             self.rows.append(f"{name} bad,cats,")
             self.bad_rows += 1
-        write(self.path, *self.rows)
+        write_rows(self.path, *self.rows)
         for beside in self.folder.glob("animals.*.csv"):
             what = self.rng.choice(["leave", "leave", "change", "remove"])
             if what == "change":
@@ -85,7 +85,7 @@ class History:
         }
         arguments = ["import", str(self.path), "--yes", "--json"]
         after_s = self.rng.expovariate(4)
-        code, facts = run_command(
+        code, facts = run_in_child(
             arguments, told, self.folder / "printed", sign=sign, after_s=after_s
         )
         partly = facts.get("rejected") or facts.get("unknown") or facts.get("skipped")
@@ -132,7 +132,7 @@ def _play(seed: int, box: Sandbox, folder: Path) -> None:
     rows = Counter(row for row in history.rows if ",cats," not in row)
     made = {
         f"{name},{category_id},{status or ''}": count
-        for (name, category_id, status), count in existing(box).items()
+        for (name, category_id, status), count in stored_animals(box).items()
         if name.startswith(f"{folder.name} ")
     }
     assert made == rows
@@ -184,7 +184,7 @@ def _calls(
     """
     folder.mkdir()
     store = box.connect(state_dir=folder / "state", reconcile_after_s=30.0)
-    path = write(
+    path = write_rows(
         folder / "a.csv", *(f"{folder.name} {n},3,sold" for n in range(6)), "x,cats,"
     )
     box.faults[:] = (
@@ -238,6 +238,6 @@ def test_a_thousand_instants_of_calls(tmp_path: Path, part: int) -> None:
                 tmp_path / f"i{number}" / "a.csv", progress=False
             )
             assert (result.created, result.rejected) == (6, 1)
-            made = existing(box)
+            made = stored_animals(box)
             assert {made[f"i{number} {n}", 3, "sold"] for n in range(6)} == {1}
     assert any(kept)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from inventories import existing, write
+from inventories import stored_animals, write_rows
 
 from petstore_tools import PetStore, Sandbox
 from petstore_tools.errors import DoubtfulRowsError, SheetError
@@ -80,8 +80,8 @@ def test_a_story(fast: Sandbox, tmp_path: Path, steps: list[str]) -> None:
             assert said.startswith(f"{begin} ") if numbers else said == expected, step
             assert text_shown in said, (step, said)
         elif verb == "animals":
-            assert existing(fast).total() == int(text)
+            assert stored_animals(fast).total() == int(text)
         elif verb == "file":
             assert (tmp_path / text).exists()
         else:
-            write(tmp_path / f"{verb}.csv", *rows)
+            write_rows(tmp_path / f"{verb}.csv", *rows)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pandas as pd
 import pytest
-from inventories import framed
+from inventories import listing_frame
 
 from petstore_tools import status_report
 from petstore_tools.errors import FrameError
@@ -21,7 +21,7 @@ from petstore_tools.listing.frames import text_dtype
 def frame() -> pd.DataFrame:
     """Three hundred animals, every fourth without a status, ids in no order."""
     statuses = ("available", "pending", "sold", None)
-    return framed(
+    return listing_frame(
         [(n * 11 % 301, f"Pet {n % 50}", n % 3, statuses[n % 4]) for n in range(300)]
     )
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from inventories import framed
+from inventories import listing_frame
 
 from petstore_tools import Sandbox
 from petstore_tools.listing import frames
@@ -28,19 +28,19 @@ def test_an_exported_listing_goes_back_through_an_import(
 ) -> None:
     """Every name, number and status arrives as it was, the dangerous ones too."""
     path = tmp_path / f"inventory{ending}"
-    frames.write(framed(HOSTILE), path)
+    frames.write(listing_frame(HOSTILE), path)
     with Sandbox(animals=0) as box:
         result = box.store.import_pets(path, doubtful="send", progress=False)
         frame = box.store.list_pets()
 
     assert result.complete
-    expected = framed(HOSTILE).drop(columns="id")
+    expected = listing_frame(HOSTILE).drop(columns="id")
     pd.testing.assert_frame_equal(frame.drop(columns="id"), expected)
 
 
 def test_exports_keep_what_their_format_can_keep(tmp_path: Path) -> None:
     """Parquet all of it; JSON the values."""
-    frame = framed(HOSTILE)
+    frame = listing_frame(HOSTILE)
     for ending in frames.ENDINGS:
         frames.write(frame, tmp_path / f"out{ending}")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import ceil
 
 import pytest
-from ways import outcome_of
+from ways import list_animals
 
 from petstore_tools import Sandbox, status_report
 from petstore_tools.errors import ArgumentError, FrameError
@@ -51,10 +51,10 @@ def test_each_way_to_page_two_ends_with_enough(way: str, is_learnt: bool) -> Non
     As many as asked for, cut where there are more, and no page is read behind the last
     that is needed.
     """
-    evidence = outcome_of(way).evidence if is_learnt else None
+    evidence = list_animals(way).evidence if is_learnt else None
     trials = 0 if way in ("link", "nothing") else 1 if is_learnt else 7
     for first in (1, 20, 99, 100, 101, 150, 198, 199, 200, 201, 249):
-        outcome = outcome_of(way, evidence=evidence, first=first)
+        outcome = list_animals(way, evidence=evidence, first=first)
 
         is_enough = first <= 100 or way != "nothing"
         assert outcome.end.completeness == ("cut" if is_enough else "unproven"), first

@@ -2,7 +2,7 @@
 
 import pandas as pd
 import pytest
-from inventories import framed
+from inventories import listing_frame
 
 from petstore_tools import status_report
 from petstore_tools.errors import FrameError
@@ -12,7 +12,7 @@ from petstore_tools.listing.frames import PetColumns, text_dtype
 
 def animals(count: int, **more: str) -> pd.DataFrame:
     statuses = ("available", "pending", "sold", None)
-    return framed(
+    return listing_frame(
         [(n, f"Pet {n}", n % 3, statuses[n % 4]) for n in range(count)], **more
     )
 
@@ -24,7 +24,11 @@ def test_dtypes_are_the_same_when_empty_when_huge_and_when_a_status_is_missing()
     """
     int64 keeps every digit, status is an ordered category, absent is missing (§2.2).
     """
-    frames = [animals(0), framed([(2**53 + 1, "NA", 2**63 - 1, None)]), animals(8)]
+    frames = [
+        animals(0),
+        listing_frame([(2**53 + 1, "NA", 2**63 - 1, None)]),
+        animals(8),
+    ]
 
     assert {tuple(map(str, f.dtypes)) for f in frames} == {
         ("int64", text_dtype(), "int64", "category")
@@ -44,7 +48,7 @@ def test_dtypes_are_the_same_when_empty_when_huge_and_when_a_status_is_missing()
 @pytest.mark.case("P12")
 def test_a_status_the_document_does_not_name_is_kept_behind_the_three() -> None:
     """A newer service may send one: it is a further category of that frame."""
-    found = framed([(1, "Rex", 1, "resting")])
+    found = listing_frame([(1, "Rex", 1, "resting")])
 
     assert list(found["status"].cat.categories) == [
         "available",
@@ -102,10 +106,10 @@ def test_a_page_that_ctrl_c_tore_apart_is_left_out_whole(instant: str) -> None:
 
 def test_a_headline_says_that_a_listing_may_have_a_hole() -> None:
     """That of the listing and that of its report, where it is called complete."""
-    frame = framed([(1, "Rex", 3, "sold")], may_have_hole=True)
+    frame = listing_frame([(1, "Rex", 3, "sold")], may_have_hole=True)
 
     headline = "omplete, may have a hole: 1 animal of the inventory of sandbox"
     assert repr(Listing.of(frame)).startswith(f"c{headline}")
     assert status_report(frame).headline == f"C{headline}"
-    unproven = framed([], completeness="unproven", may_have_hole=True)
+    unproven = listing_frame([], completeness="unproven", may_have_hole=True)
     assert repr(Listing.of(unproven)).startswith("unproven: 0 animals")

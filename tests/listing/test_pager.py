@@ -20,8 +20,8 @@ from ways import (
     Way,
     alternatives,
     animals,
-    listed,
-    outcome_of,
+    list_animals,
+    read_service,
     with_status,
 )
 
@@ -67,7 +67,7 @@ def four_times(
     for status in filters:
         evidence = outcomes[-1].evidence if outcomes else None
         outcomes.append(
-            outcome_of(way, count, status, evidence=evidence, pagination=pagination)
+            list_animals(way, count, status, evidence=evidence, pagination=pagination)
         )
     return outcomes
 
@@ -157,7 +157,7 @@ def play(way: str, story: dict[str, Any]) -> Outcome:
     before = story.get("before")
     evidence = play(before["way"], before).evidence if before else None
     options = {name: story[name] for name in ("pagination", "limit") if name in story}
-    return listed(
+    return read_service(
         Service(Way.read(way), rows), story.get("status"), evidence=evidence, **options
     )
 
@@ -219,7 +219,7 @@ def test_what_is_complete_while_animals_change_lacks_none_that_stood(kind: str) 
         for status in (None, None, "sold"):
             changing.touched.clear()
             service = Service(Way.read(way), list(changing.start), changing)
-            outcome = listed(service, status, evidence=evidence)
+            outcome = read_service(service, status, evidence=evidence)
             evidence = outcome.evidence
             stood = {pet_id for pet_id, _ in with_status(changing.start, status)}
 
@@ -250,7 +250,7 @@ def test_a_head_that_moves_is_read_again_or_makes_the_listing_unproven(
         if len(service.asked) in (1, 2):
             service.rows.insert(0, (4 - len(service.asked), "sold"))
 
-    outcome = listed(Service(Way.read(way), animals(250), change))
+    outcome = read_service(Service(Way.read(way), animals(250), change))
 
     assert set(truth(250, None)) <= set(outcome.ids)
     assert outcome.evidence.scheme == schemes.SCHEMES.get(way.split()[0])

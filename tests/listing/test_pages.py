@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from paging_server import PagingService, pets
+from paging_server import PagingService, numbered_animals
 from ways import Animal, Service, alternatives
 
 from petstore_tools import PetStore, Plan, Sandbox
@@ -56,7 +56,9 @@ def store_of(
 @pytest.mark.case("P73")
 def test_pages_that_were_left_are_read_anew(tmp_path: Path) -> None:
     """The listing says that its end was not read."""
-    service = PagingService(pets(2_050), "offset total=listing", latency_s=0.02)
+    service = PagingService(
+        numbered_animals(2_050), "offset total=listing", latency_s=0.02
+    )
     with store_of(service, tmp_path, pagination="offset") as store:
         pages = store.pages()
         for page in pages:
@@ -146,7 +148,7 @@ def test_an_error_is_retried_and_one_on_every_try_of_a_page_ends_the_listing() -
 @pytest.mark.parametrize("way", ["link", "page", "X-Next-Cursor=cursor"])
 def test_a_way_is_learnt_and_remembered_on_disk(way: str, tmp_path: Path) -> None:
     """A store of another process need not learn it again."""
-    service = PagingService(pets(1_050), way)
+    service = PagingService(numbered_animals(1_050), way)
     with store_of(service, tmp_path) as store:
         first = store.list_pets()
         asked = len(service.asked)
@@ -172,7 +174,7 @@ def test_a_way_is_learnt_and_remembered_on_disk(way: str, tmp_path: Path) -> Non
 def test_ordinary_services_are_read_to_their_end(way: str, tmp_path: Path) -> None:
     """Whole, as complete, and a way that is answered by a 5xx is asked for once."""
     latency_s = 0.02 if "estimate" in way else 0.0
-    service = PagingService(pets(1_250), way, latency_s=latency_s)
+    service = PagingService(numbered_animals(1_250), way, latency_s=latency_s)
     with store_of(service, tmp_path) as store:
         frame = store.list_pets()
 
@@ -183,7 +185,7 @@ def test_ordinary_services_are_read_to_their_end(way: str, tmp_path: Path) -> No
 @pytest.mark.case("P7")
 def test_a_service_that_ignores_the_filter_is_read_and_told(tmp_path: Path) -> None:
     """Animals of another status are left out and counted."""
-    service = PagingService(pets(500), "link filters=never")
+    service = PagingService(numbered_animals(500), "link filters=never")
     with (
         store_of(service, tmp_path) as store,
         pytest.warns(UserWarning, match="of another status, which are left out"),
@@ -197,7 +199,7 @@ def test_a_service_that_ignores_the_filter_is_read_and_told(tmp_path: Path) -> N
 
 def test_completeness_can_be_required(tmp_path: Path) -> None:
     """It raises in place of warning; what came is kept, labelled."""
-    with store_of(PagingService(pets(250), "nothing"), tmp_path) as store:
+    with store_of(PagingService(numbered_animals(250), "nothing"), tmp_path) as store:
         with pytest.raises(
             IncompleteListingError, match="may be incomplete: 100 animals were read"
         ) as caught:
@@ -218,7 +220,7 @@ def test_a_slow_service_is_asked_side_by_side_and_not_past_its_end(
     Where the size is told, or known from last time; in order, whole, and not past the
     end.
     """
-    service = PagingService(pets(2_050), way, latency_s=0.02)
+    service = PagingService(numbered_animals(2_050), way, latency_s=0.02)
     with store_of(service, tmp_path) as store:
         store.list_pets()
         first_time = len(service.asked)
@@ -236,7 +238,9 @@ def test_pages_fetched_ahead_that_turn_out_wrong_are_not_believed(
     tmp_path: Path,
 ) -> None:
     """Animals come and go while pages are under way: the listing says so."""
-    service = PagingService(pets(2_000), "offset total=listing", latency_s=0.02)
+    service = PagingService(
+        numbered_animals(2_000), "offset total=listing", latency_s=0.02
+    )
     service.change = lambda _: len(service.asked) == 10 and service.rows.pop(3) and None
     with (
         store_of(service, tmp_path) as store,
@@ -253,7 +257,9 @@ def test_a_business_key_lists_side_by_side(tmp_path: Path) -> None:
     At 100 ms an answer its 1,000 requests a minute need two connections, and one to
     spare.
     """
-    service = PagingService(pets(1_000), "offset total=listing", latency_s=0.1)
+    service = PagingService(
+        numbered_animals(1_000), "offset total=listing", latency_s=0.1
+    )
     with store_of(service, tmp_path, plan="business") as store:
         store.list_pets()
 
@@ -263,7 +269,9 @@ def test_a_business_key_lists_side_by_side(tmp_path: Path) -> None:
 @pytest.mark.case("P30")
 def test_what_a_page_that_is_fetched_ahead_waits_for_is_shown(tmp_path: Path) -> None:
     """From the caller's thread, and no longer than it waits."""
-    service = PagingService(pets(2_050), "offset total=listing", latency_s=0.02)
+    service = PagingService(
+        numbered_animals(2_050), "offset total=listing", latency_s=0.02
+    )
     answer = service.answer
     refusals = [(429, {"Retry-After": "1"}, [])]
 
@@ -314,7 +322,7 @@ def test_an_interrupted_listing_keeps_what_came(way: str, tmp_path: Path) -> Non
     Ctrl-C, also while eight pages are fetched side by side by a service that takes its
     time: those that came, labelled; the next call begins anew.
     """
-    service = PagingService(pets(5_000), way, latency_s=0.05)
+    service = PagingService(numbered_animals(5_000), way, latency_s=0.05)
     main = threading.get_ident()
 
     def interrupt(_: Service) -> None:
@@ -341,7 +349,7 @@ def test_the_end_of_a_listing_ends_what_is_fetched_ahead(tmp_path: Path) -> None
     Page 12 is a redirect while page 14 waits for another try: nothing more is sent, and
     no thread that fetched ahead stays behind.
     """
-    service = PagingService(pets(5_000), "offset total=listing")
+    service = PagingService(numbered_animals(5_000), "offset total=listing")
     answer = service.answer
 
     def refusing(query: dict[str, str]) -> tuple[int, dict[str, str], list[Animal]]:

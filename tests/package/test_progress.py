@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from commands import on_a_terminal
+from commands import run_on_terminal
 
 from petstore_tools import Sandbox
 from petstore_tools.importing.options import Progress
@@ -35,7 +35,7 @@ def test_a_preview_that_is_declined_stands_alone(
     """No bar is drawn beside it, and nothing is sent."""
     (tmp_path / "small.csv").write_text("name,categoryId\nMia,1\n")
 
-    code, shown = on_a_terminal(
+    code, shown = run_on_terminal(
         "import", "small.csv", "--json", box=sandbox, cwd=tmp_path, answers="n\n"
     )
 

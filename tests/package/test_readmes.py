@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from paging_server import PagingService, pets
+from paging_server import PagingService, numbered_animals
 from programs import head, run_readme_loop
-from services import client
+from services import keyed_session
 
 from petstore_tools import Sandbox, status_report
 from petstore_tools.cli import main
@@ -127,9 +127,11 @@ def test_the_loop_of_the_readme_lists_as_few_animals_as_the_readme_says(
     """From a service that sends 30 a page, whatever it was asked for."""
     claim, *_ = CLAIMS
     listed, stock = figures_of(README)[claim, "the loop"]
-    server = ThreadedServer(PagingService(pets(stock), "offset cap=30")).start()
+    server = ThreadedServer(
+        PagingService(numbered_animals(stock), "offset cap=30")
+    ).start()
 
-    animals = run_readme_loop(client("k"), server.base_url, tmp_path)
+    animals = run_readme_loop(keyed_session("k"), server.base_url, tmp_path)
     server.stop()
 
     assert len(animals) == listed

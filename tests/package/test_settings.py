@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from leaks import shown
+from leaks import visible_text
 
 from petstore_tools import PetStore, Plan, Sandbox, settings
 from petstore_tools.errors import SettingsError
@@ -30,7 +30,7 @@ def refused(call: object, given: dict[str, object]) -> str:
     message = str(raised.value)
     assert len(message) < 300
     assert "psk_" not in message
-    assert KEY not in shown(raised.value)
+    assert KEY not in visible_text(raised.value)
     return message
 
 
@@ -100,7 +100,7 @@ def test_a_missing_address_or_key_shows_all_ways_to_give_it() -> None:
         " configure"
     )
     assert [way for way in ways.split("|") if way not in str(raised.value)] == []
-    assert KEY not in shown(raised.value)
+    assert KEY not in visible_text(raised.value)
     assert str(staging.value).startswith("no base address for staging. ")
     assert "configure" not in str(staging.value)
     assert 'config.toml: staging_base_url = "https://HOST/v1"' in str(staging.value)

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from commands import run
+from commands import run_program
 
 from petstore_tools import PetStore, Sandbox
 
@@ -77,7 +77,7 @@ def test_settings_from_the_file_alone_are_those_of_all(
     with PetStore() as store:
         report = store.status_report()
     report.to_html(tmp_path / "yesterday.html")
-    listed = run("list", cwd=tmp_path)
+    listed = run_program("list", cwd=tmp_path)
     box.change(2, status="sold")
     tonight, notebook = nightly(
         tmp_path,

@@ -16,8 +16,8 @@ from typing import Any
 import pandas as pd
 import pytest
 import python_calamine
-from inventories import framed
-from paging_server import PagingService, pets
+from inventories import listing_frame
+from paging_server import PagingService, numbered_animals
 
 from petstore_tools import PetStore, Sandbox, status_report
 from petstore_tools.errors import (
@@ -43,7 +43,7 @@ def animals(count: int, **more: Any) -> pd.DataFrame:
         (n, name, kind, st)
         for n, (name, kind, st) in enumerate(samples.animals(count), 1)
     ]
-    return framed(rows, **more)
+    return listing_frame(rows, **more)
 
 
 def test_shares_and_days_are_rounded_as_a_spreadsheet_rounds_them() -> None:
@@ -68,7 +68,7 @@ def test_a_table_says_that_it_is_a_part_only_where_rows_are_left_out(
     count: int, title: str
 ) -> None:
     """One that just fits is whole."""
-    pending = framed((n, "Rex", 1, "pending") for n in range(1, count + 1))
+    pending = listing_frame((n, "Rex", 1, "pending") for n in range(1, count + 1))
 
     assert f"<h2>{title}</h2>" in status_report(pending).to_html()
 
@@ -89,7 +89,7 @@ def test_what_came_from_outside_is_text_in_every_format() -> None:
     """A name that is a formula or markup, a label and an environment that are HTML."""
     rows = [(1, "=NEW()|<b>", 1, "pending"), (2, "https://a.example", 2, None)]
     report = status_report(
-        framed(rows, environment="<script>x</script>"),
+        listing_frame(rows, environment="<script>x</script>"),
         categories=pd.Series({1: "<img|src>"}),
         title="- ~a~ <i>",
         note="+ x",
@@ -112,7 +112,7 @@ def test_text_of_a_workbook_is_never_run_and_no_number_is_rounded(
     names = ["=1+1", "https://a.example", "x" * 40_000]
     ids = [2**53 + 1, 3, -(2**60)]
     rows = [(pet_id, name, 1, None) for pet_id, name in zip(ids, names, strict=True)]
-    status_report(framed(rows)).to_excel(tmp_path / "r.xlsx")
+    status_report(listing_frame(rows)).to_excel(tmp_path / "r.xlsx")
 
     with zipfile.ZipFile(tmp_path / "r.xlsx") as parts:
         assert not any(
@@ -263,8 +263,10 @@ def test_a_status_that_is_blank_or_called_like_a_column_of_ours_is_kept_apart(
     sent: str,
 ) -> None:
     """In every format under a name, in its place, and counted once."""
-    before = framed([(1, "Rex", 1, "sold"), (2, "Mia", 1, None), (3, "Max", 1, sent)])
-    now = framed(
+    before = listing_frame(
+        [(1, "Rex", 1, "sold"), (2, "Mia", 1, None), (3, "Max", 1, sent)]
+    )
+    now = listing_frame(
         [(1, "Rex", 1, sent), (2, "Mia", 1, sent), (3, "Max", 1, "sold")], at=9.0
     )
     report = status_report(now, since=before, categories={1: "Dogs"})
@@ -292,8 +294,8 @@ def test_a_table_of_many_statuses_has_the_whole_width_of_a_sheet(
     statuses: int, half: str
 ) -> None:
     """Beside another one it would lose columns on paper."""
-    before = framed([(n, "Rex", 1, f"status {n}") for n in range(statuses)])
-    now = framed(
+    before = listing_frame([(n, "Rex", 1, f"status {n}") for n in range(statuses)])
+    now = listing_frame(
         [(n, "Rex", 1, f"status {n - 1}") for n in range(1, statuses + 1)], at=9.0
     )
 
@@ -339,8 +341,8 @@ def test_a_report_after_a_listing_of_no_animals_has_no_share_of_them() -> None:
     """
     Eight new animals are neither 800 % nor 0 % of none: the share is unknown, a dash.
     """
-    now = framed([(n, "Rex", 3, "sold") for n in range(8)], 9.0)
-    report = status_report(now, since=framed([]))
+    now = listing_frame([(n, "Rex", 3, "sold") for n in range(8)], 9.0)
+    report = status_report(now, since=listing_frame([]))
 
     assert '"animals": 8,\n      "share": null' in report.to_json()
     assert "| new | 8 | - |" in report.to_markdown()
@@ -367,7 +369,9 @@ def test_what_was_sold_and_left_and_what_was_corrected_count_as_they_happened(
     ]
     days += [shop(0, "Max", 2, "pending")] * 4 + [shop(0, "Max", 2, "sold")] * 3
     days += [shop(34, "Max", 2, "sold")] * 4
-    *earlier, newest = [framed(rows, day * DAY_S) for day, rows in enumerate(days, 1)]
+    *earlier, newest = [
+        listing_frame(rows, day * DAY_S) for day, rows in enumerate(days, 1)
+    ]
     history = History(tmp_path / "history.db")
     for frame in earlier:
         history.keep(frame)
@@ -385,8 +389,8 @@ def test_what_was_sold_and_left_and_what_was_corrected_count_as_they_happened(
 
 def test_an_older_listing_with_a_hole_may_have_missed_what_seems_new() -> None:
     """Two frames cannot tell; the report says so."""
-    older = framed([(1, "Rex", 1, "sold")], may_have_hole=True)
-    now = framed([(1, "Rex", 1, "sold"), (2, "Mia", 1, "sold")], 9.0)
+    older = listing_frame([(1, "Rex", 1, "sold")], may_have_hole=True)
+    now = listing_frame([(1, "Rex", 1, "sold"), (2, "Mia", 1, "sold")], 9.0)
 
     report = status_report(now, since=older)
 
@@ -396,7 +400,10 @@ def test_an_older_listing_with_a_hole_may_have_missed_what_seems_new() -> None:
             " may have missed it"
         ),
     )
-    assert status_report(framed([(1, "Rex", 1, None)], 9.0), since=older).notes == ()
+    assert (
+        status_report(listing_frame([(1, "Rex", 1, None)], 9.0), since=older).notes
+        == ()
+    )
 
 
 @pytest.mark.case("P103")
@@ -421,13 +428,13 @@ def test_an_animal_that_one_listing_alone_lacks_is_not_seen_before_it_is_gone() 
     """
     Where that listing may have a hole; it has a line of its own, outside the sums.
     """
-    both_animals = framed([(1, "Rex", 1, "sold"), (2, "Mia", 1, "sold")])
+    both_animals = listing_frame([(1, "Rex", 1, "sold"), (2, "Mia", 1, "sold")])
     rows_seen = [(1, "Rex", 1, "sold")]
 
     report = status_report(
-        framed(rows_seen, 9.0, may_have_hole=True), since=both_animals
+        listing_frame(rows_seen, 9.0, may_have_hole=True), since=both_animals
     )
-    sure = status_report(framed(rows_seen, 9.0), since=both_animals)
+    sure = status_report(listing_frame(rows_seen, 9.0), since=both_animals)
 
     summary = report.tables()["summary"]
     assert summary["what"].iloc[-1] == "not seen"
@@ -481,7 +488,7 @@ def test_a_title_takes_any_printable_text_and_a_frame_no_column_twice() -> None:
 @pytest.mark.case("P53")
 def test_a_listing_that_is_not_whole_is_reported_on_only_when_asked() -> None:
     """And then the headline says it, and nothing is kept."""
-    server = ThreadedServer(PagingService(pets(250), "nothing")).start()
+    server = ThreadedServer(PagingService(numbered_animals(250), "nothing")).start()
     with PetStore(base_url=server.base_url, api_key="k", plan="business") as store:
         with pytest.raises(IncompleteListingError):
             store.status_report()

@@ -21,7 +21,7 @@ from typing import Any
 import pandas as pd
 import pytest
 import python_calamine
-from inventories import framed
+from inventories import listing_frame
 
 from petstore_tools import spec
 from petstore_tools.history import History
@@ -73,7 +73,7 @@ def inventory(
     }
     for day in range(3):
         rows = [(n, *values) for n, values in animals.items()]
-        yield framed(rows, T0 + day * DAY)
+        yield listing_frame(rows, T0 + day * DAY)
         for n in rng.sample(sorted(animals), min(len(animals), 12)):
             animals[n] = (*animals[n][:2], rng.choice(statuses))
         if animals:

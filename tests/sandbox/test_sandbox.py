@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 import requests
-from services import refuses, until
+from services import is_port_closed, wait_until
 
 from petstore_tools import PetStore, Sandbox
 from petstore_tools.errors import ArgumentError, SettingsError
@@ -36,8 +36,8 @@ def _leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator
     files = _open_files()
     yield
     gc.collect()
-    until(lambda: set(threading.enumerate()) <= threads, 10)
-    until(lambda: _open_files() <= files, 10)
+    wait_until(lambda: set(threading.enumerate()) <= threads, 10)
+    wait_until(lambda: _open_files() <= files, 10)
     assert list(tmp_path.glob("petstore-sandbox-*")) == []
 
 
@@ -113,7 +113,7 @@ def test_connected_stores_end_with_the_sandbox_and_may_be_closed_before() -> Non
     box.close()
 
     assert _open_files() == files  # while both stores are still there
-    assert refuses(box.base_url)
+    assert is_port_closed(box.base_url)
     for call in (
         box.connect,
         partial(box.connect, plan="pro"),
@@ -149,7 +149,7 @@ def test_a_store_keeps_its_sandbox_and_so_does_a_listing_under_way(
     del pages
     gc.collect()
 
-    assert refuses(base_url)
+    assert is_port_closed(base_url)
 
 
 @dataclass(frozen=True)
@@ -173,7 +173,7 @@ def test_a_sandbox_that_is_collected_in_its_own_thread_ends_too() -> None:
         base_url = box.base_url
         del box
         requests.get(f"{base_url}/health", timeout=10)
-        until(lambda: refuses(base_url), 10)
+        wait_until(lambda: is_port_closed(base_url), 10)
     finally:
         gc.enable()
 

@@ -12,7 +12,7 @@ from unittest.mock import ANY
 
 import pytest
 import requests
-from services import served
+from services import serve_in_thread
 
 from petstore_tools import Sandbox, spec
 from petstore_tools.plans import Plan
@@ -273,7 +273,7 @@ def test_a_body_of_another_content_type_is_400(
 
 def test_a_revoked_key_is_401_at_once(tmp_path: Path) -> None:
     """And only once can it be revoked."""
-    with served(str(tmp_path / "service.db")) as (database, caller):
+    with serve_in_thread(str(tmp_path / "service.db")) as (database, caller):
         assert caller.get().status_code == 200
         (key,) = database.list_keys()
 
@@ -288,7 +288,7 @@ def test_an_outage_writes_a_line_of_each_kind_and_a_path_forges_none(
 ) -> None:
     """Once in ten seconds; line breaks are spelt out, and long paths are cut."""
     path = tmp_path / "service.db"
-    with served(str(path)) as (_, caller):
+    with serve_in_thread(str(path)) as (_, caller):
         path.rename(tmp_path / "away.db")
         forged = f"/%0aERROR%20forged%0d%1b[2J{'x' * 5_000}"
         answers = {caller.get(forged).status_code for _ in range(50)}

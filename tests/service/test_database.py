@@ -20,7 +20,7 @@ import psycopg
 import pytest
 from postgres import Postgres
 from pydantic import SecretStr
-from services import NOON, WIDE, served, stored
+from services import NOON, WIDE_PLAN, serve_in_thread, stored_ids
 
 from petstore_tools.errors import SettingsError
 from petstore_tools.service.database import Database
@@ -55,7 +55,7 @@ def test_programs_that_start_at_once_share_one_new_file(tmp_path: Path) -> None:
 
     def start(n: int) -> str:
         database = Database(path)
-        key_id, _ = database.create_key(WIDE, label=str(n), now=NOON)
+        key_id, _ = database.create_key(WIDE_PLAN, label=str(n), now=NOON)
         database.close()
         return key_id
 
@@ -143,7 +143,7 @@ def test_a_file_that_is_removed_or_replaced_while_serving_takes_no_animal(
     """They would be gone at the next start. The same file, put back, is served on."""
     path = tmp_path / "service.db"
     aside = tmp_path / "aside.db"
-    with served(str(path)) as (_, caller):
+    with serve_in_thread(str(path)) as (_, caller):
         before = caller.post().json()["id"]
         if how == "emptied":
             shutil.copy(path, aside)
@@ -157,10 +157,10 @@ def test_a_file_that_is_removed_or_replaced_while_serving_takes_no_animal(
             path.write_bytes(aside.read_bytes())
         else:
             # another program opens what is there, and what lies beside it
-            stored(str(path))
+            stored_ids(str(path))
             aside.replace(path)
         back = caller.post().json()["id"]
-        assert stored(str(path)) == {before, back}  # read by another program
+        assert stored_ids(str(path)) == {before, back}  # read by another program
 
     assert {answer.status_code for answer in refused} == {503}
     assert all(
@@ -251,8 +251,8 @@ def test_a_server_in_sql_ascii_is_served_and_keeps_a_budget(postgres: Postgres) 
         for _ in range(2):
             ledger.update(seen.append)
         ledger.close()
-    with served(in_ascii) as (database, caller):
-        database.create_key(WIDE, label="Zoë", now=NOON)
+    with serve_in_thread(in_ascii) as (database, caller):
+        database.create_key(WIDE_PLAN, label="Zoë", now=NOON)
         made = caller.post("名前 🐕")
         listed = caller.get().json()
         labels = [key.label for key in database.list_keys()]

@@ -13,7 +13,15 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
-from serving import KIND, REX, Answer, Serving, create_key, read_answer, serving
+from serving import (
+    JSON_TYPE,
+    REX_BODY,
+    Answer,
+    ServeProcess,
+    create_key,
+    read_answer,
+    run_serve,
+)
 
 from petstore_tools.plans import Plan
 
@@ -36,12 +44,12 @@ ENDLESS = {  # what begins it, and what follows again and again
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
-    with serving(tmp_path_factory.mktemp("served") / "service.db") as found:
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServeProcess]:
+    with run_serve(tmp_path_factory.mktemp("served") / "service.db") as found:
         yield found
 
 
-def test_a_header_section_of_60_kib_is_served(served: Serving) -> None:
+def test_a_header_section_of_60_kib_is_served(served: ServeProcess) -> None:
     """Also behind another request on the same connection."""
     long = served.head("GET /v1/pets?limit=1", f"X-Long: {'x' * 61_000}")
     with served.connect() as connection:
@@ -50,7 +58,7 @@ def test_a_header_section_of_60_kib_is_served(served: Serving) -> None:
             assert read_answer(connection).status == 200
 
 
-def flood(served: Serving, begun: bytes, part: bytes) -> Answer:
+def flood(served: ServeProcess, begun: bytes, part: bytes) -> Answer:
     """
     Send what does not end; return the answer, once it is seen that little of it was
     taken in.
@@ -68,17 +76,19 @@ def flood(served: Serving, begun: bytes, part: bytes) -> Answer:
 
 
 @pytest.mark.parametrize("what", ["header", "address", "trailer", "extension"])
-def test_what_does_not_end_is_refused_at_64_kib(served: Serving, what: str) -> None:
+def test_what_does_not_end_is_refused_at_64_kib(
+    served: ServeProcess, what: str
+) -> None:
     """A header, an address, a trailer, an extension of a chunk: cut off."""
     assert flood(served, *ENDLESS[what]).status in (400, 401, 414, 431, 0)
     assert served.memory_mb() < 200
 
 
 def test_a_body_without_an_end_is_refused_at_128_kib_and_a_byte(
-    served: Serving,
+    served: ServeProcess,
 ) -> None:
     """In chunks, with a valid key: 413, and the connection closed; 128 KiB are read."""
-    begun = served.head("POST /v1/pets", KIND, "Transfer-Encoding: chunked")
+    begun = served.head("POST /v1/pets", JSON_TYPE, "Transfer-Encoding: chunked")
 
     answer = flood(served, begun, ENDLESS["body"][1])
 
@@ -87,7 +97,9 @@ def test_a_body_without_an_end_is_refused_at_128_kib_and_a_byte(
     assert served.ask(served.create(b"x" * (LARGEST + 1))).status == 413
 
 
-def test_the_longest_name_in_its_longest_spelling_is_created(served: Serving) -> None:
+def test_the_longest_name_in_its_longest_spelling_is_created(
+    served: ServeProcess,
+) -> None:
     """10,000 characters, each as two escapes of six bytes: 120 KB."""
     name = b"\\ud83d\\udc15" * 10_000
 
@@ -98,7 +110,7 @@ def test_the_longest_name_in_its_longest_spelling_is_created(served: Serving) ->
     assert (answer.status, answer.body["name"]) == (201, "🐕" * 10_000)
 
 
-def test_a_websocket_upgrade_is_answered_as_any_request(served: Serving) -> None:
+def test_a_websocket_upgrade_is_answered_as_any_request(served: ServeProcess) -> None:
     """
     The service speaks HTTP only; it says so with an ordinary answer, and logs nothing.
     """
@@ -118,13 +130,13 @@ def test_a_websocket_upgrade_is_answered_as_any_request(served: Serving) -> None
     "more", [(), ("Expect: 100-continue",)], ids=["at once", "expect"]
 )
 def test_the_key_and_its_quota_are_judged_before_the_body_is_read(
-    served: Serving, more: tuple[str, ...]
+    served: ServeProcess, more: tuple[str, ...]
 ) -> None:
     """Of a create of which only the head has come: 401 or 429 at once."""
     key = create_key(served.where, Plan(1, 100))
     get = served.head("GET /v1/pets?limit=1", key=key)
     used_up = [served.ask(get).status for _ in range(2)]
-    begun = ("POST /v1/pets", KIND, "Content-Length: 1000", *more)
+    begun = ("POST /v1/pets", JSON_TYPE, "Content-Length: 1000", *more)
 
     refused = [
         served.ask(served.head(*begun, key=used), timeout=3) for used in (WRONG, key)
@@ -143,9 +155,11 @@ def test_bodies_of_many_small_values_cost_other_callers_nothing(
     """All that a free key may send in a minute at once: others wait at most 2 s."""
     body = (b'{"x":[' + b",".join([b"[]"] * (size // 3 - 9)) + b"]}").ljust(size)
     waits = []
-    with serving(tmp_path / "service.db") as served, ThreadPoolExecutor(60) as pool:
+    with run_serve(tmp_path / "service.db") as served, ThreadPoolExecutor(60) as pool:
         key = create_key(served.where, Plan(60, 1_000))
-        head = served.head("POST /v1/pets", KIND, f"Content-Length: {size}", key=key)
+        head = served.head(
+            "POST /v1/pets", JSON_TYPE, f"Content-Length: {size}", key=key
+        )
         creates = [pool.submit(served.ask, head + body, timeout=60) for _ in range(60)]
         while not all(create.done() for create in creates):
             waits.append(served.wait_s())
@@ -156,7 +170,7 @@ def test_bodies_of_many_small_values_cost_other_callers_nothing(
     assert max(waits) < 2
 
 
-def test_a_create_in_two_parts_is_counted_once(served: Serving) -> None:
+def test_a_create_in_two_parts_is_counted_once(served: ServeProcess) -> None:
     """
     A key is looked at before the body comes, and the request is counted when it is
     answered.
@@ -165,9 +179,9 @@ def test_a_create_in_two_parts_is_counted_once(served: Serving) -> None:
     with served.connect() as connection:
         left = []
         for _ in range(2):
-            connection.sendall(sent[: -len(REX)])
+            connection.sendall(sent[: -len(REX_BODY)])
             time.sleep(0.05)
-            connection.sendall(REX)
+            connection.sendall(REX_BODY)
             answer = read_answer(connection)
             assert answer.status == 201
             left.append(int(answer.headers["x-ratelimit-remaining"]))
@@ -175,7 +189,7 @@ def test_a_create_in_two_parts_is_counted_once(served: Serving) -> None:
     assert left[0] - left[1] == 1
 
 
-def test_two_keys_in_one_request_are_none(served: Serving) -> None:
+def test_two_keys_in_one_request_are_none(served: ServeProcess) -> None:
     """Nobody knows which is meant: 401 in either order, also where both are right."""
     good = f"Authorization: Bearer {served.key}"
     wrong = f"Authorization: Bearer {WRONG}"
@@ -186,7 +200,7 @@ def test_two_keys_in_one_request_are_none(served: Serving) -> None:
 
 
 def test_a_request_that_does_not_come_to_its_end_is_given_up_within_seconds(
-    served: Serving,
+    served: ServeProcess,
 ) -> None:
     """
     408 where the body is missing; what is no whole head is closed without a word.
@@ -203,7 +217,7 @@ def test_a_request_that_does_not_come_to_its_end_is_given_up_within_seconds(
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("what", ENDLESS)
 def test_twenty_hostile_callers_cost_the_others_a_tenth_of_a_second_at_most(
-    served: Serving, what: str
+    served: ServeProcess, what: str
 ) -> None:
     """
     A listing over a new connection each time, for three seconds; memory stays under 300
@@ -243,7 +257,7 @@ def test_more_connections_than_the_limit_wait_until_one_is_closed(
     """
     `--backpressure 3`: a new caller waits; idle ones are closed after ten seconds.
     """
-    with serving(tmp_path / "service.db", "--backpressure", "3") as served:
+    with run_serve(tmp_path / "service.db", "--backpressure", "3") as served:
         three = [served.connect() for _ in range(3)]
         answer = served.ask(
             served.head("GET /v1/pets?limit=1", "Connection: close"), timeout=30
@@ -260,7 +274,7 @@ def test_bodies_that_are_half_sent_are_bounded_in_all(tmp_path: Path) -> None:
     890 of one key that lack their last byte: the oldest are refused, and a create of
     another caller is made meanwhile.
     """
-    with serving(tmp_path / "service.db") as served, ExitStack() as crowd:
+    with run_serve(tmp_path / "service.db") as served, ExitStack() as crowd:
         half = served.create(b"x" * LARGEST)[:-1]
         connections = [crowd.enter_context(served.connect()) for _ in range(890)]
         for connection in connections:

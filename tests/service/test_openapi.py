@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from services import served
+from services import serve_in_thread
 
 from petstore_tools import spec
 from petstore_tools.service.app import OPENAPI
@@ -171,7 +171,10 @@ def test_schemathesis_finds_nothing(tmp_path: Path) -> None:
         "--phases examples,coverage,fuzzing,stateful --max-examples 20 --seed 1".split()
     )
     without_key = windows(10**9, 10**9)
-    with served(str(tmp_path / "service.db"), without_key=without_key) as (_, caller):
+    with serve_in_thread(str(tmp_path / "service.db"), without_key=without_key) as (
+        _,
+        caller,
+    ):
         command += [f"{caller.base_url}/openapi.json", "--url", caller.base_url]
         command += ["--header", f"Authorization: Bearer {caller.key}"]
         done = subprocess.run(

@@ -14,7 +14,7 @@ from typing import Any
 import psycopg
 import pytest
 from postgres import Postgres
-from services import NOON, Caller, served, stored, until
+from services import NOON, Caller, serve_in_thread, stored_ids, wait_until
 
 from petstore_tools.service.database import Database
 from petstore_tools.service.messages import LIST_PATH, Request
@@ -24,9 +24,9 @@ from petstore_tools.service.operations import Operations
 @pytest.mark.case("P57")
 def test_a_restart_forgets_nothing(where: str) -> None:
     """Animals, keys, counters; and the second start finds the tables as they are."""
-    with served(where) as (_, caller):
+    with serve_in_thread(where) as (_, caller):
         before = caller.post()
-    with served(where) as (_, other):
+    with serve_in_thread(where) as (_, other):
         after = Caller(other.base_url, caller.key).post()
         listed = other.get().json()
 
@@ -45,7 +45,7 @@ def test_a_restart_forgets_nothing(where: str) -> None:
 )
 def test_animals_come_back_as_they_were(where: str, body: dict[str, Any]) -> None:
     """Whatever the database's own text can hold; 7.0 counts as an integer."""
-    with served(where) as (_, caller):
+    with serve_in_thread(where) as (_, caller):
         made = caller.post(**body).json()
         again = caller.get("/pets/1").json()
 
@@ -58,7 +58,7 @@ def test_staff_changes_show_at_once(where: str) -> None:
     it.
     """
     admin = Database(where, own_time=False)
-    with served(where) as (database, caller):
+    with serve_in_thread(where) as (database, caller):
         database.add_many([(f"Pet {n}", 1, "available") for n in range(150)])
         pets = "/pets?limit=100"
         assert caller.get(pets).content == caller.get(pets).content
@@ -79,20 +79,20 @@ def test_ids_become_visible_in_order(postgres: Postgres) -> None:
     none.
     """
     url = postgres.database()
-    with served(url) as (_, caller), ThreadPoolExecutor(1) as pool:
+    with serve_in_thread(url) as (_, caller), ThreadPoolExecutor(1) as pool:
         first = caller.post().json()["id"]
         other = Database(url, own_time=False)
         with other.transaction([("", "h")]):
             (held,) = other.save({}, [("held", 1, None)])
             later = pool.submit(caller.post, "later")
             for _ in range(20):
-                assert stored(url) == {first}
+                assert stored_ids(url) == {first}
             assert not later.done()
         last = later.result().json()["id"]
         other.close()
 
     assert held < last
-    assert stored(url) == {first, held, last}
+    assert stored_ids(url) == {first, held, last}
 
 
 def respond(operations: Operations, method: str, query: bytes = b"limit=9") -> Any:
@@ -182,7 +182,7 @@ def test_the_time_is_read_when_the_counters_are_held(postgres: Postgres) -> None
     with psycopg.connect(url) as other, ThreadPoolExecutor(1) as pool:
         other.execute("SELECT * FROM usage FOR UPDATE")
         counted = pool.submit(count)
-        until(
+        wait_until(
             lambda: other.execute("SELECT 1 FROM pg_locks WHERE NOT granted").fetchone()
         )
         (held_at,) = (

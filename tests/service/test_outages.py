@@ -20,9 +20,17 @@ from typing import Any
 
 import pytest
 import requests
-from postgres import Postgres, absent, running
-from services import NOON, WIDE, locked, served, stored, undone, until
-from serving import Serving, serving
+from postgres import Postgres, missing_postgres, run_postgres
+from services import (
+    NOON,
+    WIDE_PLAN,
+    database_change,
+    database_lock,
+    serve_in_thread,
+    stored_ids,
+    wait_until,
+)
+from serving import ServeProcess, run_serve
 from tcp_proxy import TcpProxy
 
 from petstore_tools.clock import ManualClock
@@ -48,7 +56,7 @@ def answers_to(path: str, answers: list[requests.Response]) -> list[requests.Res
 
 
 @contextmanager
-def calling(served: Serving) -> Iterator[list[requests.Response]]:
+def calling(served: ServeProcess) -> Iterator[list[requests.Response]]:
     """
     Callers that create, list and ask for health, each again and again: all their
     answers.
@@ -65,7 +73,7 @@ def calling(served: Serving) -> Iterator[list[requests.Response]]:
             pool.submit(call, path) for path in ["", "", "/pets?limit=1", "/health"] * 2
         ]
         try:
-            until(lambda: len(answers) > 20)
+            wait_until(lambda: len(answers) > 20)
             yield answers
         finally:
             end.set()
@@ -77,7 +85,7 @@ def calling(served: Serving) -> Iterator[list[requests.Response]]:
 class Place:
     """A service, its database, and what can be done to that."""
 
-    served: Serving
+    served: ServeProcess
     where: str
     server: Any = None
     proxy: Any = None
@@ -98,21 +106,21 @@ READ_ONLY = "ALTER ROLE postgres SET default_transaction_read_only ="
 # a create may have been on its way
 LOST = ("silent", "sessions ended", "read-only", "stopped")
 POSTGRES: dict[str, Callable[[Place], Any]] = {
-    "usage locked": lambda place: locked(place.where),
-    "pet locked": lambda place: locked(place.where, "pet"),
+    "usage locked": lambda place: database_lock(place.where),
+    "pet locked": lambda place: database_lock(place.where, "pet"),
     "silent": lambda place: between(place.proxy.flowing.clear, place.proxy.flowing.set),
-    "sessions ended": lambda place: undone(place.where, ENDED, ENDED),
-    "pet away": lambda place: undone(
+    "sessions ended": lambda place: database_change(place.where, ENDED, ENDED),
+    "pet away": lambda place: database_change(
         place.where, "ALTER TABLE pet RENAME TO away", "ALTER TABLE away RENAME TO pet"
     ),
-    "read-only": lambda place: undone(
+    "read-only": lambda place: database_change(
         place.where, f"{READ_ONLY} on", f"{READ_ONLY} off", ENDED
     ),
     "stopped": lambda place: between(place.server.stop, place.server.start),
 }
 SQLITE: dict[str, Callable[[Place], Any]] = {
-    "file locked": lambda place: locked(place.where),
-    "usage away": lambda place: undone(
+    "file locked": lambda place: database_lock(place.where),
+    "usage away": lambda place: database_change(
         place.where,
         "ALTER TABLE usage RENAME TO away",
         "ALTER TABLE away RENAME TO usage",
@@ -123,18 +131,18 @@ SQLITE: dict[str, Callable[[Place], Any]] = {
 @pytest.fixture(scope="module")
 def on_postgres() -> Iterator[Place]:
     """Four workers on a server of their own."""
-    if why := absent():
+    if why := missing_postgres():
         pytest.skip(f"no PostgreSQL: {why}")
-    with running() as server, TcpProxy(server.port) as proxy:
+    with run_postgres() as server, TcpProxy(server.port) as proxy:
         url = server.database()
-        with serving(proxy.url(url), "--workers", "4") as served:
+        with run_serve(proxy.url(url), "--workers", "4") as served:
             yield Place(served, url, server, proxy)
 
 
 @pytest.fixture(scope="module")
 def on_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     path = tmp_path_factory.mktemp("outages") / "service.db"
-    with serving(path) as served:
+    with run_serve(path) as served:
         yield Place(served, str(path))
 
 
@@ -149,14 +157,14 @@ def test_whatever_becomes_of_a_database_is_a_503_and_passes(
     """
     fixture = "on_postgres" if outage in POSTGRES else "on_sqlite"
     place: Place = request.getfixturevalue(fixture)
-    existing = stored(place.where)
+    existing = stored_ids(place.where)
     with calling(place.served) as answers:
         with (POSTGRES | SQLITE)[outage](place):
             if outage != "sessions ended":
-                until(lambda: any(map(is_refused, answers_to("/pets", answers))))
-                until(lambda: any(map(is_refused, answers_to("/health", answers))))
+                wait_until(lambda: any(map(is_refused, answers_to("/pets", answers))))
+                wait_until(lambda: any(map(is_refused, answers_to("/health", answers))))
         passed = len(answers) + 100
-        until(
+        wait_until(
             lambda: (
                 len(answers) > passed and all(answer.ok for answer in answers[-100:])
             )
@@ -172,7 +180,7 @@ def test_whatever_becomes_of_a_database_is_a_503_and_passes(
     acknowledged = [
         answer.json()["id"] for answer in answers if answer.status_code == 201
     ]
-    created = stored(place.where) - existing
+    created = stored_ids(place.where) - existing
     assert len(acknowledged) == len(set(acknowledged))
     assert set(acknowledged) <= created
     assert len(created) <= len(acknowledged) + len(unknown)
@@ -181,8 +189,8 @@ def test_whatever_becomes_of_a_database_is_a_503_and_passes(
 @pytest.mark.case("P87")
 def test_a_lock_is_waited_for_by_all_and_a_short_one_costs_no_error(where: str) -> None:
     """Meanwhile health is a 503 within a second, and the document is served."""
-    with served(where) as (_, caller), ThreadPoolExecutor(16) as pool:
-        with locked(where):
+    with serve_in_thread(where) as (_, caller), ThreadPoolExecutor(16) as pool:
+        with database_lock(where):
             waiting = [pool.submit(caller.post) for _ in range(12)]
             health = caller.get("/health")
             document = caller.get("/openapi.json")
@@ -204,7 +212,7 @@ def test_only_a_create_whose_commit_was_sent_is_not_known(postgres: Postgres) ->
     """
     with (
         TcpProxy(postgres.port, cut_behind=b"COMMIT") as proxy,
-        served(proxy.url(postgres.database())) as (database, caller),
+        serve_in_thread(proxy.url(postgres.database())) as (database, caller),
     ):
         caller.get()  # now the key is known: no look at it first
         proxy.cutting.set()
@@ -249,22 +257,22 @@ def test_a_disk_that_stands_still_costs_creates_a_503_and_holds_up_nothing_else(
     path = tmp_path / "service.db"
     still = tmp_path / "still"
     env = {"LD_PRELOAD": str(still_disk), "DISK_STANDS_STILL_WHILE": str(still)}
-    with serving(path, **env) as served, ThreadPoolExecutor(4) as pool:
+    with run_serve(path, **env) as served, ThreadPoolExecutor(4) as pool:
         assert served.caller.post().status_code == 201
         # of a create within its commit, or just behind one, only the commit's end tells
-        until(
+        wait_until(
             lambda: time.time() - path.with_name("service.db-wal").stat().st_mtime > 0.2
         )
         still.touch()
         creates = [pool.submit(served.caller.post, "refused") for _ in range(3)]
-        until(lambda: is_refused(served.caller.get("/health")))
+        wait_until(lambda: is_refused(served.caller.get("/health")))
         prompt = [
             served.caller.get(path).status_code for path in ("/live", "/openapi.json")
         ]
         assert not any(create.done() for create in creates)
         refused = [create.result() for create in creates]
         still.unlink()
-        until(lambda: served.caller.get("/health").ok)
+        wait_until(lambda: served.caller.get("/health").ok)
         names = [pet["name"] for pet in served.caller.get().json()]
         made = served.caller.post()
 
@@ -297,7 +305,7 @@ def test_a_session_that_stands_still_lets_go_of_what_others_wait_for(
     As a machine that was paused within a commit: others do not wait until it wakes.
     """
     url = postgres.database()
-    with served(url) as (database, caller):
+    with serve_in_thread(url) as (database, caller):
         caller.post()
         (key,) = database.list_keys()
         paused = Database(url, own_time=False)
@@ -308,7 +316,7 @@ def test_a_session_that_stands_still_lets_go_of_what_others_wait_for(
 
     assert made.status_code == 201
     assert made.json()["id"] > lost
-    assert stored(url) == {1, made.json()["id"]}
+    assert stored_ids(url) == {1, made.json()["id"]}
 
 
 def test_a_create_whose_caller_is_long_gone_is_not_made(where: str) -> None:
@@ -317,7 +325,7 @@ def test_a_create_whose_caller_is_long_gone_is_not_made(where: str) -> None:
     for it since.
     """
     database = Database(where, own_time=False)
-    _, key = database.create_key(WIDE, label="", now=NOON)
+    _, key = database.create_key(WIDE_PLAN, label="", now=NOON)
     service = Service(database, ManualClock(NOON), max_create_age_s=2.0)
 
     async def create() -> int:

@@ -18,16 +18,16 @@ from pathlib import Path
 
 import pytest
 import requests
-from commands import run
+from commands import run_program
 from postgres import Postgres
-from services import free_port, refuses, stored, until
-from serving import REX, Serving, read_answer, serving
+from services import free_port, is_port_closed, stored_ids, wait_until
+from serving import REX_BODY, ServeProcess, read_answer, run_serve
 from tcp_proxy import TcpProxy
 
-END = REX[5:]
+END = REX_BODY[5:]
 
 
-def begin_create(served: Serving) -> socket.socket:
+def begin_create(served: ServeProcess) -> socket.socket:
     """
     Send all of a create but the end of its body, on a connection that the service has.
     """
@@ -49,12 +49,12 @@ def test_a_signal_answers_what_is_under_way_and_ends_with_0(
     matter.
     """
     with (
-        serving(tmp_path / "service.db") as served,
+        run_serve(tmp_path / "service.db") as served,
         begin_create(served) as connection,
         begin_create(served) as other,
     ):
         served.process.send_signal(sign)
-        until(lambda: refuses(served.base_url))
+        wait_until(lambda: is_port_closed(served.base_url))
         other.sendall(end)
         connection.sendall(END)
         answer = read_answer(connection)
@@ -71,7 +71,7 @@ def test_a_silent_database_does_not_keep_a_service_from_ending(
     """What waits for it gets its 503."""
     with (
         TcpProxy(postgres.port) as proxy,
-        serving(proxy.url(postgres.database())) as served,
+        run_serve(proxy.url(postgres.database())) as served,
         served.connect(30) as connection,
     ):
         proxy.flowing.clear()
@@ -91,7 +91,7 @@ def test_a_silent_database_does_not_keep_a_service_from_ending(
 def test_no_worker_outlives_its_supervisor(postgres: Postgres) -> None:
     """Killed, it leaves nobody on the port; what is under way is answered."""
     with (
-        serving(postgres.database(), "--workers", "2") as served,
+        run_serve(postgres.database(), "--workers", "2") as served,
         begin_create(served) as connection,
     ):
         served.process.kill()
@@ -99,7 +99,7 @@ def test_no_worker_outlives_its_supervisor(postgres: Postgres) -> None:
         connection.sendall(END)
         answer = read_answer(connection)
         served.process.wait(30)
-        until(lambda: refuses(served.base_url))
+        wait_until(lambda: is_port_closed(served.base_url))
 
     assert answer.status == 201
 
@@ -115,20 +115,20 @@ def test_no_worker_that_waits_for_its_database_outlives_its_supervisor(
     """
     with (
         TcpProxy(postgres.port) as proxy,
-        serving(proxy.url(postgres.database())) as served,
+        run_serve(proxy.url(postgres.database())) as served,
     ):
         proxy.flowing.clear()
         (killed,) = served.workers()
         os.kill(killed, signal.SIGKILL)
-        until(lambda: "cannot be reached" in served.said())
+        wait_until(lambda: "cannot be reached" in served.said())
         (waiting,) = set(served.workers()) - {killed}
 
         served.process.kill()
         served.process.wait(30)
         proxy.flowing.set()
 
-        until(lambda: not Path(f"/proc/{waiting}").exists())
-        assert refuses(served.base_url)
+        wait_until(lambda: not Path(f"/proc/{waiting}").exists())
+        assert is_port_closed(served.base_url)
 
 
 @pytest.mark.soak
@@ -136,7 +136,7 @@ def test_no_worker_that_waits_for_its_database_outlives_its_supervisor(
 def test_every_start_with_metrics_serves(tmp_path: Path) -> None:
     """200 of them: no worker waits for a lock that a thread of its supervisor holds."""
     for number in range(200):
-        with serving(
+        with run_serve(
             tmp_path / f"{number}.db", "--metrics-port", str(free_port())
         ) as served:
             served.process.terminate()
@@ -184,22 +184,22 @@ def test_kill_9_of_workers_loses_nothing_acknowledged(where: str) -> None:
                 acknowledged.append(served.caller.post().json()["id"])
 
     with (
-        serving(where, "--workers", str(workers)) as served,
+        run_serve(where, "--workers", str(workers)) as served,
         ThreadPoolExecutor(4) as pool,
     ):
         for _ in range(4):
             pool.submit(create)
         for turn in range(6):
             before = len(acknowledged)
-            until(lambda: len(acknowledged) > before + 20)  # noqa: B023
+            wait_until(lambda: len(acknowledged) > before + 20)  # noqa: B023
             killed = served.workers()[turn % workers]
             os.kill(killed, signal.SIGKILL)
-            until(lambda: killed not in served.workers())  # noqa: B023
-            until(lambda: len(served.workers()) == workers)
+            wait_until(lambda: killed not in served.workers())  # noqa: B023
+            wait_until(lambda: len(served.workers()) == workers)
         end.set()
 
     assert len(acknowledged) == len(set(acknowledged)) > 100
-    assert set(acknowledged) <= stored(where)
+    assert set(acknowledged) <= stored_ids(where)
 
 
 def test_the_access_log_is_json_without_keys_and_metrics_are_counted(
@@ -210,12 +210,12 @@ def test_the_access_log_is_json_without_keys_and_metrics_are_counted(
     masked.
     """
     port = free_port()
-    with serving(
+    with run_serve(
         tmp_path / "service.db", "--access-log", "--metrics-port", str(port)
     ) as served:
         path = f"/pets/%0a{served.key}?token={served.key}"
         assert served.caller.get(path).status_code == 404
-        until(lambda: "404" in served.said())
+        wait_until(lambda: "404" in served.said())
         metrics = requests.get(f"http://127.0.0.1:{port}/metrics", timeout=5).text
 
     lines = [json.loads(line) for line in served.said().splitlines()[1:]]
@@ -232,7 +232,7 @@ def test_a_forwarded_address_counts_only_where_the_proxy_is_trusted(
     tmp_path: Path, trusted: str, left: list[str]
 ) -> None:
     """Else anybody could have a budget a request."""
-    with serving(tmp_path / "service.db", "--trust-proxy", trusted) as served:
+    with run_serve(tmp_path / "service.db", "--trust-proxy", trusted) as served:
         heads = [
             served.head("GET /v1/pets", f"X-Forwarded-For: 192.0.2.{n}", key="")
             for n in (1, 2)
@@ -248,7 +248,7 @@ def test_a_connection_that_was_used_for_long_is_closed(tmp_path: Path) -> None:
     itself, also where a trusted proxy has several for one caller.
     """
     with (
-        serving(tmp_path / "service.db", "--trust-proxy", "127.0.0.1") as served,
+        run_serve(tmp_path / "service.db", "--trust-proxy", "127.0.0.1") as served,
         served.connect() as first,
         served.connect() as second,
     ):
@@ -260,9 +260,9 @@ def test_a_connection_that_was_used_for_long_is_closed(tmp_path: Path) -> None:
 
         assert not closes(first)
         assert not closes(second)
-        until(lambda: closes(first))
+        wait_until(lambda: closes(first))
         # first used a moment later; a new count takes five
-        until(lambda: closes(second), 4)
+        wait_until(lambda: closes(second), 4)
 
 
 @pytest.mark.case("P104")
@@ -286,5 +286,5 @@ def test_options_that_cannot_be_are_refused(tmp_path: Path) -> None:
             ),
             (("--port", free, "--metrics-port", free), "must be two ports"),
         ):
-            done = run("serve", *options, "--database", str(tmp_path / "s.db"))
+            done = run_program("serve", *options, "--database", str(tmp_path / "s.db"))
             assert (done.returncode, says in done.stderr) == (2, True)

@@ -13,7 +13,7 @@ from contextlib import ExitStack
 
 import pytest
 from postgres import Postgres
-from services import NOON, Caller, served, until
+from services import NOON, Caller, serve_in_thread, wait_until
 
 from petstore_tools.clock import ManualClock
 from petstore_tools.plans import Plan
@@ -35,7 +35,8 @@ def over_borders(url: str, count: int, borders: int) -> list[list[str]]:
     accepted = []
     with ExitStack() as running, ThreadPoolExecutor(CALLERS) as pool:
         services = [
-            running.enter_context(served(url, clock=clock)) for _ in range(count)
+            running.enter_context(serve_in_thread(url, clock=clock))
+            for _ in range(count)
         ]
         for _ in range(borders):
             _, key = services[0][0].create_key(Plan(LIMIT, 10_000), label="", now=NOON)
@@ -47,11 +48,11 @@ def over_borders(url: str, count: int, borders: int) -> list[list[str]]:
                 )
                 for n in range(CALLERS)
             ]
-            until(lambda: len(seen) >= LIMIT)  # noqa: B023
+            wait_until(lambda: len(seen) >= LIMIT)  # noqa: B023
             for _ in range(STEPS):
                 time.sleep(0.02)
                 clock.advance(STEP_S)
-            until(lambda: len(seen) >= 2 * LIMIT)  # noqa: B023
+            wait_until(lambda: len(seen) >= 2 * LIMIT)  # noqa: B023
             time.sleep(0.1)
             over.set()
             for call in calls:

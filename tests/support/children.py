@@ -41,7 +41,7 @@ def _run(
         sys.exit(130)
 
 
-def run_command(
+def run_in_child(
     arguments: list[str],
     environment: Mapping[str, str],
     printed: Path,

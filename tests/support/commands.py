@@ -14,10 +14,10 @@ from pathlib import Path
 
 from petstore_tools import Sandbox
 
-Run = Callable[..., subprocess.CompletedProcess[str]]
+RunCommand = Callable[..., subprocess.CompletedProcess[str]]
 
 
-def run(
+def run_program(
     *arguments: str,
     code: str | None = None,
     box: Sandbox | None = None,
@@ -53,7 +53,7 @@ def run(
     return done
 
 
-def on_a_terminal(
+def run_on_terminal(
     *arguments: str,
     box: Sandbox,
     cwd: Path,

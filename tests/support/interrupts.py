@@ -13,15 +13,15 @@ from typing import Any
 
 import petstore_tools
 
-_OURS = str(Path(petstore_tools.__file__).parent)
-_OTHERS = tuple(f"{_OURS}/{room}" for room in ("sandbox", "service"))
+_PACKAGE = str(Path(petstore_tools.__file__).parent)
+_SERVICE_ROOMS = tuple(f"{_PACKAGE}/{room}" for room in ("sandbox", "service"))
 _RETURN = dis.opmap["RETURN_VALUE"]
 Point = tuple[str, int, str]  # file, line, and what happens there
 
 
-def _is_ours(code: CodeType) -> bool:
-    return code.co_filename.startswith(_OURS) and not code.co_filename.startswith(
-        _OTHERS
+def _is_client_code(code: CodeType) -> bool:
+    return code.co_filename.startswith(_PACKAGE) and not code.co_filename.startswith(
+        _SERVICE_ROOMS
     )
 
 
@@ -57,12 +57,12 @@ class Interrupter:
 
     def _enter(self, frame: FrameType, event: str, arg: object) -> Any:
         caller = frame.f_back
-        if _is_ours(frame.f_code):
+        if _is_client_code(frame.f_code):
             return self._step
         if (
             frame.f_code.co_filename == contextlib.__file__
             and caller
-            and _is_ours(caller.f_code)
+            and _is_client_code(caller.f_code)
         ):
             if frame.f_code.co_name == "__exit__":
                 self._pass(caller, "exit")

@@ -24,7 +24,7 @@ Animals = Counter[tuple[str, int, str | None]]
 ROWS = 60  # of the file that most tests of imports send
 
 
-def existing(box: Sandbox) -> Animals:
+def stored_animals(box: Sandbox) -> Animals:
     """
     Read the service's own database: how many animals there are of each name, category
     and status.
@@ -35,13 +35,13 @@ def existing(box: Sandbox) -> Animals:
     return found
 
 
-def write(path: Path, *rows: str, header: str = "name,categoryId,status") -> Path:
+def write_rows(path: Path, *rows: str, header: str = "name,categoryId,status") -> Path:
     """Write a file as it stands: one animal a row, such as `Rex,3,sold`."""
     path.write_text("\n".join([header, *rows, ""]), encoding="utf-8")
     return path
 
 
-def framed(
+def listing_frame(
     rows: Iterable[tuple[Any, ...]], at: float = 1.0, **more: Any
 ) -> pd.DataFrame:
     """
@@ -56,7 +56,9 @@ def framed(
     return columns.to_frame(replace(listing, **more))
 
 
-def through(box: Sandbox, proxy: FaultProxy, *, state: Path | None = None) -> PetStore:
+def connect_through(
+    box: Sandbox, proxy: FaultProxy, *, state: Path | None = None
+) -> PetStore:
     """
     Return a store that reaches the sandbox through a proxy, from another machine if
     `state` is given.
@@ -66,12 +68,12 @@ def through(box: Sandbox, proxy: FaultProxy, *, state: Path | None = None) -> Pe
     )
 
 
-def expected(rows: int = ROWS) -> Animals:
+def sample_animals(rows: int = ROWS) -> Animals:
     """Return the animals of a file of so many samples."""
     return Counter(samples.animals(rows))
 
 
-def on_plan(store: PetStore, plan: Plan) -> PetStore:
+def store_on_plan(store: PetStore, plan: Plan) -> PetStore:
     """
     Return the store on another plan; one so slow that one connection is enough keeps
     the order of rows.

@@ -16,21 +16,21 @@ from IPython.core.ultratb import VerboseTB
 TESTS = str(Path(__file__).parents[1])
 
 
-def chain(error: BaseException | None) -> Iterator[BaseException]:
+def error_chain(error: BaseException | None) -> Iterator[BaseException]:
     """Yield an error and all it came of, whatever was suppressed."""
     if error is not None:
         yield error
-        yield from chain(error.__cause__)
-        yield from chain(error.__context__)
+        yield from error_chain(error.__cause__)
+        yield from error_chain(error.__context__)
 
 
-def shown(error: BaseException) -> str:
+def visible_text(error: BaseException) -> str:
     """
     Return all that can be shown of an error, but for the frames of the test that caught
     it.
     """
     texts = []
-    for link in chain(error):
+    for link in error_chain(error):
         frames: TracebackType | None = link.__traceback__
         while frames is not None and frames.tb_frame.f_code.co_filename.startswith(
             TESTS

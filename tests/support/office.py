@@ -8,7 +8,7 @@ import zipfile
 from pathlib import Path
 
 
-def part(content: bytes | Path, name: str) -> str:
+def workbook_part(content: bytes | Path, name: str) -> str:
     """Return a part of a workbook as text."""
     with zipfile.ZipFile(
         io.BytesIO(content) if isinstance(content, bytes) else content
@@ -16,9 +16,9 @@ def part(content: bytes | Path, name: str) -> str:
         return book.read(name).decode()
 
 
-def rules(content: bytes | Path) -> dict[str, str]:
+def list_rules(content: bytes | Path) -> dict[str, str]:
     """Return kind and list of each rule on the first sheet, by the cells' column."""
-    xml = part(content, "xl/worksheets/sheet1.xml")
+    xml = workbook_part(content, "xl/worksheets/sheet1.xml")
     found = re.findall(r"<dataValidation ([^>]*)><formula1>(.*?)</formula1>", xml)
     attributes = [
         (dict(re.findall(r'(\w+)="([^"]*)"', text)), list_) for text, list_ in found

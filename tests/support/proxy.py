@@ -8,11 +8,12 @@ from collections.abc import Callable
 from typing import Literal
 
 from raw import RawServer
-from raw import reply as reply
 
-Ask = Callable[[bytes], bytes]
-Fate = (
-    Literal["pass", "drop before", "drop after"] | bytes | Callable[[Ask, bytes], bytes]
+SendRequest = Callable[[bytes], bytes]
+Action = (
+    Literal["pass", "drop before", "drop after"]
+    | bytes
+    | Callable[[SendRequest, bytes], bytes]
 )
 
 
@@ -28,7 +29,7 @@ class FaultProxy(RawServer):
             reply.
     """
 
-    def __init__(self, upstream: str, fate: Callable[[str, int], Fate]) -> None:
+    def __init__(self, upstream: str, fate: Callable[[str, int], Action]) -> None:
         self._upstream = int(upstream.rpartition(":")[2].partition("/")[0])
         self._fate = fate
         self.counts: dict[str, int] = {}
@@ -67,7 +68,7 @@ class FaultProxy(RawServer):
             return reply
 
 
-def with_body(message: bytes, body: bytes) -> bytes:
+def replace_body(message: bytes, body: bytes) -> bytes:
     """Return a request or a reply with another body."""
     head, _, _ = message.partition(b"\r\n\r\n")
     lines = [
@@ -79,6 +80,6 @@ def with_body(message: bytes, body: bytes) -> bytes:
     return b"\r\n".join(lines) + b"\r\n\r\n" + body
 
 
-def body_of(message: bytes) -> bytes:
+def message_body(message: bytes) -> bytes:
     """Return the body of a request or a reply."""
     return message.partition(b"\r\n\r\n")[2]

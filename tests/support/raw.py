@@ -72,10 +72,10 @@ class RawServer(Listener):
         if self._tls is not None:
             connection = self._tls.wrap_socket(connection, server_side=True)
         with connection:
-            self._serve(connection, _request(connection))
+            self._serve(connection, _read_request(connection))
 
 
-def _request(connection: socket.socket) -> bytes:
+def _read_request(connection: socket.socket) -> bytes:
     request = b""
     length = 0
     while not request.startswith(b"\x16"):
@@ -92,7 +92,7 @@ def _request(connection: socket.socket) -> bytes:
     return request
 
 
-def reply(status: int, body: bytes = b"{}", **headers: str) -> bytes:
+def reply_bytes(status: int, body: bytes = b"{}", **headers: str) -> bytes:
     """Write a whole reply; underscores in header names become hyphens."""
     lines = [
         f"HTTP/1.1 {status} X",
@@ -103,9 +103,9 @@ def reply(status: int, body: bytes = b"{}", **headers: str) -> bytes:
     return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
 
 
-def answer(
+def fixed_reply(
     status: int, body: bytes = b"[]", **headers: str
 ) -> Callable[[socket.socket, bytes], None]:
     """Return what answers each request with the same reply."""
-    whole = reply(status, body, **headers)
+    whole = reply_bytes(status, body, **headers)
     return lambda connection, request: connection.sendall(whole)

@@ -23,11 +23,11 @@ from petstore_tools.service.database import Database
 from petstore_tools.service.server import ThreadedServer
 
 NOON: Final = 1_800_000_000.0
-WIDE: Final = Plan(1_000_000_000, 1_000_000_000)
+WIDE_PLAN: Final = Plan(1_000_000_000, 1_000_000_000)
 
 
 @contextmanager
-def undone(where: str, do: str, undo: str, *more: str) -> Iterator[None]:
+def database_change(where: str, do: str, undo: str, *more: str) -> Iterator[None]:
     """Do something to a database as another program would, and undo it."""
     db: Any
     if where.startswith("postgresql"):
@@ -44,13 +44,13 @@ def undone(where: str, do: str, undo: str, *more: str) -> Iterator[None]:
             db.execute(statement)
 
 
-def locked(where: str, table: str = "usage") -> AbstractContextManager[None]:
+def database_lock(where: str, table: str = "usage") -> AbstractContextManager[None]:
     """
     Hold what every request needs, or a table of PostgreSQL, as another program would.
     """
     on_postgres = where.startswith("postgresql")
     how = f"BEGIN; LOCK TABLE {table}" if on_postgres else "BEGIN IMMEDIATE"
-    return undone(where, how, "ROLLBACK")
+    return database_change(where, how, "ROLLBACK")
 
 
 @dataclass(frozen=True)
@@ -61,15 +61,17 @@ class Caller:
     key: str
 
     def get(self, path: str = "/pets") -> requests.Response:
-        return client(self.key).get(self.base_url + path, timeout=30)
+        return keyed_session(self.key).get(self.base_url + path, timeout=30)
 
     def post(self, name: str = "Rex", **more: Any) -> requests.Response:
         body = {"name": name, "categoryId": 1, **more}
-        return client(self.key).post(f"{self.base_url}/pets", json=body, timeout=30)
+        return keyed_session(self.key).post(
+            f"{self.base_url}/pets", json=body, timeout=30
+        )
 
 
 @contextmanager
-def served(
+def serve_in_thread(
     where: str, *, clock: ManualClock | None = None, **how: Any
 ) -> Iterator[tuple[Database, Caller]]:
     """Serve a database from a thread: itself, and a caller with a wide plan."""
@@ -78,14 +80,14 @@ def served(
         Service(database, clock or ManualClock(NOON), **how)
     ).start()
     try:
-        _, key = database.create_key(WIDE, label="", now=NOON)
+        _, key = database.create_key(WIDE_PLAN, label="", now=NOON)
         yield database, Caller(server.base_url, key)
     finally:
         server.stop()
         database.close()
 
 
-def client(key: str) -> requests.Session:
+def keyed_session(key: str) -> requests.Session:
     """Return a session with a key."""
     session = requests.Session()
     session.headers["Authorization"] = f"Bearer {key}"
@@ -99,7 +101,7 @@ def free_port() -> int:
         return port
 
 
-def refuses(base_url: str) -> bool:
+def is_port_closed(base_url: str) -> bool:
     """Say whether nobody listens there."""
     parts = urlsplit(base_url)
     with suppress(ConnectionError):
@@ -110,7 +112,7 @@ def refuses(base_url: str) -> bool:
     return True
 
 
-def stored(where: str) -> set[int]:
+def stored_ids(where: str) -> set[int]:
     """Return the ids of all animals of a database."""
     database = Database(where)
     ids: set[int] = set()
@@ -120,7 +122,7 @@ def stored(where: str) -> set[int]:
     return ids
 
 
-def until(holds: Callable[[], object], seconds: float = 30) -> None:
+def wait_until(holds: Callable[[], object], seconds: float = 30) -> None:
     """Wait for what another process does."""
     give_up_at = time.monotonic() + seconds
     while not holds():

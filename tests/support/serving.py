@@ -21,17 +21,17 @@ from http.client import HTTPResponse
 from pathlib import Path
 from typing import Any
 
-from services import WIDE, Caller, free_port, until
+from services import WIDE_PLAN, Caller, free_port, wait_until
 
 from petstore_tools.plans import Plan
 from petstore_tools.service.database import Database
 
-REX = b'{"name":"Rex","categoryId":1}'
-KIND = "Content-Type: application/json"
+REX_BODY = b'{"name":"Rex","categoryId":1}'
+JSON_TYPE = "Content-Type: application/json"
 
 
 @dataclass
-class Serving:
+class ServeProcess:
     """
     A running `serve`.
 
@@ -74,9 +74,11 @@ class Serving:
             (f"{first} HTTP/1.1", "Host: h", keyed, *more, "", "")
         ).encode()
 
-    def create(self, body: bytes = REX) -> bytes:
+    def create(self, body: bytes = REX_BODY) -> bytes:
         """Return a create with this body."""
-        return self.head("POST /v1/pets", KIND, f"Content-Length: {len(body)}") + body
+        return (
+            self.head("POST /v1/pets", JSON_TYPE, f"Content-Length: {len(body)}") + body
+        )
 
     def ask(self, sent: bytes, *, timeout: float = 15) -> Answer:
         """Send bytes on a connection of their own, and return the first answer."""
@@ -164,7 +166,7 @@ def create_key(where: str | Path, plan: Plan) -> str:
 
 
 @contextmanager
-def serving(where: str | Path, *options: str, **env: str) -> Iterator[Serving]:
+def run_serve(where: str | Path, *options: str, **env: str) -> Iterator[ServeProcess]:
     """
     Run `petstore-tools serve` on a database until the block ends; nothing is left of
     it.
@@ -174,7 +176,7 @@ def serving(where: str | Path, *options: str, **env: str) -> Iterator[Serving]:
         options: Of `serve`.
         env: Further environment variables.
     """
-    key = create_key(where, WIDE)
+    key = create_key(where, WIDE_PLAN)
     port = free_port()
     command = [
         sys.executable,
@@ -191,9 +193,9 @@ def serving(where: str | Path, *options: str, **env: str) -> Iterator[Serving]:
         process = subprocess.Popen(
             command, env=env, stderr=stderr, start_new_session=True
         )
-    served = Serving(where, port, key, process, lines)
+    served = ServeProcess(where, port, key, process, lines)
     try:
-        until(lambda: _answers(served))
+        wait_until(lambda: _is_ready(served))
         yield served
     finally:
         with suppress(ProcessLookupError):
@@ -209,7 +211,7 @@ def _is_worker(pid: str) -> bool:
     return False
 
 
-def _answers(served: Serving) -> bool:
+def _is_ready(served: ServeProcess) -> bool:
     assert served.process.poll() is None, "serve ended"
     with suppress(OSError, AssertionError):  # one that starts may close a connection
         return served.wait_s() < 5

@@ -188,7 +188,7 @@ class Outcome:
         return self.end.completeness == "complete"
 
 
-def listed(
+def read_service(
     service: Service,
     status: str | None = None,
     *,
@@ -227,11 +227,11 @@ def listed(
     )
 
 
-def outcome_of(
+def list_animals(
     way: str, count: int = 250, status: str | None = None, **options: Any
 ) -> Outcome:
     """Read a service of so many animals to its end."""
-    return listed(Service(Way.read(way), animals(count)), status, **options)
+    return read_service(Service(Way.read(way), animals(count)), status, **options)
 
 
 def alternatives(line: str) -> list[str]:
@@ -240,10 +240,10 @@ def alternatives(line: str) -> list[str]:
     return [" ".join(words) for words in product(*choices)]
 
 
-def _ways(name: str) -> list[str]:
+def _read_ways(name: str) -> list[str]:
     lines = Path(__file__).with_name(name).read_text("utf-8").splitlines()
     return [way for line in lines for way in alternatives(line)]
 
 
-WAYS: Final = _ways("ways.txt")
-ORDINARY: Final = _ways("ordinary_ways.txt")
+WAYS: Final = _read_ways("ways.txt")
+ORDINARY: Final = _read_ways("ordinary_ways.txt")

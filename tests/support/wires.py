@@ -13,7 +13,7 @@ T0: Final = 1_800_000_000.0
 PET: Final = {"id": 17, "name": "Rex", "categoryId": 3, "status": "sold"}
 
 
-def rate(remaining: int = 59, **more: str) -> dict[str, str]:
+def rate_headers(remaining: int = 59, **more: str) -> dict[str, str]:
     """Return the rate headers of a minute on plan Free, and others."""
     return {
         "X-RateLimit-Limit": "60",

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from office import part, rules
+from office import list_rules, workbook_part
 from python_calamine import CalamineWorkbook
 
 from petstore_tools.errors import SheetError
@@ -26,7 +26,7 @@ def coloured(content: bytes) -> list[str]:
     Return the cells below the header that have a format beside that of their column.
     """
     styled = re.findall(
-        r'<c r="(\w+)" s="(\d+)"', part(content, "xl/worksheets/sheet1.xml")
+        r'<c r="(\w+)" s="(\d+)"', workbook_part(content, "xl/worksheets/sheet1.xml")
     )
     (_, header), *_ = styled
     return [cell for cell, style in styled if style not in ("1", header)]
@@ -52,8 +52,8 @@ def test_a_template_has_examples_drop_downs_and_a_frozen_header() -> None:
     """Without categories an id is typed."""
     content = template_bytes()
 
-    assert rules(content) == {"C": "list available,pending,sold"}
-    sheet = part(content, "xl/worksheets/sheet1.xml")
+    assert list_rules(content) == {"C": "list available,pending,sold"}
+    sheet = workbook_part(content, "xl/worksheets/sheet1.xml")
     assert len(re.findall('prompt="[^"]*Example:', sheet)) == 3
     assert 'state="frozen"' in sheet
     assert "<cols>" in sheet
@@ -70,8 +70,13 @@ def test_categories_are_chosen_by_their_names(tmp_path: Path) -> None:
         CATEGORY_SHEET
     )
 
-    assert 'state="hidden"' in part(tmp_path / "template.xlsx", "xl/workbook.xml")
-    assert rules(tmp_path / "template.xlsx")["B"] == f"list {CATEGORY_SHEET}!$A$1:$A$4"
+    assert 'state="hidden"' in workbook_part(
+        tmp_path / "template.xlsx", "xl/workbook.xml"
+    )
+    assert (
+        list_rules(tmp_path / "template.xlsx")["B"]
+        == f"list {CATEGORY_SHEET}!$A$1:$A$4"
+    )
     assert hidden.to_python() == [["12"], ["Cats"], ["Dogs"], ["Vögel"]]
     assert [sheet.name for sheet in open_sheets(tmp_path / "template.xlsx")] == [
         "animals"
@@ -83,11 +88,11 @@ def test_rejects_show_the_bad_cells(tmp_path: Path) -> None:
     content = rejects()
     (tmp_path / "rejects.xlsx").write_bytes(content)
 
-    assert rules(content) == {
+    assert list_rules(content) == {
         "B": f"list {CATEGORY_SHEET}!$A$1:$A$4",
         "C": "list available,pending,sold",
     }
-    assert "FFFFC7CE" in part(content, "xl/styles.xml")
+    assert "FFFFC7CE" in workbook_part(content, "xl/styles.xml")
     assert coloured(content) == ["B2", "A3", "C3", "A4"]
     rows = [cells for _, cells in open_sheets(tmp_path / "rejects.xlsx")[0].records()]
     assert rows[1:] == [

@@ -20,7 +20,7 @@ from pathlib import Path
 from threading import Event
 
 import pytest
-from postgres import Postgres, absent, running
+from postgres import Postgres, missing_postgres, run_postgres
 from pydantic import SecretStr
 
 from petstore_tools import PetStore, Sandbox
@@ -306,9 +306,9 @@ def test_a_database_that_restarts_costs_nothing_and_a_missing_one_is_an_error() 
     Nothing is sent without the ledger, the error says what helps, and no word of it is
     the password.
     """
-    if why := absent():
+    if why := missing_postgres():
         pytest.skip(f"no PostgreSQL: {why}")
-    with running() as server, Sandbox(plan="60/1000", animals=0) as box:
+    with run_postgres() as server, Sandbox(plan="60/1000", animals=0) as box:
         store = PetStore.from_settings(
             settings(box, server.database()), clock=box.clock
         )

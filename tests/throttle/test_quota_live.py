@@ -10,7 +10,8 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from proxy import Fate, FaultProxy, reply
+from proxy import Action, FaultProxy
+from raw import reply_bytes
 from wires import BASE, KEY, T0
 
 from petstore_tools import PetStore, Sandbox
@@ -61,9 +62,13 @@ def test_two_processes_of_four_threads_keep_one_retry_after(tmp_path: Path) -> N
     """
     came_at = []
 
-    def fate(method: str, number: int) -> Fate:
+    def fate(method: str, number: int) -> Action:
         came_at.append(time.monotonic())
-        return reply(429, Retry_After="2") if number == 1 else reply(200, b"[]")
+        return (
+            reply_bytes(429, Retry_After="2")
+            if number == 1
+            else reply_bytes(200, b"[]")
+        )
 
     context = multiprocessing.get_context("spawn")
     with FaultProxy("http://127.0.0.1:1/v1", fate) as proxy:
