@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
 from html import escape
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from tabulate import TableFormat
 
 Rows = Sequence[Sequence[object]]
-
-# readable in any theme
-_CELL_STYLE: Final = "padding:.25em .75em;border-bottom:1px solid #8886;text-align"
+# also those that end a line; one alone is a rule for tabulate
+_CONTROL: Final = re.compile("\r\n|[\0-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 def option(name: str, value: object = None) -> str:
@@ -142,71 +144,100 @@ def printable(text: str) -> str:
     )
 
 
-def text_table(header: Sequence[str], rows: Rows) -> str:
-    """Return a table for a terminal: text to the left, numbers to the right."""
-    cells, numeric = _columns(header, rows)
-    lines = [list(header), *([printable(cell) for cell in row] for row in cells)]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    lines.insert(1, ["-" * width for width in widths])
+def text_table(titles: Sequence[str], rows: Rows) -> str:
+    """
+    Return a table for a terminal: text to the left, numbers to the right.
 
-    def written(line: Sequence[str]) -> str:
-        parts = zip(line, widths, numeric, strict=True)
-        return "  ".join(c.rjust(w) if n else c.ljust(w) for c, w, n in parts).rstrip()
+    >>> print(text_table(("name", "animals"), [("Łódź", 1_200), ("Żabka", 7)]))
+    name   animals
+    -----  -------
+    Łódź     1,200
+    Żabka        7
 
-    return "\n".join(map(written, lines))
+    Wide characters are aligned where wcwidth is installed, as it is with Jupyter.
+    """
+    from tabulate import SEPARATING_LINE, DataRow, Line, TableFormat
+
+    cells, sides = _columns(titles, rows)
+    lines = [[printable(cell) for cell in row] for row in cells]
+    gap = DataRow("", "  ", "")
+    plain = TableFormat(None, Line("", "-", "  ", ""), None, None, gap, gap, 0, None)
+    # a header of its own would make its columns wider
+    return _table([[*titles], SEPARATING_LINE, *lines], sides, plain)
 
 
-def markdown_table(header: Sequence[str], rows: Rows) -> str:
-    """Return a Markdown table; pipes and line breaks in cells are made harmless."""
-    cells, numeric = _columns(header, rows)
-    lines = [[_markdown_cell(cell) for cell in row] for row in [header, *cells]]
-    lines.insert(1, ["---:" if n else "---" for n in numeric])
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+def markdown_table(titles: Sequence[str], rows: Rows) -> str:
+    r"""
+    Return a Markdown table; pipes and line breaks in cells are made harmless.
+
+    >>> print(markdown_table(("name", "animals"), [("a|b", 7)]))
+    | name   |   animals |
+    |:-------|----------:|
+    | a\|b   |         7 |
+    """
+    cells, sides = _columns(titles, rows)
+    lines = [[_markdown_cell(cell) for cell in row] for row in cells]
+    return _table(lines, sides, "pipe", map(_markdown_cell, titles))
+
+
+def _table(
+    lines: Sequence[Sequence[str]],
+    sides: list[str],
+    style: str | TableFormat,
+    titles: Iterable[str] = (),
+) -> str:
+    """Arrange cells in columns; each is a text already."""
+    from tabulate import tabulate
+
+    return tabulate(
+        lines,
+        [*titles],
+        style,
+        colalign=sides,
+        disable_numparse=True,
+        preserve_whitespace=True,
+    )
 
 
 def markdown_text(text: str) -> str:
-    """Return a line of Markdown in which nothing is markup, and no HTML."""
+    r"""
+    Return a line of Markdown in which nothing is markup, and no HTML.
+
+    >>> markdown_text("- <b>new</b>")
+    '\\- &lt;b&gt;new&lt;/b&gt;'
+    """
     line = _markdown_cell(text)
     # no list, no underline
     return f"\\{line}" if line.startswith(("-", "+", "=")) else line
 
 
 def _markdown_cell(text: str) -> str:
-    safe = "".join("\\" + c if c in "\\`*_[]#|~" else c for c in text)
-    return escape(" ".join(safe.splitlines()), quote=False)
+    """Escape markup; a line break or another control character is a blank."""
+    safe = re.sub(r"([\\`*_\[\]#|~])", r"\\\1", _CONTROL.sub(" ", text.rstrip()))
+    return escape(safe, quote=False)
 
 
 def html_table(
-    caption: str, header: Sequence[str], rows: Rows, *, note: str = ""
+    caption: str, titles: Sequence[str], rows: Rows, *, note: str = ""
 ) -> str:
     """
     Return a small HTML table with a caption and a note; it needs no style sheet and
     suits any theme.
     """
-    cells, numeric = _columns(header, rows)
-    sides = ["right" if n else "left" for n in numeric]
+    from jinja2 import Environment, PackageLoader
 
-    def line(tag: str, values: Sequence[str]) -> str:
-        parts = zip(values, sides, strict=True)
-        made = [
-            f'<{tag} style="{_CELL_STYLE}:{side}">{escape(text)}</{tag}>'
-            for text, side in parts
-        ]
-        return f"<tr>{''.join(made)}</tr>"
-
-    body = "".join(line("td", row) for row in cells)
-    below = f"<p>{'<br>'.join(map(escape, note.splitlines()))}</p>" if note else ""
-    return (
-        f"<div><p><strong>{escape(caption)}</strong></p><table"
-        ' style="border-collapse:collapse">'
-        f"<thead>{line('th', header)}</thead><tbody>{body}</tbody></table>{below}</div>"
+    cells, sides = _columns(titles, rows)
+    pages = Environment(loader=PackageLoader("petstore_tools"), autoescape=True)
+    return pages.get_template("table.html").render(
+        caption=caption, titles=titles, rows=cells, sides=sides, note=note
     )
 
 
-def _columns(header: Sequence[str], rows: Rows) -> tuple[list[list[str]], list[bool]]:
-    """Return the cells as text, and which columns hold numbers."""
+def _columns(titles: Sequence[str], rows: Rows) -> tuple[list[list[str]], list[str]]:
+    """Return the cells as text, and at which side of its column each stands."""
     numeric = [
-        all(isinstance(row[n], int | float | None) for row in rows)
-        for n in range(len(header))
+        all(isinstance(row[column], int | float | None) for row in rows)
+        for column in range(len(titles))
     ]
-    return [[cell_text(value) for value in row] for row in rows], numeric
+    cells = [[cell_text(value) for value in row] for row in rows]
+    return cells, ["right" if number else "left" for number in numeric]

@@ -241,10 +241,10 @@ def test_a_report_on_one_status_has_no_zeros_and_guesses_nothing(status: str) ->
         box.change(2, status=status)
         report = box.store.status_report(status=status, since="1d")
 
-    assert f"| became {status} or new |" in report.to_markdown()
-    assert f"| no longer {status} or gone |" in report.to_markdown()
+    assert f"| became {status} or new " in report.to_markdown()
+    assert f"| no longer {status} or gone " in report.to_markdown()
     assert "may have had another status before" in report.to_html()
-    assert not re.search(r"^\| (pending|unset) \|", report.to_markdown(), re.M)
+    assert not re.search(r"^\| (pending|unset) +\|", report.to_markdown(), re.M)
 
 
 OURS = (
@@ -345,7 +345,7 @@ def test_a_report_after_a_listing_of_no_animals_has_no_share_of_them() -> None:
     report = status_report(now, since=listing_frame([]))
 
     assert '"animals": 8,\n      "share": null' in report.to_json()
-    assert "| new | 8 | - |" in report.to_markdown()
+    assert re.search(r"\| new +\| +8 \| +- \|", report.to_markdown())
     assert "% of those before" not in report.to_html()
 
 

@@ -145,7 +145,7 @@ def markdown(text: str) -> Tables:
     for line in text.splitlines():
         if line.startswith("## "):
             heading = line[3:]
-        elif line.startswith("|") and not line.startswith("| ---"):
+        elif line.startswith("|") and not line.startswith("|:-"):
             plain = unescape(line.replace("\\|", "\0").replace("\\", ""))
             cells = [text.strip().replace("\0", "|") for text in plain.split("|")[1:-1]]
             tables.setdefault(heading, []).append(cells)

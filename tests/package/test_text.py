@@ -1,0 +1,26 @@
+"""Tables of what a service may send: each row stays a row, whatever its cells hold."""
+
+from __future__ import annotations
+
+import pytest
+from wcwidth import wcswidth
+
+from petstore_tools.text import html_table, markdown_table, text_table
+
+NAMES = ["\x01", "", "a|b", "1e5", "Tom\r\nCat", "\x1b[31mred", "- <i>x</i>", "日本"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_cell_adds_a_line_takes_one_away_or_moves_a_column(name: str) -> None:
+    """Also where it holds what the library takes for a rule, a number or a colour."""
+    titles, rows = ("name", "animals"), [(name, 1_200), ("Rex", None)]
+
+    title, rule, *lines = text_table(titles, rows).splitlines()
+    marks = markdown_table(titles, rows).splitlines()
+
+    assert title.split() == ["name", "animals"]
+    assert len(lines) == 2
+    assert {wcswidth(line) for line in (rule, *lines)} == {len(rule)}
+    assert [line.replace(r"\|", "").count("|") for line in marks] == [3] * 4
+    assert html_table("", titles, rows).count("<tr>") == 3
+    assert "<i>" not in marks[2] + html_table("", titles, rows)
