@@ -49,9 +49,9 @@ class SystemClock:
         kind = getattr(time, "CLOCK_BOOTTIME", getattr(time, "CLOCK_MONOTONIC", None))
         return time.monotonic() if kind is None else time.clock_gettime(kind)
 
-    def sleep_until(self, at: float) -> None:
-        """Sleep until `at`, or half a second: the caller asks again."""
-        time.sleep(max(0.0, min(SLICE_S, at - self.now())))
+    def sleep_until(self, moment: float) -> None:
+        """Sleep until a moment, or half a second: the caller asks again."""
+        time.sleep(max(0.0, min(SLICE_S, moment - self.now())))
 
     def wake_sleepers(self) -> None:
         """
@@ -101,15 +101,15 @@ class ManualClock:
         with self._changed:
             self._set(self._now + seconds)
 
-    def sleep_until(self, at: float) -> None:
+    def sleep_until(self, moment: float) -> None:
         """
-        Sleep until the clock shows `at`, or less: until woken, or half a real second.
+        Sleep until the clock shows a moment, until woken, or half a real second.
         """
         me = threading.get_ident()
         with self._changed:
-            if at <= self._now:
+            if moment <= self._now:
                 return
-            self._sleeping[me] = at
+            self._sleeping[me] = moment
             self._advance_if_all_wait()
             if me in self._sleeping:
                 self._changed.wait_for(
@@ -140,10 +140,12 @@ class ManualClock:
         if self._sleeping and self._sleeping.keys() >= self._working.keys():
             self._set(max(self._now, min(self._sleeping.values())))
 
-    def _set(self, to: float) -> None:
-        self._now = to
+    def _set(self, now: float) -> None:
+        self._now = now
         self._sleeping = {
-            thread: at for thread, at in self._sleeping.items() if at > to
+            thread: wakes_at
+            for thread, wakes_at in self._sleeping.items()
+            if wakes_at > now
         }
         self._changed.notify_all()
 

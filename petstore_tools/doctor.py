@@ -69,14 +69,14 @@ def examine(client: Client, settings: Settings) -> Iterator[Finding]:
     yield Finding("settings", f"{settings.environment} ({client.host})")
     subject = "folder"
     try:
-        nearest = next(place for place in (folder, *folder.parents) if place.exists())
+        nearest = next(path for path in (folder, *folder.parents) if path.exists())
         check_writable(nearest / "a file")
         yield Finding(subject, f"{folder} can be written")
         subject = "budget"
         client.gate.read_budget()
         yield Finding(subject, f"counted {client.ledger.scope}")
         subject = "service"
-        asked_at = client.clock.now()
+        sent_at = client.clock.now()
         reply = client.call("GET", f"{client.base_url}{spec.PETS_PATH}?limit=1")
         read_rows(reply)
         yield Finding(
@@ -85,11 +85,11 @@ def examine(client: Client, settings: Settings) -> Iterator[Finding]:
     except PetstoreError as error:
         yield Finding(subject, str(error), _ADVICE.get(type(error), ""), error)
         return
-    rate_reply = rate_headers.read_reply(reply.status, reply.headers, now=asked_at)
+    rate_reply = rate_headers.read_reply(reply.status, reply.headers, now=sent_at)
     if rate_reply.date is None:
         yield Finding("clock", "the service does not send its time")
     else:
-        skew_s = rate_reply.date - asked_at
+        skew_s = rate_reply.date - sent_at
         text = (
             "the clocks of the service and of this machine differ by"
             f" {abs(skew_s):,.0f} s"

@@ -36,23 +36,23 @@ _FAULTS: Final = {  # pydantic's kinds, in words for people
 
 
 def first_fault(error: ValidationError) -> str:
-    """Describe the first fault by its place, not its content."""
+    """Describe the first fault by its field, not its content."""
     fault = error.errors(include_input=False, include_url=False)[0]
-    place = ".".join(str(part) for part in fault["loc"]) or "body"
-    return f"{place}: {_FAULTS.get(fault['type'], fault['msg'])}"
+    field = ".".join(map(str, fault["loc"])) or "body"
+    return f"{field}: {_FAULTS.get(fault['type'], fault['msg'])}"
 
 
-def checked_id(given: Any) -> int:
+def check_id(pet_id: Any) -> int:
     """
     Return the id of an animal.
 
     Raises:
         ArgumentError: It is no int64.
     """
-    number = spec.whole(given)
+    number = spec.whole(pet_id)
     if type(number) is not int or not spec.INT64_MIN <= number <= spec.INT64_MAX:
         raise ArgumentError(
-            f"an animal's id must be a whole number in int64, not {given!r}"
+            f"an animal's id must be a whole number in int64, not {pet_id!r}"
         )
     return number
 

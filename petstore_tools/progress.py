@@ -27,13 +27,13 @@ LINES: Final = {
 WAITING: Final = "{l_bar}{bar}| {n_fmt}/{total_fmt}{postfix}"
 
 
-def show_text(shown: object) -> None:
+def show_text(message: object) -> None:
     """
     Print, with what the terminal's encoding lacks spelt out: Windows writes cp1252 to a
     file or a pipe.
     """
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
-    print(str(shown).encode(encoding, "backslashreplace").decode(encoding))
+    print(str(message).encode(encoding, "backslashreplace").decode(encoding))
 
 
 @contextmanager
@@ -72,12 +72,11 @@ class Display:
     def __init__(
         self, title: str, unit: str, progress: bool | None, *, waits_only: bool = False
     ) -> None:
-        wanted = (
-            os.environ.get("PETSTORE_PROGRESS") != "0" if progress is None else progress
-        )
         self._title = title
         self._unit = unit
-        self._shows = wanted
+        self._shows = progress
+        if progress is None:
+            self._shows = os.environ.get("PETSTORE_PROGRESS") != "0"
         self._waits_only = waits_only
         self._on_a_terminal = sys.stderr.isatty()
         self._as_bar = progress or self._on_a_terminal or "ipykernel" in sys.modules

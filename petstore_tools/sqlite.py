@@ -84,10 +84,10 @@ def identity(path: Path) -> tuple[int, ...]:
     empty.
     """
     try:
-        found = os.stat(path)  # a quarter of the time of `Path.stat`
+        status = os.stat(path)  # a quarter of the time of `Path.stat`
     except OSError:
         return ()
-    return (found.st_dev, found.st_ino) if found.st_size else ()
+    return (status.st_dev, status.st_ino) if status.st_size else ()
 
 
 def create(path: Path, tables: str) -> None:

@@ -483,9 +483,9 @@ class History:
         Raises:
             ArgumentError: An id is no int64, or `since` is not as `instant` takes it.
         """
-        from petstore_tools.models import checked_id
+        from petstore_tools.models import check_id
 
-        ids = "SELECT id FROM stays" if pet_id is None else str(checked_id(pet_id))
+        ids = "SELECT id FROM stays" if pet_id is None else str(check_id(pet_id))
         since_s = 0.0 if since is None else instant(since, now)
         stays = self.stays(since_s, ids=ids, state="name, categoryId, status")
         return stays[[*spec.PET_FIELDS, *_TIMES]].assign(

@@ -18,7 +18,7 @@ from petstore_tools.clock import Clock
 from petstore_tools.errors import NotFoundError, TransportError
 from petstore_tools.http.responses import error_body, read_pet
 from petstore_tools.http.transport import Reply, Transport
-from petstore_tools.models import NewPet, Pet, checked_id
+from petstore_tools.models import NewPet, Pet, check_id
 from petstore_tools.plans import MAX_WAIT_S, Plan
 from petstore_tools.settings import Settings
 from petstore_tools.throttle.gate import ALONE, CallOptions, Gate
@@ -105,10 +105,10 @@ class Client:
         Fetch one animal by the deprecated operation (§4.3); an id that is no int64 is
         refused.
         """
-        url = f"{self.base_url}{spec.PETS_PATH}/{checked_id(pet_id)}"
+        url = f"{self.base_url}{spec.PETS_PATH}/{check_id(pet_id)}"
         reply = self.call("GET", url, call_options=call_options)
-        gone = reply.status in (HTTPStatus.NOT_FOUND, HTTPStatus.GONE)
-        if gone and self.clock.now() >= spec.REMOVAL_OF_GET_PET_AT:
+        is_missing = reply.status in (HTTPStatus.NOT_FOUND, HTTPStatus.GONE)
+        if is_missing and self.clock.now() >= spec.REMOVAL_OF_GET_PET_AT:
             raise NotFoundError(
                 reply.status,
                 "",
@@ -189,12 +189,14 @@ class Client:
                     if method != "GET" or not is_5xx or not retry_5xx:
                         return reply
                     failures += 1
-                    why = f"{reply.request_line}: the service answered {reply.status}"
-                    if not self._pause(failures, why, call_options, began_at):
+                    reason = (
+                        f"{reply.request_line}: the service answered {reply.status}"
+                    )
+                    if not self._pause(failures, reason, call_options, began_at):
                         return reply
 
     def _pause(
-        self, failures: int, why: str, call_options: CallOptions, began_at: float
+        self, failures: int, reason: str, call_options: CallOptions, began_at: float
     ) -> bool:
         """
         Pause before the next attempt; return False where no further one may begin.
@@ -205,8 +207,8 @@ class Client:
         if failures >= ATTEMPTS or is_late:
             return False
         attempt = f"attempt {failures + 1} of {ATTEMPTS} follows"
-        _log.info("%s. %s in %.1f s.", why, attempt.capitalize(), pause_s)
-        self.gate.pause(pause_s, f"{why}; {attempt}", call_options)
+        _log.info("%s. %s in %.1f s.", reason, attempt.capitalize(), pause_s)
+        self.gate.pause(pause_s, f"{reason}; {attempt}", call_options)
         return True
 
     def attempt(

@@ -83,7 +83,7 @@ class KeyAuth(AuthBase):
         request.headers["Authorization"] = f"Bearer {self._key.get_secret_value()}"
         return request
 
-    def masked(self, body: bytes) -> bytes:
+    def mask_key(self, body: bytes) -> bytes:
         """
         Return the body of an answer without the key: some say which one they refuse.
         """
@@ -91,7 +91,7 @@ class KeyAuth(AuthBase):
         return body.replace(key, b"****") if len(key) >= SHORTEST_KEY else body
 
 
-class _TooLongError(TimeoutError):
+class _DeadlineError(TimeoutError):
     """An answer was not whole in time."""
 
 
@@ -117,7 +117,7 @@ class _BoundedReader(RawIOBase):
         """
         left_s = self._ends_at - time.monotonic()
         if left_s <= 0:
-            raise _TooLongError
+            raise _DeadlineError
         self._sock.settimeout(min(left_s, self._silence_s))
         return self._raw.readinto(buffer)
 
@@ -127,7 +127,7 @@ class _BoundedReader(RawIOBase):
         super().close()
 
 
-class _Answer(HTTPResponse):
+class _BoundedResponse(HTTPResponse):
     """
     An answer that is whole in time, without those that only announce it (1xx): the next
     request would read it.
@@ -145,10 +145,10 @@ class _Answer(HTTPResponse):
             parse_headers(self.fp)
 
 
-class _Connection(HTTPConnection):
+class _FreshConnection(HTTPConnection):
     """A connection that is opened anew where it idled."""
 
-    response_class = _Answer
+    response_class = _BoundedResponse
     used_at = 0.0
 
     @property
@@ -175,9 +175,9 @@ class _Adapter(HTTPAdapter):
     def get_connection_with_tls_context(self, *args: Any, **kwargs: Any) -> Any:
         """Return the pool of an address."""
         pool: Any = super().get_connection_with_tls_context(*args, **kwargs)
-        if not issubclass(pool.ConnectionCls, _Connection):
+        if not issubclass(pool.ConnectionCls, _FreshConnection):
             pool.ConnectionCls = type(
-                "Connection", (_Connection, pool.ConnectionCls), {}
+                "Connection", (_FreshConnection, pool.ConnectionCls), {}
             )
         return pool
 
@@ -211,7 +211,7 @@ class Transport:
         self.timeout_s = TIMEOUT_S
         # from a request's first byte to its answer's last
         self.fastest_s: float | None = None
-        self._mounted = self._callers_adapter(base_url)
+        self._mounted = self._custom_adapter(base_url)
         self._adapter = sqlite.PerProcess(_Adapter)
         self._settings = self._session.merge_environment_settings(
             base_url, {}, False, None, None
@@ -237,15 +237,15 @@ class Transport:
         return reply
 
     def _exchange(
-        self, method: str, url: str, sent: bytes | None
+        self, method: str, url: str, body: bytes | None
     ) -> Reply | BaseException:
         """Return the answer, or the error without the frames that hold the key."""
         headers = {"Accept": "application/json"}
-        if sent is not None:
+        if body is not None:
             headers["Content-Type"] = "application/json"
         began_at = time.monotonic()
         try:
-            request = requests.Request(method, url, headers, data=sent, auth=self._auth)
+            request = requests.Request(method, url, headers, data=body, auth=self._auth)
             adapter = self._mounted or self._adapter.get()
             # an adapter follows no redirect, and no .netrc file replaces an auth object
             response = adapter.send(
@@ -254,8 +254,8 @@ class Transport:
                 **self._settings,  # type: ignore[arg-type]
             )
             line = f"{method} {urlsplit(url).path}"
-            body = self._auth.masked(response.content)
-            reply = Reply(response.status_code, response.headers, body, line)
+            answer = self._auth.mask_key(response.content)
+            reply = Reply(response.status_code, response.headers, answer, line)
         except (requests.RequestException, OSError) as error:
             return _translate(
                 error, method, urlsplit(url), first=self.fastest_s is None
@@ -269,7 +269,7 @@ class Transport:
         """Close the connections that are ours."""
         self._adapter.close()
 
-    def _callers_adapter(self, url: str) -> BaseAdapter | None:
+    def _custom_adapter(self, url: str) -> BaseAdapter | None:
         """
         Return the adapter that the caller mounted, None where it does no more than
         ours.
@@ -334,7 +334,7 @@ def _translate(
         )
     elif never_left:
         fault = f"no service answers at {url.netloc}; is the service running?"
-    elif met(_TooLongError):
+    elif met(_DeadlineError):
         fault = f"the answer was not whole after {LOST_AFTER_S:g} s"
     elif met(requests.Timeout, ReadTimeoutError):
         fault = f"the service was silent for {TIMEOUT_S[1]:g} s"
