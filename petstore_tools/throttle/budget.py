@@ -1,15 +1,15 @@
 """
-Pure: what is known of one key's budget: our own count and the service's word, by
-window.
+Pure: what is known of one key's budget, by window: our own count, what the service
+said, and how its window began.
 
 It is plain, serialisable, and shared by all who use the key.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import floor
-from typing import Final
+from typing import Final, Literal
 
 from petstore_tools import spec
 from petstore_tools.plans import PERIODS, Plan, WindowName
@@ -44,6 +44,24 @@ class Reading:
     reset: float
 
 
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """
+    How the service's window began at the last Reset, as far as is known.
+
+    Attributes:
+        state: `unknown`: no Reset has passed, or the probe's answer did not tell.
+            `possible`: all requests before it ended, or, where the window slides, the
+            first of them alone; a probe finds out. `proven`: all of them ended.
+        reset_at: The latest that our clock can show at that Reset.
+        requests_before: Requests that surely came before it.
+    """
+
+    state: Literal["unknown", "possible", "proven"] = "unknown"
+    reset_at: float = 0.0
+    requests_before: int = 0
+
+
 @dataclass(slots=True)
 class WindowBudget:
     """
@@ -61,11 +79,9 @@ class WindowBudget:
         requests: Those so far.
         reading: What the headers said, None where they have said nothing that still
             holds.
-        unreported_at: Grants until the last answer that did not report on this window.
-        opened_at: The last Reset, from which the service's window began anew or only
-            some of its requests ended; 0 where an answer left that open.
-        proven: An answer showed that it began anew.
-        counted_before: Requests that surely came before it.
+        unreported_grant: The last grant before the last answer that did not report on
+            this window.
+        beginning: How the service's window began.
         last_reset: The latest believable Reset (the service's Unix seconds).
         slides: Two Resets came within one period, so not all requests end at a Reset.
     """
@@ -74,10 +90,8 @@ class WindowBudget:
     counts: dict[int, int] = field(default_factory=dict)
     requests: int = 0
     reading: Reading | None = None
-    unreported_at: int = 0
-    opened_at: float = 0.0
-    proven: bool = False
-    counted_before: int = 0
+    unreported_grant: int = 0
+    beginning: Beginning = Beginning()
     last_reset: float = 0.0
     slides: bool = False
 
@@ -88,8 +102,7 @@ class WindowBudget:
 
     def record_reading(self, reading: Reading, *, grant: int) -> None:
         """
-        Take in what the answer to `grant` says: within one window it only
-        lowers.
+        Take in what the answer to `grant` says: within one window it only lowers.
         """
         current = self.reading
         passed_s = reading.reset - self.last_reset
@@ -98,39 +111,76 @@ class WindowBudget:
         if current is None or reading.reset > current.reset + GUARD_S:
             self.reading = reading
         elif reading.reset >= current.reset - GUARD_S:
-            if grant <= self.unreported_at:
+            if grant <= self.unreported_grant:
                 # what was answered meanwhile may not be in the new one
                 current.remaining -= 1
             current.remaining = min(current.remaining, reading.remaining)
             current.reset = max(current.reset, reading.reset)
 
-    def count_request(self, at: float) -> None:
-        """Count a request that arrived no later than `at`."""
-        bucket = floor(at / self.width_s)
+    def count_request(self, arrived_by: float) -> None:
+        """Count a request that arrived no later than `arrived_by`."""
+        bucket = floor(arrived_by / self.width_s)
         self.counts[bucket] = self.counts.get(bucket, 0) + 1
         self.requests += 1
 
+    def count_unreported(self, last_grant: int) -> None:
+        """Note a request whose answer, if one came, did not report on this window."""
+        self.unreported_grant = last_grant
+        if self.reading is not None:
+            self.reading.remaining -= 1
+
     def drop_old_counts(self, now: float) -> None:
-        """Drop what no longer counts."""
+        """Forget the requests that no longer count."""
         oldest = floor(now / self.width_s) - self.period_s // self.width_s
-        for bucket in [at for at in self.counts if at < oldest]:
+        for bucket in [bucket for bucket in self.counts if bucket < oldest]:
             del self.counts[bucket]
+
+    def may_begin(self, reset_at: float) -> bool:
+        """Say whether the period since the last Reset was over at this one."""
+        return reset_at >= self.beginning.reset_at + self.period_s - GUARD_S
+
+    def begin(self, reset_at: float, *, recent: int, proven: bool) -> None:
+        """
+        Note a Reset.
+
+        Args:
+            reset_at: The latest that our clock can show then.
+            recent: Requests that may have come after it.
+            proven: All requests before it ended, for sure.
+        """
+        state: Literal["possible", "proven"] = "proven" if proven else "possible"
+        self.beginning = Beginning(state, reset_at, self.requests - recent)
+
+    def prove_beginning(self, reading: Reading, now: float) -> None:
+        """
+        Take it for proven where an answer says that no more was used than was sent
+        since the Reset.
+        """
+        sent = self.requests - self.beginning.requests_before + 1
+        is_enough = reading.limit - reading.remaining <= sent
+        if is_enough and self.counts_from_reset(now, probe_at=0.0):
+            self.beginning = replace(self.beginning, state="proven")
+
+    def end_probe(self) -> None:
+        """Note the answer to a probe: what it did not prove stays unknown."""
+        if self.beginning.state != "proven":
+            self.beginning = Beginning()
 
     def counts_from_reset(self, now: float, probe_at: float) -> bool:
         """
-        Say whether only what came since the last Reset counts: for sure, or for a
-        probe.
+        Say whether only what came since the Reset counts: it is proven, or a probe may
+        find out.
 
         One request ended for sure, which the first probe takes if nothing was sent
         since. Behind a lost one another goes, unless the window is known to slide.
         """
-        if not self.opened_at <= now < self.opened_at + self.period_s:
+        beginning = self.beginning
+        reset_at = beginning.reset_at
+        if not reset_at <= now < reset_at + self.period_s:
             return False
-        if self.requests == self.counted_before and probe_at < self.opened_at:
-            return True
-        return self.proven or (
-            not self.slides and now >= self.opened_at + PROBE_LEASE_S
-        )
+        is_first = probe_at < reset_at and self.requests == beginning.requests_before
+        is_next = not self.slides and now >= reset_at + PROBE_LEASE_S
+        return beginning.state == "proven" or is_first or is_next
 
     def count_used(self, now: float, probe_at: float) -> tuple[int, float]:
         """
@@ -141,22 +191,22 @@ class WindowBudget:
             now: The ledger's time.
             probe_at: When the last probe went.
         """
+        beginning = self.beginning
         if self.counts_from_reset(now, probe_at):
-            return (
-                self.requests - self.counted_before,
-                self.opened_at + self.period_s + GUARD_S,
-            )
-        frees_at: float = (
-            min(self.counts, default=0) + 1
-        ) * self.width_s + self.period_s
-        if not self.slides and now < self.opened_at + PROBE_LEASE_S:
-            frees_at = min(frees_at, self.opened_at + PROBE_LEASE_S)
+            ends_at = beginning.reset_at + self.period_s + GUARD_S
+            return self.requests - beginning.requests_before, ends_at
+        first_bucket = min(self.counts, default=0)
+        frees_at: float = (first_bucket + 1) * self.width_s + self.period_s
+        next_probe_at = beginning.reset_at + PROBE_LEASE_S
+        if not self.slides and now < next_probe_at:
+            frees_at = min(frees_at, next_probe_at)
         return sum(self.counts.values()), frees_at
 
-    def count_since(self, at: float) -> int:
-        """Count the requests that may have arrived at or after `at`."""
+    def count_since(self, start: float) -> int:
+        """Count the requests that may have arrived at or after `start`."""
+        oldest = floor(start / self.width_s)
         return sum(
-            n for bucket, n in self.counts.items() if bucket >= floor(at / self.width_s)
+            requests for bucket, requests in self.counts.items() if bucket >= oldest
         )
 
 
@@ -264,9 +314,9 @@ class Budget:
         """Return the earliest that the service's clock can show at our `now`."""
         return now + (self.skew or 0.0)
 
-    def client_time(self, at: float) -> float:
-        """Return the latest that our clock can show when the service's shows `at`."""
-        return at - (self.skew or 0.0)
+    def client_time(self, service_time: float) -> float:
+        """Return the latest that our clock can show at a time of the service's."""
+        return service_time - (self.skew or 0.0)
 
     def learn_skew(self, date: float | None, *, sent_at: float, now: float) -> None:
         """

@@ -11,12 +11,12 @@ threads, processes and restarts. Why it causes no 429:
   says.
 - *Remaining.* An answer that says `Remaining: R` allows R requests after the moment it
   was made. What was answered later is in a smaller R of the same window, or is taken
-  off (`unreported_at`); so is what is in flight. Within one window R only lowers.
-- *Probe.* When a window's reset has passed, nothing is known: one request goes, the
+  off (`unreported_grant`); so is what is in flight. Within one window R only lowers.
+- *Probe.* When a window's Reset has passed, nothing is known: one request goes, the
   others wait for it, for a few seconds; then another one goes. For a probe only what
-  was sent since that Reset
-  counts: then the window may have begun anew. Where one is known to slide, that holds
-  for the first probe alone, since one request ended for sure.
+  was sent since that Reset counts, since the window may have begun anew there
+  (`Beginning`). Where one is known to slide, that holds for the first probe alone,
+  since one request ended for sure.
 - *Block.* After a 429, or a 503 with a Retry-After, nothing goes before the time it
   named; then one probe. Where 429s come that neither our count nor the headers explain,
   the plan is lowered for the day to what was granted.
@@ -24,6 +24,36 @@ threads, processes and restarts. Why it causes no 429:
 Other programs on the same key show in R; between two answers they can take what R
 promised. Spec: §8.2 to §8.4; the gaps there (window, unit, ban) are read as the
 service's README says.
+
+A minute of three requests, from the first one until it is seen to slide:
+
+>>> throttle = Throttle(Plan(per_minute=3))
+>>> minute = throttle.windows["minute"]
+>>> throttle.ask(600)  # nothing is known: a probe
+Go(token=1, probe=True)
+>>> throttle.ask(600).reason
+'a first request was sent, and its answer shows what is left'
+>>> throttle.record_reply(Go(1, probe=True), 600, RateReply(200, 3, 2, reset=660))
+>>> throttle.ask(640), throttle.ask(640)
+(Go(token=2, probe=False), Go(token=3, probe=False))
+>>> throttle.record_reply(Go(2), 640, RateReply(200, 3, 1, reset=660))
+>>> throttle.record_reply(Go(3), 640, RateReply(200, 3, 0, reset=660))
+>>> throttle.ask(640)  # until the Reset, which was rounded down
+Wait(until=661.0, reason='all 3 requests of this minute are used', ask_at=inf)
+>>> throttle.ask(661)  # did all of them end at the Reset? a probe finds out
+Go(token=4, probe=True)
+>>> minute.beginning
+Beginning(state='possible', reset_at=660.0, requests_before=3)
+>>> throttle.record_reply(Go(4, probe=True), 661, RateReply(200, 3, 2, reset=720))
+>>> minute.beginning.state, throttle.window_quota("minute", 661).left  # they did
+('proven', 2)
+>>> throttle.ask(721)
+Go(token=5, probe=True)
+>>> throttle.record_reply(Go(5, probe=True), 721, RateReply(200, 3, 1, reset=740))
+>>> minute.slides  # that Reset is only 20 s later
+True
+>>> minute.beginning.state, throttle.window_quota("minute", 721).left
+('unknown', 1)
 """
 
 from __future__ import annotations
@@ -182,8 +212,7 @@ class Throttle(Budget):
             self.probe_at = 0.0
             self.needs_probe = False
             for window in self.windows.values():
-                if not window.proven:
-                    window.opened_at = 0.0
+                window.end_probe()
         if (
             not reported
             and reply.limit
@@ -284,30 +313,22 @@ class Throttle(Budget):
                         self._begin_window(
                             window, self.client_time(reading.reset), proven=is_whole
                         )
-            if day_begins is not None and window.proven:
+            if day_begins is not None and window.beginning.state == "proven":
                 begins_at = service_now - (service_now - day_begins) % spec.DAY_S
                 self._begin_window(window, self.client_time(begins_at), proven=True)
 
     def _begin_window(
-        self, window: WindowBudget, begins_at: float, *, proven: bool = False
+        self, window: WindowBudget, reset_at: float, *, proven: bool = False
     ) -> None:
         """
-        Note that the service's window may begin anew: never twice in a period.
-
-        Args:
-            window: The minute or the day.
-            begins_at: The latest that our clock can show then.
-            proven: It did for sure.
+        Note that the service's window begins anew, for sure or perhaps: never twice in
+        a period.
         """
-        ends_at = window.opened_at + window.period_s
-        if begins_at >= ends_at - GUARD_S:
-            recent = self.windows["minute"].count_since(
-                begins_at - GUARD_S - self.slowest_s
-            )
+        if window.may_begin(reset_at):
+            latest_arrival = reset_at - GUARD_S - self.slowest_s
+            recent = self.windows["minute"].count_since(latest_arrival)
             recent += len(self.in_flight)
-            window.opened_at = begins_at
-            window.proven = proven
-            window.counted_before = window.requests - recent
+            window.begin(reset_at, recent=recent, proven=proven)
 
     def _count_request(
         self, now: float, *, reported: WindowName | None, refused: bool = False
@@ -317,9 +338,7 @@ class Throttle(Budget):
             if not refused or name == "minute":
                 window.count_request(now)
                 if name != reported:
-                    window.unreported_at = self.grants
-                    if window.reading is not None:
-                        window.reading.remaining -= 1
+                    window.count_unreported(self.grants)
 
     def _read_headers(
         self, grant: int, reply: RateReply, now: float, *, slow_s: float
@@ -346,11 +365,9 @@ class Throttle(Budget):
         window = self.windows[name]
         if is_day:
             self.learn_day(reset)
-        window.record_reading(Reading(limit, min(limit, remaining), reset), grant=grant)
-        used = window.requests - window.counted_before + 1
-        window.proven |= (
-            window.counts_from_reset(now, 0.0) and limit - remaining <= used
-        )
+        reading = Reading(limit, min(limit, remaining), reset)
+        window.record_reading(reading, grant=grant)
+        window.prove_beginning(reading, now)
         return name
 
     def _block_after_refusal(

@@ -6,7 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from petstore_tools.throttle.budget import CLOCK_STEP_S, Budget, Reading, WindowBudget
+from petstore_tools.throttle.budget import (
+    CLOCK_STEP_S,
+    Beginning,
+    Budget,
+    Reading,
+    WindowBudget,
+)
 
 T0 = 1_800_000_000.0
 
@@ -16,7 +22,7 @@ def test_behind_a_lost_probe_a_window_that_slides_counts_all() -> None:
     Two Resets came within a period: only what ended for sure is free, and the probe
     took it.
     """
-    minute = WindowBudget(60, opened_at=T0 + 70, counted_before=2)
+    minute = WindowBudget(60, beginning=Beginning("possible", T0 + 70, 2))
     for reset in (60, 70):
         minute.record_reading(Reading(5, 0, T0 + reset), grant=1)
         minute.count_request(T0 + 10)

@@ -244,6 +244,22 @@ def test_answers_that_come_in_another_order_cost_nothing() -> None:
     assert throttle.window_quota("minute", T0).left == 8
 
 
+def test_what_was_answered_meanwhile_is_taken_off_a_remaining_that_may_lack_it() -> (
+    None
+):
+    """
+    Of 10 left two are sent: the answer to one says nothing of the minute, the other one
+    says 9, which may have been written before the first arrived.
+    """
+    throttle = warm(remaining=10)
+    first, second = go(throttle), go(throttle)
+
+    throttle.record_reply(second, T0, RateReply(200))
+    throttle.record_reply(first, T0, minute(9))
+
+    assert throttle.window_quota("minute", T0).left == 8
+
+
 @pytest.mark.parametrize("in_flight", [1, 3])
 def test_a_second_429_doubles_the_wait(in_flight: int) -> None:
     """
