@@ -155,8 +155,9 @@ class DatabaseLedger(ABC):
             budget = _STATE.validate_json(state)[1] if state else Throttle()
             results.append(change(budget))
             # `dump_json` would turn an interrupt into an error of its own
-            new_state = (_FORMAT, budget)
-            fields = _STATE.dump_python(new_state, mode="json", exclude_defaults=True)
+            fields = _STATE.dump_python(
+                (_FORMAT, budget), mode="json", exclude_defaults=True
+            )
             return json.dumps(fields)
 
         with _LOCK:
