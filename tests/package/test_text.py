@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from wcwidth import wcswidth
 
-from petstore_tools.text import html_table, markdown_table, text_table
+from petstore_tools.text import html_table, markdown_table, printable, text_table
 
 NAMES = ["\x01", "", "a|b", "1e5", "Tom\r\nCat", "\x1b[31mred", "- <i>x</i>", "日本"]
 
@@ -13,13 +13,15 @@ NAMES = ["\x01", "", "a|b", "1e5", "Tom\r\nCat", "\x1b[31mred", "- <i>x</i>", "�
 @pytest.mark.parametrize("name", NAMES)
 def test_no_cell_adds_a_line_takes_one_away_or_moves_a_column(name: str) -> None:
     """Also where it holds what the library takes for a rule, a number or a colour."""
-    titles, rows = ("name", "animals"), [(name, 1_200), ("Rex", None)]
+    titles, rows = ("name", "animals"), [(name, 1_200), ("007", None)]
 
     title, rule, *lines = text_table(titles, rows).splitlines()
     marks = markdown_table(titles, rows).splitlines()
 
     assert title.split() == ["name", "animals"]
     assert len(lines) == 2
+    assert printable(name) in lines[0]
+    assert "1,200" in marks[2]
     assert {wcswidth(line) for line in (rule, *lines)} == {len(rule)}
     assert [line.replace(r"\|", "").count("|") for line in marks] == [3] * 4
     assert html_table("", titles, rows).count("<tr>") == 3
