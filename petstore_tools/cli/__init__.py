@@ -39,7 +39,6 @@ MODULES = {
     "doctor": "configure",
     "history": "report",
     "import": "import_",
-    "imports": "import_",
     "keys": "serve",
     "quota": "configure",
 }

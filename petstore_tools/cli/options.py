@@ -58,7 +58,7 @@ def output(*endings: str, multiple: bool = False) -> Callable[[Command], Command
     )
 
 
-def confirmed(
+def is_confirmed(
     question: str, *, yes: bool = False, otherwise: str = "Nothing was sent"
 ) -> bool:
     """

@@ -187,7 +187,7 @@ def forget(
         )
     when = f"after {after}" if before is None else f"before {before}"
     question = f"Forget the listings that ended {when}?"
-    if options.confirmed(question, yes=yes, otherwise="Nothing was forgotten"):
+    if options.is_confirmed(question, yes=yes, otherwise="Nothing was forgotten"):
         with PetStore(environment=environment) as store:
             forgotten = store.kept.forget(before, after=after, now=time.time())
             click.echo(
