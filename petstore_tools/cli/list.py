@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from petstore_tools.cli import exits, options
-from petstore_tools.listing import frames
+from petstore_tools.listing import export
 from petstore_tools.listing.completeness import Listing
-from petstore_tools.listing.frames import text_dtype
+from petstore_tools.listing.frames import count_statuses, text_dtype
 from petstore_tools.store import PetStore
 from petstore_tools.tabular.categories import read_categories
 from petstore_tools.text import pluralize, text_table, utc_text
@@ -28,7 +28,7 @@ SHOWN_ROWS = 20
 @click.option(
     "--first", type=click.IntRange(min=1), metavar="N", help="Only the first N animals."
 )
-@options.output(*frames.ENDINGS)
+@options.output(*export.ENDINGS)
 @click.option(
     "--max-age",
     metavar="AGE",
@@ -59,7 +59,7 @@ def list_(output: Path | None, environment: str | None, **query: Any) -> int:
     listing = Listing.of(frame)
     write_rows(frame, "animal", names, output)
     if output is None:
-        counts = frames.count(frame).items()
+        counts = count_statuses(frame).items()
         parts = [f"{count:,} {status}" for status, count in counts if count]
         click.echo(
             f"{pluralize(len(frame), 'animal')}: {', '.join(parts) or 'none'}", err=True
@@ -90,7 +90,7 @@ def write_rows(
         category = frame["categoryId"].map(names).astype(text_dtype())
         frame.insert(3, "category", category)
     if output is not None:
-        frames.write(frame, output)
+        export.write(frame, output)
         click.echo(f"{pluralize(len(frame), noun)} in {output}", err=True)
         return
     shown = frame.head(SHOWN_ROWS)

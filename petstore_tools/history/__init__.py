@@ -28,7 +28,12 @@ from pydantic import TypeAdapter
 from petstore_tools import spec, sqlite
 from petstore_tools.errors import ArgumentError, HistoryError, IncompleteListingError
 from petstore_tools.listing.completeness import Listing
-from petstore_tools.listing.frames import PetColumns, count, status_dtype, text_dtype
+from petstore_tools.listing.frames import (
+    PetColumns,
+    count_statuses,
+    status_dtype,
+    text_dtype,
+)
 from petstore_tools.text import parse_duration, pluralize, utc_text
 
 if TYPE_CHECKING:
@@ -338,7 +343,7 @@ class History:
         animals = frame[[*spec.PET_FIELDS]].astype("object").where(frame.notna(), None)
         with self._open("BEGIN IMMEDIATE") as database:
             newest = _check_order(database, started_at)
-            kept = Snapshot(newest + 1, listing, count(frame), self)
+            kept = Snapshot(newest + 1, listing, count_statuses(frame), self)
             number = {"number": kept.number}
             database.execute(_SHOWN)
             rows = animals.itertuples(index=False, name=None)

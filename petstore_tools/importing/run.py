@@ -40,7 +40,7 @@ from petstore_tools.importing.send import (
 from petstore_tools.importing.sheet import Source, read_source
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.inventory import Inventory
-from petstore_tools.listing.links import ListQuery
+from petstore_tools.listing.protocol import ListQuery
 from petstore_tools.text import option, pluralize, utc_text
 from petstore_tools.throttle.gate import CallOptions
 from petstore_tools.throttle.throttle import Wait

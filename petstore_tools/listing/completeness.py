@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from html import escape
 from itertools import pairwise
+from operator import itemgetter
 from typing import Any, Final, Literal, Self
 
 from petstore_tools import spec
@@ -29,20 +30,23 @@ def digest(*columns: Sequence[Any]) -> str:
         TypeError, OverflowError: An id or a category is no int64.
     """
     ids = columns[0]
-    if any(one > other for one, other in pairwise(ids)):
-        order = sorted(range(len(ids)), key=ids.__getitem__)
-        columns = tuple([column[n] for n in order] for column in columns)
+    if any(left > right for left, right in pairwise(ids)):  # so there are two or more
+        in_order = itemgetter(*sorted(range(len(ids)), key=ids.__getitem__))
+        columns = tuple(map(in_order, columns))
     content = sha256()
     for column, kind in zip(columns, spec.PET_FIELDS.values(), strict=True):
         if kind is int:
             content.update(array("q", column))
             continue
-        content.update(
-            array("q", [len(t) if isinstance(t, str) else -1 for t in column])
-        )
-        text = "".join([t for t in column if isinstance(t, str)])
+        content.update(array("q", map(_text_length, column)))
+        text = "".join([cell for cell in column if isinstance(cell, str)])
         content.update(text.encode("utf-8", "surrogatepass"))
     return content.hexdigest()[:32]
+
+
+def _text_length(cell: object) -> int:
+    """Return how long a text is, so that a digest tells where it ends; -1 for none."""
+    return len(cell) if isinstance(cell, str) else -1
 
 
 @dataclass(frozen=True, repr=False)
@@ -101,10 +105,10 @@ class Listing:
         """
         listing = cls.as_listed(frame)
         try:
-            own = digest(*[frame[name].tolist() for name in spec.PET_FIELDS])
+            current_digest = digest(*[frame[name].tolist() for name in spec.PET_FIELDS])
         except (AttributeError, KeyError, TypeError, OverflowError):
-            own = None  # a column is gone, or another one
-        if own == listing.digest:
+            current_digest = None  # a column is gone, or another one
+        if current_digest == listing.digest:
             return listing
         animals = pluralize(len(frame), "animal")
         reason = (
@@ -150,7 +154,7 @@ class Listing:
         return self.completeness == "complete"
 
     @property
-    def of_what(self) -> str:
+    def subject(self) -> str:
         """The inventory that was asked for, in words."""
         animals = (
             "the inventory of" if self.status is None else f"status {self.status} in"
@@ -173,7 +177,7 @@ class Listing:
     def _headline(self) -> str:
         cost = f"{pluralize(self.requests, 'request')}, as of {utc_text(self.ended_at)}"
         return (
-            f"{self.label}: {pluralize(self.rows, 'animal')} of {self.of_what} ({cost})"
+            f"{self.label}: {pluralize(self.rows, 'animal')} of {self.subject} ({cost})"
         )
 
     def _repr_html_(self) -> str:

@@ -1,6 +1,6 @@
 """
 Animals as columns: from decoded rows to a DataFrame and back, always with the same
-dtypes.
+dtypes; and its statuses, counted.
 """
 
 from __future__ import annotations
@@ -8,17 +8,12 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
 from petstore_tools import spec
-from petstore_tools.errors import ArgumentError, FrameError, SheetError
+from petstore_tools.errors import ArgumentError, FrameError
 from petstore_tools.listing.completeness import Listing, digest
 from petstore_tools.models import PetRow
-from petstore_tools.tabular.atomic import replace_file
-from petstore_tools.tabular.frames import FrameSource
-from petstore_tools.tabular.template import LAST_ROW, rejects_bytes
-from petstore_tools.tabular.text_files import csv_bytes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,15 +29,17 @@ def text_dtype() -> Literal["str", "string"]:
     return "string" if pd.__version__.startswith("2.") else "str"
 
 
-def status_dtype(found: Iterable[str]) -> pd.CategoricalDtype:
+def status_dtype(statuses: Iterable[str]) -> pd.CategoricalDtype:
     """
-    Return the dtype of statuses: the three in the document's order, then what else is
-    found.
+    Return the dtype of statuses: the three in the document's order, then others.
+
+    >>> status_dtype(["sold", "resting"]).categories.tolist()
+    ['available', 'pending', 'sold', 'resting']
     """
     import pandas as pd
 
-    others = sorted(set(found) - set(spec.STATUSES))
-    return pd.CategoricalDtype([*spec.STATUSES, *others], ordered=True)
+    unnamed = sorted(set(statuses) - set(spec.STATUSES))
+    return pd.CategoricalDtype([*spec.STATUSES, *unnamed], ordered=True)
 
 
 class PetColumns:
@@ -99,23 +96,24 @@ class PetColumns:
         whole = len(self)
         for values in columns.values():
             del values[whole:]
-        own = digest(*columns.values())
-        statuses = status_dtype(s for s in columns["status"] if s is not None)
-        places = {status: n for n, status in enumerate(statuses.categories)}
-        found = [places.get(status, -1) for status in columns["status"]]
+        content = digest(*columns.values())
+        dtype = status_dtype(s for s in columns["status"] if s is not None)
+        codes = {status: code for code, status in enumerate(dtype.categories)}
+        status_codes = [codes.get(status, -1) for status in columns["status"]]
         frame = pd.DataFrame(
             {
                 "id": np.array(columns["id"]),
                 "name": pd.Series(columns["name"], dtype=text_dtype()),
                 "categoryId": np.array(columns["categoryId"]),
-                "status": pd.Categorical.from_codes(found, dtype=statuses),
+                "status": pd.Categorical.from_codes(status_codes, dtype=dtype),
             }
         )
-        frame.attrs["listing"] = replace(listing, rows=len(frame), digest=own).to_dict()
+        listing = replace(listing, rows=len(frame), digest=content)
+        frame.attrs["listing"] = listing.to_dict()
         return frame
 
 
-def check(frame: pd.DataFrame) -> None:
+def check_columns(frame: pd.DataFrame) -> None:
     """
     Check that a frame has the columns and dtypes of a listing.
 
@@ -155,87 +153,46 @@ def read_listing(frame: pd.DataFrame) -> Listing:
         FrameError: A column is missing or has another dtype, or the frame carries no
             listing.
     """
-    check(frame)
+    check_columns(frame)
     return Listing.of(frame)
 
 
 UNSET: Final = "unset"  # §2.1 states no default, so a missing status is counted apart
-OURS: Final = frozenset(  # names that rows and columns of tables have
+TABLE_NAMES: Final = frozenset(  # names that rows and columns of tables have
     f"{UNSET} total label category categoryId new gone from to before now change"
     " animals count share status what id name days median_days days_90 first_seen"
     " as_of other".split()
 ) | {"not seen"}
 
 
-def codes(pets: pd.DataFrame) -> tuple[Any, list[str]]:
+def status_codes(pets: pd.DataFrame) -> tuple[Any, list[str]]:
     """Return a code per row and the name of each code; the last is `unset`."""
-    found = pets["status"].astype("category")
-    others = [
-        str(value) for value in found.cat.categories if value not in spec.STATUSES
-    ]
-    values = [*spec.STATUSES, *others]
-    names = [f"{value!r} as sent" if value in OURS else value for value in values]
-    names = [name if name.strip() else f"blank ({name!r})" for name in names]
-    names.append(UNSET)
-    places = found.cat.set_categories(values).cat.codes.to_numpy("int64")
-    return places % len(names), names  # a missing status is -1, so the last
+    column = pets["status"].astype("category")
+    sent = [str(status) for status in column.cat.categories]
+    statuses = list(dict.fromkeys([*spec.STATUSES, *sent]))
+    codes = column.cat.set_categories(statuses).cat.codes.to_numpy("int64")
+    names = [*map(_name_in_tables, statuses), UNSET]
+    return codes % len(names), names  # a missing status is -1, so the last
 
 
-def count(pets: pd.DataFrame) -> dict[str, int]:
-    """Count animals by status, `unset` last; a status with no animals counts 0."""
+def _name_in_tables(status: str) -> str:
+    """Return a status so that it is no other name of a table, and can be seen."""
+    if status in TABLE_NAMES:
+        return f"{status!r} as sent"
+    return status if status.strip() else f"blank ({status!r})"
+
+
+def count_statuses(pets: pd.DataFrame) -> dict[str, int]:
+    """
+    Count animals by status, `unset` last; a status with no animals counts 0.
+
+    >>> from petstore_tools import Sandbox
+    >>> with Sandbox(animals=3) as box:
+    ...     count_statuses(box.store.list_pets())
+    {'available': 2, 'pending': 0, 'sold': 1, 'unset': 0}
+    """
     import numpy as np
 
-    places, names = codes(pets)
-    bins = np.bincount(places, minlength=len(names))
-    return dict(zip(names, bins.tolist(), strict=True))
-
-
-ENDINGS: Final = (".csv", ".xlsx", ".json", ".parquet")
-
-
-def write(frame: pd.DataFrame, path: Path) -> None:
-    """
-    Write a listing; `import` reads the CSV and the workbook as they are.
-
-    Args:
-        frame: As `list_pets` gave it; with a column of names of the categories, where
-            they are known.
-        path: Its ending, one of `ENDINGS`, says what is written. Parquet and the
-            workbook's properties say whether it is complete; the others have no place
-            for it.
-
-    Raises:
-        ImportError: Parquet needs pyarrow.
-        ArgumentError: Another ending.
-        SheetError: A name is too long for a workbook, or there are too many rows.
-    """
-    match path.suffix.casefold():
-        case ".csv":
-            titles, *rows = _cells(frame)
-            replace_file(path, csv_bytes(titles, rows))
-        case ".xlsx":
-            if len(frame) > LAST_ROW:
-                raise SheetError(
-                    f"{len(frame):,} animals do not fit in a sheet: write a .csv or"
-                    " .parquet file"
-                )
-            titles, *rows = _cells(frame)
-            note = str(Listing.of(frame)) if "listing" in frame.attrs else ""
-            replace_file(path, rejects_bytes(titles, rows, note=note))
-        case ".json":
-            records = frame.to_json(
-                orient="records", force_ascii=False, indent=1, date_format="iso"
-            )
-            replace_file(path, f"{records}\n".encode())
-        case ".parquet":
-            replace_file(path, frame.to_parquet())
-        case _:
-            raise ArgumentError(
-                f"{path.name!r} cannot be written: its ending must be one of"
-                f" {', '.join(ENDINGS)}"
-            )
-
-
-def _cells(frame: pd.DataFrame) -> list[list[str]]:
-    """Return the titles and the rows."""
-    return [cells for _, cells in FrameSource(frame=frame).records()]
+    codes, names = status_codes(pets)
+    counts = np.bincount(codes, minlength=len(names))
+    return dict(zip(names, counts.tolist(), strict=True))

@@ -10,8 +10,8 @@ from petstore_tools.errors import IncompleteListingError, Interrupted
 from petstore_tools.http.client import Client
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.frames import PetColumns
-from petstore_tools.listing.links import ListQuery
 from petstore_tools.listing.pages import Pages, PagingMemory
+from petstore_tools.listing.protocol import ListQuery
 from petstore_tools.text import pluralize
 from petstore_tools.throttle.gate import ALONE, CallOptions
 from petstore_tools.throttle.throttle import Wait

@@ -17,15 +17,8 @@ from math import inf
 from typing import Final, TypeAlias
 
 from petstore_tools.listing import schemes
-from petstore_tools.listing.links import (
-    End,
-    NextPage,
-    PageReply,
-    follow,
-    holds_id,
-    links,
-    with_query,
-)
+from petstore_tools.listing.links import follow, holds_id, link_targets, with_query
+from petstore_tools.listing.protocol import End, NextPage, PageReply
 from petstore_tools.listing.schemes import PAGE, PAGE_0, Scheme
 from petstore_tools.text import pluralize
 
@@ -221,7 +214,7 @@ class Pager:
         """Ask for what may be refused; its animals are not taken."""
         url = with_query(self._url, query)
         is_named = self._pagination is not None and self._pagination.parameter in query
-        answer = yield NextPage(url, trial=True, behind=is_named)
+        answer = yield NextPage(url, is_trial=True, continues=is_named)
         if answer is not None and "status=" not in url:
             counts_more = (schemes.total(answer.headers) or 0) > len(answer.ids)
             self.evidence = replace(
@@ -235,7 +228,7 @@ class Pager:
 
     def _take(self, page: NextPage, response: PageReply) -> None:
         came = self.state
-        if came.last and not page.safe and not page.overlap:
+        if came.last and not page.is_gapless and not page.overlap:
             came.may_have_hole |= not holds_id(page.url, came.last[-1], rows=self.rows)
         came.take(response, page.overlap)
         self._asked.add(page.url)
@@ -316,7 +309,7 @@ class Pager:
                     return url
                 if url in self._asked:
                     return self._unproven("it names a next page that was read before")
-                page = NextPage(url, trial=len(named) > 1)
+                page = NextPage(url, is_trial=len(named) > 1)
                 answer = yield page
                 if answer is None or (
                     answer.ids and self.state.ids.keys() >= set(answer.ids)
@@ -339,7 +332,7 @@ class Pager:
         nothing.
         """
         known = self.evidence.scheme
-        found = links(response.headers.get("Link"))
+        found = link_targets(response.headers.get("Link"))
         if "next" in found:
             return {found["next"]: known}
         for name, parameters in schemes.CURSOR_HEADERS:
@@ -439,9 +432,10 @@ class Pager:
             if again is not None and again.ids == page:
                 return scheme
             raise Moved
-        if schemes.place(page, answer.ids) == at:
+        if schemes.landing_position(page, answer.ids) == at:
             self._take(
-                NextPage(answer.url, overlap=1, safe=scheme.counts == "id"), answer
+                NextPage(answer.url, overlap=1, is_gapless=scheme.counts == "id"),
+                answer,
             )
             return scheme
         if scheme.counts == "rows":
@@ -456,7 +450,7 @@ class Pager:
         answer = yield from self._try({"limit": size, "page": 2})
         if answer is None or answer.ids[:1] == page[:1]:
             return None
-        landed = schemes.place(page, answer.ids)
+        landed = schemes.landing_position(page, answer.ids)
         size = len(answer.ids)
         found = {size: PAGE, 2 * size: PAGE_0}.get(landed or -1)
         if found is not None:
@@ -484,7 +478,7 @@ class Pager:
                     f"it refuses the next page by {scheme.parameter!r}"
                 )
             if not page.overlap and self._repeats(answer):
-                came.may_have_hole |= not page.safe
+                came.may_have_hole |= not page.is_gapless
                 why = f"no animal follows the last one, paged by {scheme.parameter!r}"
                 return (yield from self._end_of_filter(why))
             self._take(page, answer)
@@ -510,7 +504,9 @@ class Pager:
         }
         url = with_query(self._url, {scheme.parameter: values[scheme.counts]})
         is_safe = scheme.counts == "id" or came.was_alone
-        return NextPage(url, trial=True, overlap=overlap, safe=is_safe, behind=True)
+        return NextPage(
+            url, is_trial=True, overlap=overlap, is_gapless=is_safe, continues=True
+        )
 
     @property
     def _overlap(self) -> int:

@@ -24,8 +24,8 @@ from petstore_tools.http.responses import NO_CHARACTER, read_rows
 from petstore_tools.http.transport import Reply
 from petstore_tools.listing import schemes
 from petstore_tools.listing.completeness import HOLE, Listing
-from petstore_tools.listing.links import End, ListQuery, NextPage, PageReply
 from petstore_tools.listing.pager import Evidence, Pager
+from petstore_tools.listing.protocol import End, ListQuery, NextPage, PageReply
 from petstore_tools.models import Pet, PetRow
 from petstore_tools.tabular.atomic import replace_file
 from petstore_tools.text import pluralize, quoted
@@ -361,7 +361,7 @@ class Prefetcher:
                     target=self._fetch, args=(address, future), name="page", daemon=True
                 ).start()
         if page.url not in self._fetched:
-            return self._call(page.url, retry_5xx=not page.once)
+            return self._call(page.url, retry_5xx=page.retries_5xx)
         future = self._fetched.pop(page.url)
         while not future.done():
             wait([future], _TICK_S)

@@ -91,14 +91,18 @@ def total(headers: Mapping[str, str]) -> int | None:
     return None
 
 
-def place(known: tuple[int, ...], answer: tuple[int, ...]) -> int | None:
+def landing_position(page: tuple[int, ...], ids: tuple[int, ...]) -> int | None:
     """
-    Return the place of a known page at which an answer begins and goes on as the page
-    does.
+    Return the position in a page at which other ids begin and go on as the page does.
 
-    None where it begins elsewhere, or holds none of these animals.
+    None where they begin elsewhere, or hold none of these animals.
+
+    >>> landing_position((7, 10, 13), (13, 16, 19))
+    2
     """
-    if not answer or answer[0] not in known:
+    if not ids or ids[0] not in page:
         return None
-    at = known.index(answer[0])
-    return at if known[at:][: len(answer)] == answer[: len(known) - at] else None
+    position = page.index(ids[0])
+    rest_of_page = page[position:]
+    is_same = rest_of_page[: len(ids)] == ids[: len(rest_of_page)]
+    return position if is_same else None

@@ -119,7 +119,7 @@ class StatusReport:
             if listing.complete
             else f"Not complete ({listing.label})"
         )
-        return f"{start}: {text.pluralize(listing.rows, 'animal')} of {listing.of_what}"
+        return f"{start}: {text.pluralize(listing.rows, 'animal')} of {listing.subject}"
 
     @property
     def pending(self) -> pd.DataFrame:
@@ -371,7 +371,7 @@ def check_looks(
 
 def _unproven(pets: pd.DataFrame) -> pd.DataFrame:
     """Return a frame with a listing that nothing proves, as of now."""
-    frames.check(pets)
+    frames.check_columns(pets)
     now = time.time()
     reason = "nothing shows what this frame is a listing of"
     listing = Listing(
@@ -393,9 +393,9 @@ def _comparable(listing: Listing, since: pd.DataFrame) -> Listing:
             " takes ages, too"
         )
     older = frames.read_listing(since)
-    if not older.complete or older.of_what != listing.of_what:
+    if not older.complete or older.subject != listing.subject:
         raise FrameError(
-            f"only a complete listing of {listing.of_what} can be compared with this"
+            f"only a complete listing of {listing.subject} can be compared with this"
             f" one, not this: {older}"
         )
     if not listing.complete:

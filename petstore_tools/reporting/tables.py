@@ -10,7 +10,12 @@ import pandas as pd
 
 from petstore_tools import spec
 from petstore_tools.history import Snapshot
-from petstore_tools.listing.frames import UNSET, codes, count, text_dtype
+from petstore_tools.listing.frames import (
+    UNSET,
+    count_statuses,
+    status_codes,
+    text_dtype,
+)
 
 NEW, GONE, UNSEEN = "new", "gone", "not seen"  # from where, or to where, animals moved
 TOTAL: Final = "total"
@@ -26,7 +31,7 @@ def breakdown(pets: pd.DataFrame) -> pd.DataFrame:
     """
     Count animals per status: `count` (int64) and `share` (float64), zero rows kept.
     """
-    found = count(pets)
+    found = count_statuses(pets)
     table = pd.DataFrame({"count": found.values()}, index=_index(found), dtype="int64")
     return table.assign(share=table["count"] / max(len(pets), 1))
 
@@ -39,7 +44,7 @@ def by_category(pets: pd.DataFrame, labels: Mapping[int, str]) -> pd.DataFrame:
     table = (
         pets.groupby(["categoryId", named_statuses(pets)]).size().unstack(fill_value=0)
     )
-    table = table.reindex(columns=list(count(pets)), fill_value=0)
+    table = table.reindex(columns=list(count_statuses(pets)), fill_value=0)
     table[TOTAL] = table.sum(axis=1)
     if labels:
         table.insert(
@@ -186,7 +191,7 @@ def named_statuses(pets: pd.DataFrame) -> pd.Series:
     Return the statuses of animals as text, `unset` where there is none, as every table
     names them.
     """
-    found, names = codes(pets)
+    found, names = status_codes(pets)
     return pd.Series(pd.array(names, dtype=text_dtype()).take(found), index=pets.index)
 
 

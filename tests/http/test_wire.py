@@ -26,7 +26,7 @@ from petstore_tools.errors import (
 )
 from petstore_tools.http.transport import TIMEOUT_S
 from petstore_tools.listing.completeness import Listing
-from petstore_tools.listing.frames import ENDINGS, write
+from petstore_tools.listing.export import ENDINGS, write
 
 
 def test_a_listing_asks_for_the_documented_maximum_with_key_and_timeout(

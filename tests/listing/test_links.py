@@ -10,15 +10,9 @@ from typing import Any
 import pytest
 
 from petstore_tools.errors import ArgumentError
-from petstore_tools.listing.links import (
-    End,
-    ListQuery,
-    NextPage,
-    PageReply,
-    holds_id,
-    links,
-)
+from petstore_tools.listing.links import holds_id, link_targets
 from petstore_tools.listing.pager import Pager
+from petstore_tools.listing.protocol import End, ListQuery, NextPage, PageReply
 from petstore_tools.listing.schemes import total
 
 URL = "https://host/v1/pets?limit=2"
@@ -30,7 +24,7 @@ def test_link_headers_in_their_forms(
     header: str | None, targets: dict[str, str]
 ) -> None:
     """Several links, any order of parameters, quoted or not."""
-    assert links(header) == targets
+    assert link_targets(header) == targets
 
 
 @pytest.mark.parametrize(("headers", "count"), EXAMPLES["totals"])
@@ -87,8 +81,8 @@ def test_a_page_that_was_read_is_known_in_another_spelling(before: list[str]) ->
     ("page", "ends", "refusals"),
     [
         (NextPage(URL), [], []),
-        (NextPage(URL, trial=True), [], [400, 403, 404, 416, 422, 500, 503]),
-        (NextPage(URL, trial=True, behind=True), [404, 416], [400, 403, 422]),
+        (NextPage(URL, is_trial=True), [], [400, 403, 404, 416, 422, 500, 503]),
+        (NextPage(URL, is_trial=True, continues=True), [404, 416], [400, 403, 422]),
     ],
 )
 def test_what_a_status_means_depends_on_why_a_page_is_asked_for(

@@ -27,8 +27,8 @@ from ways import (
 
 from petstore_tools.errors import SettingsError
 from petstore_tools.listing import schemes
-from petstore_tools.listing.links import NextPage, PageReply
 from petstore_tools.listing.pager import Evidence, Pager
+from petstore_tools.listing.protocol import NextPage, PageReply
 
 COUNTS = (0, 1, 2, 5, 8, 40, 64, 65, 99, 100, 101, 250)
 MANY = (1_000, 1_001, 1_250)  # where totals are capped
@@ -260,7 +260,7 @@ def test_a_head_that_moves_is_read_again_or_makes_the_listing_unproven(
 
 def test_a_way_that_is_told_is_tried_again_after_a_5xx() -> None:
     """No other way follows it."""
-    for pagination, once in ((None, True), (schemes.PAGE, False)):
+    for pagination, retries in ((None, False), (schemes.PAGE, True)):
         pager = Pager(
             "https://host/v1/pets?limit=100",
             pagination=pagination,
@@ -269,7 +269,7 @@ def test_a_way_that_is_told_is_tried_again_after_a_5xx() -> None:
         step = pager.feed(PageReply("", tuple(range(100))))
 
         assert isinstance(step, NextPage)
-        assert step.once is once
+        assert step.retries_5xx is retries
 
 
 @pytest.mark.parametrize("pagination", ["seek", "cursor=", "none", ""])

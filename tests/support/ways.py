@@ -14,8 +14,8 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 from pydantic.dataclasses import dataclass as parsed_dataclass
 from requests.structures import CaseInsensitiveDict
 
-from petstore_tools.listing.links import End, NextPage, PageReply
 from petstore_tools.listing.pager import Evidence, Pager
+from petstore_tools.listing.protocol import End, NextPage, PageReply
 from petstore_tools.listing.schemes import SCHEMES, Scheme, parse
 
 Animal = tuple[int, str]
