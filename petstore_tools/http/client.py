@@ -164,6 +164,7 @@ class Client:
             ProtocolError: The answer is a redirect.
             CallCancelled: The caller withdrew while the call waited.
         """
+        is_safe = method == "GET"
         failures = 0
         began_at = self.clock.steady()
         with self.clock.working():
@@ -176,32 +177,32 @@ class Client:
                 except TransportError as error:
                     if not error.may_have_left:
                         on_no_effect()
-                    elif method != "GET":
+                    elif not is_safe:
                         raise
                     failures += 1
-                    if not self._pause(failures, str(error), call_options, began_at):
-                        raise
-                else:
-                    if reply.status == HTTPStatus.TOO_MANY_REQUESTS:
-                        on_no_effect()
+                    if self._pause(failures, str(error), call_options, began_at):
                         continue
-                    is_5xx = reply.status >= HTTPStatus.INTERNAL_SERVER_ERROR
-                    if method != "GET" or not is_5xx or not retry_5xx:
-                        return reply
-                    failures += 1
-                    reason = (
-                        f"{reply.request_line}: the service answered {reply.status}"
-                    )
-                    if not self._pause(failures, reason, call_options, began_at):
-                        return reply
+                    raise
+                if reply.status == HTTPStatus.TOO_MANY_REQUESTS:
+                    on_no_effect()
+                    continue
+                is_5xx = reply.status >= HTTPStatus.INTERNAL_SERVER_ERROR
+                if not (is_safe and is_5xx and retry_5xx):
+                    return reply
+                failures += 1
+                fault = f"{reply.request_line}: the service answered {reply.status}"
+                if not self._pause(failures, fault, call_options, began_at):
+                    return reply
 
     def _pause(
         self, failures: int, reason: str, call_options: CallOptions, began_at: float
     ) -> bool:
         """
-        Pause before the next attempt; return False where no further one may begin.
+        Pause before the next attempt, with jitter; return False where no further one
+        may begin.
         """
-        pause_s = backoff_s(failures, self.rng)
+        longest_s = min(LONGEST_S, BASE_S * 2.0 ** (failures - 1))
+        pause_s = longest_s * self.rng.uniform(0.5, 1.0)
         waited_s = self.clock.steady() + pause_s - began_at
         is_late = waited_s > self.max_wait_s and not call_options.wait
         if failures >= ATTEMPTS or is_late:
@@ -241,32 +242,36 @@ class Client:
                     self.sent += 1
                 call_options.on_sent()
         _log.debug("%s: the service answered %d.", reply.request_line, reply.status)
-        code = (
-            error_body(reply).code
-            if reply.status == HTTPStatus.TOO_MANY_REQUESTS
-            else ""
+        is_refusal = reply.status == HTTPStatus.TOO_MANY_REQUESTS
+        self.gate.record_reply(
+            go,
+            reply.status,
+            reply.headers,
+            error_body(reply).code if is_refusal else "",
+            more_follow=call_options.more_follow,
         )
-        more = call_options.more_follow
-        self.gate.record_reply(go, reply.status, reply.headers, code, more_follow=more)
         return reply
 
     def _send(
         self, method: str, url: str, body: bytes | None, call_options: CallOptions
     ) -> Reply:
         """
-        Send once; while the answer takes seconds, another thread says so each second.
+        Send once; where waits are shown, another thread says each second that the
+        answer is awaited.
         """
+        if call_options.on_wait is ALONE.on_wait:
+            return self.transport.send(method, url, body)
         wait = Wait(
             self.clock.now() + LOST_AFTER_S,
             f"the answer to {method} {urlsplit(url).path}",
         )
         end = threading.Event()
 
-        def tell() -> None:
+        def show_wait() -> None:
             while not end.wait(SHOWN_AFTER_S):
                 call_options.on_wait(wait)
 
-        thread = threading.Thread(target=tell, name="wait", daemon=True)
+        thread = threading.Thread(target=show_wait, name="wait", daemon=True)
         try:
             thread.start()
             return self.transport.send(method, url, body)
@@ -284,15 +289,3 @@ SHOWN_AFTER_S: Final = 1.0  # an answer that takes so long is shown as a wait
 ATTEMPTS: Final = 5
 BASE_S: Final = 0.5
 LONGEST_S: Final = 30.0
-
-
-def backoff_s(attempt: int, rng: random.Random) -> float:
-    """
-    Return seconds before the next attempt.
-
-    Args:
-        attempt: How many have failed, from 1.
-        rng: Source of the jitter, between half and the whole of the doubled time.
-    """
-    ceiling = min(LONGEST_S, BASE_S * 2.0 ** (attempt - 1))
-    return ceiling * (1.0 + rng.random()) / 2.0

@@ -306,54 +306,62 @@ def _translate(
     the address.
     """
     causes = list(_causes(error))
-
-    def met(*kinds: type[Exception]) -> bool:
-        return any(isinstance(cause, kinds) for cause in causes)
-
-    plain_http = any(
-        isinstance(cause, ssl.SSLError) and cause.reason in _HANDSHAKE
-        for cause in causes
-    )
-    tunnel = any(
-        isinstance(cause, TunnelError) and "unnel" in str(cause.original_error)
-        for cause in causes
-    )
     # a plain OSError: there is no certificate bundle; the faults of a socket are
     # classes of it
-    never_left = type(error) is OSError or met(*_BEFORE_A_BYTE) or plain_http or tunnel
-    if met(ssl.SSLCertVerificationError):
-        fault = "the service's certificate is not trusted"
-    elif met(NameResolutionError):
-        fault = "the host name is not known"
-    elif isinstance(error, requests.exceptions.ProxyError):
-        fault = "the proxy refused the request"
-    elif plain_http:
-        fault = (
-            f"{url.netloc} does not use https; if it uses http, write http:// in the"
-            " base address"
-        )
-    elif never_left:
-        fault = f"no service answers at {url.netloc}; is the service running?"
-    elif met(_DeadlineError):
-        fault = f"the answer was not whole after {LOST_AFTER_S:g} s"
-    elif met(requests.Timeout, ReadTimeoutError):
-        fault = f"the service was silent for {TIMEOUT_S[1]:g} s"
-    else:
-        fault = "the connection broke before the answer was complete"
-        if first and url.scheme == "http":
-            fault += "; if the service uses https, write https:// in the base address"
+    never_left = type(error) is OSError or any(map(_proves_unsent, causes))
+    fault = _describe(causes, url, never_left=never_left, first=first)
     failure = TransportError(
         f"{method} {url.path}: {fault}", may_have_left=not never_left
     )
-    # the root alone: what lies between holds the request, and so the key
-    kinds = (OSError, HTTPException)
-    roots = [
-        c
-        for c in causes
-        if isinstance(c, kinds) and not isinstance(c, requests.RequestException)
-    ]
-    failure.__cause__ = without_frames(roots[-1]) if roots else None
+    for cause in causes:
+        # the root alone: what lies between holds the request, and so the key
+        holds_request = isinstance(cause, requests.RequestException)
+        if isinstance(cause, (OSError, HTTPException)) and not holds_request:
+            failure.__cause__ = without_frames(cause)
     return failure
+
+
+def _proves_unsent(cause: BaseException) -> bool:
+    """Say whether a cause proves that no byte of the request left."""
+    if isinstance(cause, TunnelError):
+        return "unnel" in str(cause.original_error)
+    return isinstance(cause, _BEFORE_A_BYTE) or _is_plain_http(cause)
+
+
+def _is_plain_http(cause: BaseException) -> bool:
+    """Say whether a handshake failed because the other end speaks no TLS."""
+    return isinstance(cause, ssl.SSLError) and cause.reason in _HANDSHAKE
+
+
+def _describe(
+    causes: list[BaseException], url: SplitResult, *, never_left: bool, first: bool
+) -> str:
+    """Name the fault, in the words of the first rule that fits."""
+
+    def has(*kinds: type[Exception]) -> bool:
+        return any(isinstance(cause, kinds) for cause in causes)
+
+    if has(ssl.SSLCertVerificationError):
+        return "the service's certificate is not trusted"
+    if has(NameResolutionError):
+        return "the host name is not known"
+    if has(requests.exceptions.ProxyError):
+        return "the proxy refused the request"
+    if any(map(_is_plain_http, causes)):
+        return (
+            f"{url.netloc} does not use https; if it uses http, write http:// in the"
+            " base address"
+        )
+    if never_left:
+        return f"no service answers at {url.netloc}; is the service running?"
+    if has(_DeadlineError):
+        return f"the answer was not whole after {LOST_AFTER_S:g} s"
+    if has(requests.Timeout, ReadTimeoutError):
+        return f"the service was silent for {TIMEOUT_S[1]:g} s"
+    fault = "the connection broke before the answer was complete"
+    if first and url.scheme == "http":
+        fault += "; if the service uses https, write https:// in the base address"
+    return fault
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:

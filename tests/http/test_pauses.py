@@ -151,6 +151,24 @@ def test_a_service_that_says_nothing_is_shown_while_it_is_waited_for(
     assert {"the answer to GET /v1/pets", "the answer to POST /v1/pets"} <= {*reasons}
 
 
+@pytest.mark.parametrize("shown", [False, True])
+def test_an_answer_is_watched_only_where_waits_are_shown(
+    wire: responses.RequestsMock, store: PetStore, shown: bool
+) -> None:
+    """A request that nobody watches starts no thread."""
+    names = list[str]()
+
+    def serve(_: PreparedRequest) -> tuple[int, dict[str, str], str]:
+        names.extend(thread.name for thread in threading.enumerate())
+        return 200, {}, "[]"
+
+    wire.add_callback("GET", f"{BASE}/pets", callback=serve)
+    options = CallOptions(on_wait=lambda wait: None) if shown else CallOptions()
+    store.client.call("GET", f"{BASE}/pets", call_options=options)
+
+    assert ("wait" in names) is shown
+
+
 @pytest.mark.case("P17")
 def test_a_clock_set_back_while_a_request_is_blocked_makes_the_wait_no_longer(
     wire: responses.RequestsMock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
