@@ -22,7 +22,7 @@ from petstore_tools.importing.values import PetValues, Row, RowProblem
 from petstore_tools.listing.frames import text_dtype
 from petstore_tools.listing.inventory import Inventory
 from petstore_tools.plans import PERIODS
-from petstore_tools.tabular.frames import label_of, labels
+from petstore_tools.tabular.frames import row_label, row_labels
 from petstore_tools.text import (
     first_of,
     html_table,
@@ -300,7 +300,7 @@ class ImportPreview(Source):
             "duplicates": len(self.duplicates),
             **{
                 name: [
-                    thing._asdict() | {"row": str(label_of(thing.row))}
+                    thing._asdict() | {"row": str(row_label(thing.row))}
                     for thing in things
                 ]
                 for name, things in named.items()
@@ -389,7 +389,7 @@ def _frame(kind: type[NamedTuple], rows: Sequence[Any]) -> pd.DataFrame:
     import pandas as pd
 
     frame = pd.DataFrame(rows, columns=[*kind._fields], dtype="object")
-    return frame.astype(text_dtype()).assign(row=labels([row.row for row in rows]))
+    return frame.astype(text_dtype()).assign(row=row_labels([row.row for row in rows]))
 
 
 def hidden_in_names(rows: Iterable[Row]) -> list[str]:

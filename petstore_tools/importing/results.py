@@ -22,8 +22,8 @@ from petstore_tools.importing.sheet import ADDED
 from petstore_tools.importing.values import BadRow
 from petstore_tools.listing.frames import status_dtype, text_dtype
 from petstore_tools.tabular.atomic import check_writable, replace_file
-from petstore_tools.tabular.cells import column_position
-from petstore_tools.tabular.frames import labels
+from petstore_tools.tabular.cells import column_index
+from petstore_tools.tabular.frames import row_labels
 from petstore_tools.text import html_table, pluralize, utc_text
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ class ImportResult:
             .dt.floor("s")
             .dt.as_unit("s")
         )
-        return frame.assign(row=labels([row[0] for row in found]), at=times)
+        return frame.assign(row=row_labels([row[0] for row in found]), at=times)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the counts and how to go on, as plain JSON values."""
@@ -345,9 +345,7 @@ def _rejects(
         if entry.state == "rejected"
     ]
     for bad in preview.bad:
-        places = [
-            column_position(p.column) if p.column else at_name for p in bad.problems
-        ]
+        places = [column_index(p.column) if p.column else at_name for p in bad.problems]
         refused.append((bad.number, bad.cells, bad.why, places))
     rows = []
     marks: set[tuple[int, int]] = set()
@@ -361,4 +359,8 @@ def _rejects(
             [table.source.escape(cell) for cell in (*padded, str(int(number)), why)]
         )
     categories = preview.options.category_names
-    return rows, {"bad": marks, "fields": titles.columns, "categories": categories}
+    return rows, {
+        "bad_cells": marks,
+        "fields": titles.columns,
+        "categories": categories,
+    }

@@ -346,7 +346,7 @@ def read_rows(
     header = [cell.strip().casefold() for cell in titles.header]
     for number, cells in records:
         if isinstance(cells, MalformedLine):
-            yield _bad(number, cells, cells.why, "check its quotation marks")
+            yield _bad(number, cells, cells.reason, "check its quotation marks")
             continue
         beyond = cells if len(cells) <= titles.last_required else cells[width:]
         if not (sheet.name or are_blank(beyond)):

@@ -33,7 +33,7 @@ def check_writable(path: Path) -> None:
             file.write(b"a disk that is full refuses this")
     except OSError as error:
         raise OutputError(
-            f"the folder {folder} cannot be written ({_why(error)}): create it, or"
+            f"the folder {folder} cannot be written ({_reason(error)}): create it, or"
             " choose another one"
         ) from error
 
@@ -41,6 +41,10 @@ def check_writable(path: Path) -> None:
 def write_output(path: Path, content: bytes) -> None:
     """
     Write a file that somebody asked for, whole or not at all.
+
+    >>> write_output(Path("notes.txt"), b"3 dogs")
+    >>> Path("notes.txt").read_bytes()
+    b'3 dogs'
 
     Raises:
         OutputError: It cannot be written.
@@ -50,12 +54,12 @@ def write_output(path: Path, content: bytes) -> None:
         replace_file(path, content)
     except OSError as error:
         raise OutputError(
-            f"{path} cannot be written ({_why(error)}): close it, or choose another"
+            f"{path} cannot be written ({_reason(error)}): close it, or choose another"
             " name"
         ) from error
 
 
-def _why(error: OSError) -> str:
+def _reason(error: OSError) -> str:
     return (error.strerror or str(error)).casefold()
 
 

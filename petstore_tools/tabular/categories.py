@@ -24,6 +24,11 @@ def read_categories(source: Categories | None) -> dict[int, str] | None:
     """
     Read what categories are called.
 
+    >>> read_categories({"Dogs": 3, "Cats": 4})
+    {3: 'Dogs', 4: 'Cats'}
+    >>> read_categories(pd.DataFrame({"id": [3, 4], "name": ["Dogs", "Cats"]}))
+    {3: 'Dogs', 4: 'Cats'}
+
     Args:
         source: A dict or a Series whose keys or whose values are all ids; a DataFrame
             or a file with the columns `id` and `name`; of a workbook, the first visible
@@ -43,21 +48,21 @@ def read_categories(source: Categories | None) -> dict[int, str] | None:
 
     file = Path(source).name if isinstance(source, str | Path) else "the DataFrame"
     if hasattr(source, "items") and not hasattr(source, "columns"):
-        rows = _from_table(source)
+        rows = _pairs_of(source)
     else:
-        rows = _from_sheets(open_source(source), file)
+        rows = _rows_of(open_source(source), file)
     names: dict[int, str] = {}
-    for place, typed, name in rows:
-        number = _id(typed)
+    for origin, id_text, name in rows:
+        number = _id_in(id_text)
         if number is None:
             raise ArgumentError(
-                f"categories: {place}: {typed!r} is not an id (a whole number within"
+                f"categories: {origin}: {id_text!r} is not an id (a whole number within"
                 " int64)"
             )
-        known = names.setdefault(number, name.strip())
-        if known != name.strip():
+        first_name = names.setdefault(number, name.strip())
+        if first_name != name.strip():
             raise ArgumentError(
-                f"categories: {place}: {number} is called {known!r} and"
+                f"categories: {origin}: {number} is called {first_name!r} and"
                 f" {name.strip()!r}; give each id one name"
             )
     if not names:
@@ -65,30 +70,32 @@ def read_categories(source: Categories | None) -> dict[int, str] | None:
     return names
 
 
-def _id(text: str) -> int | None:
+def _id_in(text: str) -> int | None:
     number = whole_number(text.strip())
     return number if isinstance(number, int) else None
 
 
-def _from_table(source: Any) -> Iterator[tuple[str, str, str]]:
-    """Yield place, id and name of each pair of a dict or a Series."""
-    pairs = [(str(key), str(value)) for key, value in source.items()]
-    sides = [
-        rows
-        for rows in (pairs, [(id_, name) for name, id_ in pairs])
-        if all(_id(id_) is not None for id_, _ in rows)
-    ]
-    if pairs and len(sides) != 1:
+def _pairs_of(table: Any) -> Iterator[tuple[str, str, str]]:
+    """Yield origin, id and name of each pair of a dict or a Series."""
+    pairs = [(str(key), str(value)) for key, value in table.items()]
+    turned_pairs = [(value, key) for key, value in pairs]
+    candidates = [rows for rows in (pairs, turned_pairs) if _are_ids(rows)]
+    if pairs and len(candidates) != 1:
         raise ArgumentError(
             "categories: either all keys or all values must be ids (whole numbers), and"
             " not both"
         )
-    for id_, name in sides[0]:
-        yield "the table", id_, name
+    for id_text, name in candidates[0]:
+        yield "the table", id_text, name
 
 
-def _from_sheets(sheets: Iterable[Sheet], file: str) -> Iterator[tuple[str, str, str]]:
-    """Yield place, id and name of each row of the first sheet that has both columns."""
+def _are_ids(pairs: Iterable[tuple[str, str]]) -> bool:
+    """Say whether the first of each pair is an id."""
+    return all(_id_in(id_text) is not None for id_text, _ in pairs)
+
+
+def _rows_of(sheets: Iterable[Sheet], file: str) -> Iterator[tuple[str, str, str]]:
+    """Yield origin, id and name of each row of the first sheet with both columns."""
     for sheet in sheets:
         records = sheet.records()
         for _, header in islice(records, _HEADER_WITHIN):
@@ -97,8 +104,9 @@ def _from_sheets(sheets: Iterable[Sheet], file: str) -> Iterator[tuple[str, str,
                 for number, cells in records:
                     padded = [*cells, *[""] * len(titles)]
                     if any(map(str.strip, padded)):
-                        id_ = padded[titles.index("id")]
-                        yield f"{file} row {number}", id_, padded[titles.index("name")]
+                        id_text = padded[titles.index("id")]
+                        name = padded[titles.index("name")]
+                        yield f"{file} row {number}", id_text, name
                 return
     raise ArgumentError(
         f"categories: {file} has no columns id and name; give a dict, a Series, or a"

@@ -21,12 +21,12 @@ from petstore_tools import spec
 EXACT: Final = 2**53
 MERGED: Final = "part of the merged cell"  # the beginning of the kind of such a cell
 FORMATTED: Final = "a number that the sheet shows otherwise"  # 007, 50 %
-_RUNS_AS_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "'")
-
-_SEPARATORS: Final = ".,'\u2019 \u00a0\u202f"  # between groups of three digits
+_FORMULA_SIGNS: Final = ("=", "+", "-", "@", "\t", "\r", "'")
+_DIGIT_SEPARATORS: Final = ".,'\u2019 \u00a0\u202f"  # between groups of three
 _WHOLE: Final = re.compile(r"(-?\d+)(?:[.,]0+)?", re.ASCII)
 _GROUPED: Final = re.compile(
-    rf"-?[1-9]\d{{0,2}}([{_SEPARATORS}])\d{{3}}(?:\1\d{{3}})*(?:[.,]0+)?", re.ASCII
+    rf"-?[1-9]\d{{0,2}}([{_DIGIT_SEPARATORS}])\d{{3}}(?:\1\d{{3}})*(?:[.,]0+)?",
+    re.ASCII,
 )
 
 
@@ -46,9 +46,9 @@ class NonTextCell(str):
         """
         Keep what it was; a pickle makes the cell without it, and sets it afterwards.
         """
-        made = super().__new__(cls, text)
-        made.kind = kind
-        return made
+        cell = super().__new__(cls, text)
+        cell.kind = kind
+        return cell
 
 
 class FrameRow(int):
@@ -66,9 +66,9 @@ class FrameRow(int):
         """
         Keep the label; a pickle makes the number without it, and sets it afterwards.
         """
-        made = super().__new__(cls, number)
-        made.label = label
-        return made
+        row_number = super().__new__(cls, number)
+        row_number.label = label
+        return row_number
 
     def __str__(self) -> str:
         return repr(self.label) if isinstance(self.label, str) else str(self.label)
@@ -79,12 +79,12 @@ class MalformedLine(list[str]):
     A line that no CSV reader can split, as one cell.
 
     Attributes:
-        why: The reason, as the rest of a sentence about the line.
+        reason: Why, as the rest of a sentence about the line.
     """
 
-    def __init__(self, line: str, why: str) -> None:
+    def __init__(self, line: str, reason: str) -> None:
         super().__init__([line])
-        self.why = why
+        self.reason = reason
 
 
 Record = tuple[int, list[str]]  # the number of a row, and its cells
@@ -129,34 +129,36 @@ class Sheet:
         """
         Put `'` before a cell of a rejects file that a spreadsheet would run as a
         formula.
+
+        >>> Sheet().escape("=A1"), Sheet().escape("Rex")
+        ("'=A1", 'Rex')
         """
-        return "'" + cell if cell.startswith(_RUNS_AS_FORMULA) else cell
+        return "'" + cell if cell.startswith(_FORMULA_SIGNS) else cell
 
     def unescape(self, cell: str) -> str:
         """Undo `escape`; only for files that the toolkit wrote."""
-        return (
-            cell[1:]
-            if cell[:1] == "'" and cell[1:].startswith(_RUNS_AS_FORMULA)
-            else cell
-        )
+        typed_cell = cell.removeprefix("'")
+        return typed_cell if typed_cell.startswith(_FORMULA_SIGNS) else cell
 
 
 def text_of(value: Any, number_kind: str = "a number") -> str:
     """
     Return a cell's value as text; one that was no text keeps what it was
     (`NonTextCell`).
+
+    >>> text_of(7.0), text_of(7.0).kind
+    ('7', 'a number')
     """
     match value:
         case str():
             return str(value)
         case bool():
-            return NonTextCell("TRUE" if value else "FALSE", "a boolean")
+            return NonTextCell(str(value).upper(), "a boolean")
         case Real():
             number = float(value)
             if not abs(number) < EXACT:  # or no number at all: NaN
-                return NonTextCell(
-                    f"{number:.0f}", "a number that may have been rounded"
-                )
+                rounded = "a number that may have been rounded"
+                return NonTextCell(f"{number:.0f}", rounded)
             text = str(int(number)) if number.is_integer() else repr(number)
             return NonTextCell(text, number_kind)
         case date():
@@ -168,7 +170,7 @@ def text_of(value: Any, number_kind: str = "a number") -> str:
 
 class Problem(NamedTuple):
     """
-    Why a cell cannot be sent.
+    Why a cell cannot be taken as it is.
 
     Attributes:
         rule: What is wrong, as the rest of a sentence about the cell: `is empty`.
@@ -183,6 +185,11 @@ def whole_number(text: str) -> int | Problem | None:
     """
     Read a whole number; `7.0` and `7,0` are 7.
 
+    >>> whole_number("7,0"), whole_number("Dogs")
+    (7, None)
+    >>> whole_number("1.000").rule
+    'has its digits in groups'
+
     Args:
         text: Without blanks around.
 
@@ -194,12 +201,12 @@ def whole_number(text: str) -> int | Problem | None:
         return Problem(
             "has its digits in groups", "type the number without the signs between them"
         )
-    found = _WHOLE.fullmatch(text)
-    if found is None:
+    digits = _WHOLE.fullmatch(text)
+    if digits is None:
         return None
-    value = Decimal(found[1])
-    if spec.INT64_MIN <= value <= spec.INT64_MAX:
-        return int(value)
+    number = Decimal(digits[1])
+    if spec.INT64_MIN <= number <= spec.INT64_MAX:
+        return int(number)
     return Problem("is too large", "give a smaller number")
 
 
@@ -216,17 +223,27 @@ def are_blank(cells: Iterable[str]) -> bool:
 
 
 @cache
-def column_position(letters: str) -> int:
-    """Return the position of a column from 0: A is 0, AA is 26."""
+def column_index(letters: str) -> int:
+    """
+    Return the index of a column, from 0.
+
+    >>> column_index("A"), column_index("AA")
+    (0, 26)
+    """
     from xlsxwriter.utility import xl_cell_to_rowcol
 
-    position: int = xl_cell_to_rowcol(f"{letters}1")[1]
-    return position
+    index: int = xl_cell_to_rowcol(f"{letters}1")[1]
+    return index
 
 
-def column_letter(position: int) -> str:
-    """Return a column's letters as spreadsheets show them: 0 is A, 26 is AA."""
+def column_letter(index: int) -> str:
+    """
+    Return a column's letters as spreadsheets show them.
+
+    >>> column_letter(0), column_letter(26)
+    ('A', 'AA')
+    """
     from xlsxwriter.utility import xl_col_to_name
 
-    letters: str = xl_col_to_name(position)
+    letters: str = xl_col_to_name(index)
     return letters

@@ -34,15 +34,18 @@ def to_pandas(frame: Any) -> pd.DataFrame | None:
     """
     Return a frame of pandas, polars, pyarrow or duckdb as one of pandas, None for all
     else.
+
+    >>> to_pandas([1]) is None
+    True
     """
     import pandas as pd
 
     if isinstance(frame, pd.DataFrame):
         return frame
-    for rows, names in _OTHER_FRAMES.items():
-        if hasattr(frame, rows) and hasattr(frame, names):
-            titles = list(getattr(frame, names))
-            return pd.DataFrame(getattr(frame, rows)(), columns=titles, dtype="object")
+    for rows, titles in _OTHER_FRAMES.items():
+        if hasattr(frame, rows) and hasattr(frame, titles):
+            columns = list(getattr(frame, titles))
+            return pd.DataFrame(getattr(frame, rows)(), columns=columns, dtype="object")
     return None
 
 
@@ -58,38 +61,44 @@ class FrameSource(Sheet):
     frame: pd.DataFrame
 
     def records(self) -> Iterator[Record]:
-        """Yield the titles as row 1, then the rows."""
+        """
+        Yield the titles as row 1, then the rows.
+
+        >>> list(FrameSource(frame=pd.DataFrame({"name": ["Rex"]})).records())
+        [(1, ['name']), (2, ['Rex'])]
+        """
         yield 1, [str(title) for title in self.frame.columns]
         values = self.frame.astype("object").where(self.frame.notna(), "")
         for number, (label, *cells) in enumerate(values.itertuples(name=None), start=2):
-            yield FrameRow(number, label), [_text(cell) for cell in cells]
+            yield FrameRow(number, label), [_cell_text(cell) for cell in cells]
 
 
-def _text(value: Any) -> str:
+def _cell_text(value: Any) -> str:
     """Return a value as text; a whole number of a frame is exact, whatever its size."""
     if isinstance(value, str) and _LONE_SURROGATE.search(value):
-        return NonTextCell(
-            _LONE_SURROGATE.sub("�", value), "a text with a broken character"
-        )
+        text = _LONE_SURROGATE.sub("�", value)
+        return NonTextCell(text, "a text with a broken character")
     if isinstance(value, Integral) and not isinstance(value, bool):
         value = Decimal(int(value))  # Python writes no int of more than 4,300 digits
-    return (
-        NonTextCell(str(value), "a number")
-        if isinstance(value, Decimal)
-        else text_of(value)
-    )
+    if isinstance(value, Decimal):
+        return NonTextCell(str(value), "a number")
+    return text_of(value)
 
 
-def label_of(number: int) -> Any:
-    """Return how people find a row: its number, or its label in a DataFrame."""
+def row_label(number: int) -> Any:
+    """
+    Return how people find a row: its number, or its label in a DataFrame.
+
+    >>> row_label(4)
+    4
+    """
     return getattr(number, "label", number)
 
 
-def labels(numbers: Sequence[int]) -> pd.Series[Any]:
+def row_labels(numbers: Sequence[int]) -> pd.Series[Any]:
     """
     Return how people find rows: their numbers (int64), or their labels in a DataFrame.
     """
     import pandas as pd
 
-    rows = [label_of(number) for number in numbers]
-    return pd.Series(rows, dtype=None if rows else "int64")
+    return pd.Series([*map(row_label, numbers)], dtype=None if numbers else "int64")

@@ -21,7 +21,7 @@ WRITER_OPTIONS: Final = {  # text is never a formula or a link
     "strings_to_formulas": False,
     "strings_to_urls": False,
 }
-_CUT: Final = -2  # XlsxWriter's answer where a text is longer than Excel keeps
+_TOO_LONG: Final = -2  # XlsxWriter's answer to a text longer than Excel keeps
 _EXAMPLES: Final = {
     "name": "The animal's name; it must not be empty.\nExample: Rex",
     "categoryId": "The category's id, or its name where one can be chosen.\nExample: 3",
@@ -30,31 +30,30 @@ _EXAMPLES: Final = {
     ),
 }
 # what spreadsheets call bad
-_BAD: Final = {"bg_color": "#FFC7CE", "font_color": "#9C0006"}
-_TEXT: Final = {"num_format": "@"}  # so that 007 stays 007
+_BAD_FORMAT: Final = {"bg_color": "#FFC7CE", "font_color": "#9C0006"}
+_TEXT_FORMAT: Final = {"num_format": "@"}  # so that 007 stays 007
 
 
 def template_bytes(categories: Mapping[int, str] | None = None) -> bytes:
-    """
+    r"""
     Return an empty workbook (.xlsx) to be filled in, one row for each animal.
+
+    >>> template_bytes({3: "Dogs"})[:4]
+    b'PK\x03\x04'
 
     Args:
         categories: Name by id: with it, a category is chosen by its name.
     """
     titles = spec.NEW_PET_FIELDS
-    return rejects_bytes(
-        titles,
-        [],
-        fields={field: at for at, field in enumerate(titles)},
-        categories=categories,
-    )
+    fields = {title: column for column, title in enumerate(titles)}
+    return rejects_bytes(titles, [], fields=fields, categories=categories)
 
 
 def rejects_bytes(
     titles: Sequence[str],
     rows: Iterable[Sequence[str]],
     *,
-    bad: Collection[tuple[int, int]] = (),
+    bad_cells: Collection[tuple[int, int]] = (),
     fields: Mapping[str, int] = {},
     categories: Mapping[int, str] | None = None,
     note: str = "",
@@ -65,7 +64,8 @@ def rejects_bytes(
     Args:
         titles: Of the columns.
         rows: Cells as text; a number (`NonTextCell`) is written as one.
-        bad: Positions of the row and of the cell in it that are coloured, both from 0.
+        bad_cells: Positions of the row and of the cell in it that are coloured, both
+            from 0.
         fields: Which column holds which field, from 0: it has an example, and a
             drop-down.
         categories: Name by id, for the drop-down.
@@ -81,38 +81,44 @@ def rejects_bytes(
         book.set_properties({"comments": note})
         sheet = book.add_worksheet("animals")
         sheet.write_row(0, 0, titles, book.add_format({"bold": True}))
-        red = book.add_format(_BAD)
+        bad_format = book.add_format(_BAD_FORMAT)
         for row, cells in enumerate(rows):
-            for at, cell in enumerate(cells):
-                is_bad = (row, at) in bad
-                value = _native(cell, is_bad=is_bad)
-                if sheet.write(row + 1, at, value, red if is_bad else None) == _CUT:
+            for column, cell in enumerate(cells):
+                is_bad = (row, column) in bad_cells
+                value = _typed_value(cell, is_bad=is_bad)
+                cell_format = bad_format if is_bad else None
+                if sheet.write(row + 1, column, value, cell_format) == _TOO_LONG:
                     raise SheetError(
                         f"a cell of {len(cell):,} characters is too long for a"
                         " workbook: use CSV"
                     )
         sheet.freeze_panes(1, 0)
         sheet.autofit()
-        lists: dict[str, Any] = {"status": [*spec.STATUSES]}
+        drop_downs: dict[str, Any] = {"status": [*spec.STATUSES]}
         if categories:
-            hidden = book.add_worksheet(CATEGORY_SHEET)
-            names = sorted(set(categories.values()))
-            hidden.write_column(0, 0, names)
-            hidden.hide()
-            lists["categoryId"] = f"={CATEGORY_SHEET}!$A$1:$A${len(names)}"
-        for field, at in fields.items():
+            drop_downs["categoryId"] = _add_categories(book, categories)
+        for field, column in fields.items():
             rule = {
-                "validate": "list" if field in lists else "any",
-                "source": lists.get(field),
+                "validate": "list" if field in drop_downs else "any",
+                "source": drop_downs.get(field),
                 "error_type": "warning",  # words and ids are accepted, too
                 "input_message": _EXAMPLES[field],
             }
-            sheet.data_validation(1, at, LAST_ROW, at, rule)
-            sheet.set_column(at, at, 24, book.add_format(_TEXT))
+            sheet.data_validation(1, column, LAST_ROW, column, rule)
+            sheet.set_column(column, column, 24, book.add_format(_TEXT_FORMAT))
     return memory.getvalue()
 
 
-def _native(cell: str, *, is_bad: bool) -> str | float:
+def _add_categories(book: Any, categories: Mapping[int, str]) -> str:
+    """List the names on a hidden sheet, and return where they are."""
+    sheet = book.add_worksheet(CATEGORY_SHEET)
+    names = sorted(set(categories.values()))
+    sheet.write_column(0, 0, names)
+    sheet.hide()
+    return f"={CATEGORY_SHEET}!$A$1:$A${len(names)}"
+
+
+def _typed_value(cell: str, *, is_bad: bool) -> str | float:
     """
     Return what is written: a bad cell that was no text does not pass for corrected.
     """

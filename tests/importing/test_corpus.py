@@ -20,7 +20,7 @@ import pytest
 from petstore_tools import Sandbox
 from petstore_tools.errors import SheetError
 from petstore_tools.tabular.cells import are_blank
-from petstore_tools.tabular.sources import open_sheets
+from petstore_tools.tabular.sources import open_source
 
 CORPUS = Path(__file__).parent / "corpus"
 TABLES = {"categories.csv", "categories.xlsx", "kategorien.csv"}
@@ -70,7 +70,7 @@ def test_each_file_imports_or_says_what_helps(
     assert left_out == case.get("left_out", {})
     assert preview.fixes["rows"].sum() == preview.bad_rows
     # each row of the sheet that is not empty is sent, bad or left out
-    sheets = open_sheets(path, options.get("sheet"), options.get("encoding"))
+    sheets = open_source(path, options.get("sheet"), options.get("encoding"))
     (sheet,) = [sheet for sheet in sheets if sheet.name == preview.table.source.name]
     filled = {number for number, cells in sheet.records() if not are_blank(cells)}
     header = {preview.table.header_row} if preview.table.columns.has_header else set()

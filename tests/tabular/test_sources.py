@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from petstore_tools import Sandbox
 from petstore_tools.cli import cli
 from petstore_tools.errors import SheetError
-from petstore_tools.tabular.sources import FORMATS, open_sheets
+from petstore_tools.tabular.sources import FORMATS, open_source
 
 CORPUS = Path(__file__).parents[1] / "importing" / "corpus"
 
@@ -46,7 +46,7 @@ def test_a_file_is_read_as_what_it_holds_whatever_its_name_says(
 
     assert (result.created, result.complete) == (3, True)
     assert [file.name for file in result.files] == [f"pets.sandbox.created{written}"]
-    assert len(list(open_sheets(result.files[0])[0].records())) == 4
+    assert len(list(open_source(result.files[0])[0].records())) == 4
 
 
 def test_each_ending_is_named_by_the_help_and_by_the_refusal_of_another(
@@ -55,7 +55,7 @@ def test_each_ending_is_named_by_the_help_and_by_the_refusal_of_another(
     """Both take them from the table."""
     shown = CliRunner().invoke(cli, ["import", "--help"]).output
     with pytest.raises(SheetError, match="save the sheet as one of these: ") as refused:
-        open_sheets(tmp_path / "pets.doc")
+        open_source(tmp_path / "pets.doc")
 
     assert all(ending in shown and ending in str(refused.value) for ending in FORMATS)
 
@@ -85,4 +85,4 @@ def test_what_cannot_be_opened_is_named(tmp_path: Path, name: str, why: str) -> 
         book.writestr("xl/workbook.xml", '<workbook><sheet name="A"/></workbook>')
 
     with pytest.raises(SheetError, match=why):
-        open_sheets(tmp_path / name, "A")
+        open_source(tmp_path / name, "A")

@@ -11,7 +11,7 @@ from python_calamine import CalamineWorkbook
 
 from petstore_tools.errors import SheetError
 from petstore_tools.tabular.cells import FORMATTED, NonTextCell
-from petstore_tools.tabular.sources import open_sheets
+from petstore_tools.tabular.sources import open_source
 from petstore_tools.tabular.template import (
     CATEGORY_SHEET,
     rejects_bytes,
@@ -41,7 +41,7 @@ def rejects() -> bytes:
             ["Total", NonTextCell("3", "a number"), "avialable"],
             ["=A1", "4", ""],
         ],
-        bad={(0, 1), (1, 0), (1, 2), (2, 0)},
+        bad_cells={(0, 1), (1, 0), (1, 2), (2, 0)},
         fields={"name": 0, "categoryId": 1, "status": 2},
         categories=CATEGORIES,
         note="ours",
@@ -78,7 +78,7 @@ def test_categories_are_chosen_by_their_names(tmp_path: Path) -> None:
         == f"list {CATEGORY_SHEET}!$A$1:$A$4"
     )
     assert hidden.to_python() == [["12"], ["Cats"], ["Dogs"], ["Vögel"]]
-    assert [sheet.name for sheet in open_sheets(tmp_path / "template.xlsx")] == [
+    assert [sheet.name for sheet in open_source(tmp_path / "template.xlsx")] == [
         "animals"
     ]
 
@@ -94,7 +94,7 @@ def test_rejects_show_the_bad_cells(tmp_path: Path) -> None:
     }
     assert "FFFFC7CE" in workbook_part(content, "xl/styles.xml")
     assert coloured(content) == ["B2", "A3", "C3", "A4"]
-    rows = [cells for _, cells in open_sheets(tmp_path / "rejects.xlsx")[0].records()]
+    rows = [cells for _, cells in open_source(tmp_path / "rejects.xlsx")[0].records()]
     assert rows[1:] == [
         ["Rex", "Dgos", "sold"],
         ["Total", "3", "avialable"],
@@ -119,11 +119,11 @@ def test_a_bad_cell_that_was_no_text_does_not_pass_for_corrected(
         NonTextCell("7", FORMATTED),
     ]
     content = rejects_bytes(
-        ["name"], [[cell] for cell in bad], bad={(at, 0) for at in range(6)}
+        ["name"], [[cell] for cell in bad], bad_cells={(at, 0) for at in range(6)}
     )
     (tmp_path / "rejects.xlsx").write_bytes(content)
 
-    rows = [cells for _, cells in open_sheets(tmp_path / "rejects.xlsx")[0].records()]
+    rows = [cells for _, cells in open_source(tmp_path / "rejects.xlsx")[0].records()]
 
     assert rows == [["name"], *[["#N/A"]] * len(bad)]
 

@@ -16,7 +16,7 @@ from petstore_tools.errors import SheetError
 from petstore_tools.importing.options import ImportOptions
 from petstore_tools.importing.sheet import read_table
 from petstore_tools.tabular.cells import NonTextCell, Sheet
-from petstore_tools.tabular.sources import open_sheets
+from petstore_tools.tabular.sources import open_source
 
 SPACE = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 
@@ -39,7 +39,7 @@ def sheet_of(path: Path, rows: str, *, before: str = "", after: str = "") -> She
             parts | {"xl/worksheets/sheet2.xml": sheet.encode()}
         ).items():
             book.writestr(name, content)
-    return open_sheets(path, "animals & more")[0]
+    return open_source(path, "animals & more")[0]
 
 
 def typed(text: str, kind: str) -> tuple[str, str]:
@@ -180,7 +180,7 @@ def test_what_would_fill_the_memory_or_is_locked_is_refused(tmp_path: Path) -> N
         **dict.fromkeys(("locked.xlsx", "locked.ods"), "has a password: remove it"),
     }.items():
         with pytest.raises(SheetError, match=why):
-            open_sheets(tmp_path / name)
+            open_source(tmp_path / name)
 
 
 def grown_by_reading(path: Path) -> tuple[int, int]:
