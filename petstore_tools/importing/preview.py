@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from math import ceil
 from pathlib import Path
@@ -21,7 +21,6 @@ from petstore_tools.importing.sheet import Source, read_source
 from petstore_tools.importing.values import PetValues, Row, RowProblem
 from petstore_tools.listing.frames import text_dtype
 from petstore_tools.listing.inventory import Inventory
-from petstore_tools.plans import PERIODS
 from petstore_tools.tabular.frames import row_label, row_labels
 from petstore_tools.text import (
     first_of,
@@ -31,7 +30,7 @@ from petstore_tools.text import (
     quoted,
     some_of,
 )
-from petstore_tools.throttle.quota import LIKELY_S, Forecast, forecast
+from petstore_tools.throttle.quota import LIKELY_S, Forecast, forecast, read_quota
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -484,18 +483,9 @@ def _is_unsent(entry: Entry | None) -> bool:
 
 def _estimate(client: Client, creates: int, *, baseline: int) -> Forecast:
     """Forecast so many creates on what the client's key has left."""
-    gate = client.gate
-    throttle = gate.read_budget()
-    states = [throttle.window_quota(window, gate.now()) for window in PERIODS]
-    minute, day = [
-        replace(state, frees_at=gate.local_time(state.frees_at)) for state in states
-    ]
     return forecast(
         creates,
-        throttle.plan,
-        minute=minute,
-        day=day,
-        now=client.clock.now(),
+        read_quota(client.gate),
         baseline=baseline,
         latency_s=client.transport.fastest_s or LIKELY_S,
     )

@@ -2,39 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, inf
 from typing import Final
 
 from petstore_tools import spec
-from petstore_tools.plans import Plan, WindowName
+from petstore_tools.plans import WindowName
 from petstore_tools.text import cell_text, html_table, pluralize, text_table, utc_text
 from petstore_tools.throttle.gate import Gate
-from petstore_tools.throttle.throttle import WindowState, bulk_reserve
+from petstore_tools.throttle.throttle import WindowQuota, bulk_reserve
 
-
-@dataclass(frozen=True)
-class WindowQuota:
-    """
-    One window of a quota.
-
-    Attributes:
-        window: `minute` or `day`.
-        limit: Requests, None where the number is not known.
-        left: Requests that may go now, None where the number is not known.
-        frees_at: Unix seconds at which more is left, None while nothing is used or
-            known.
-    """
-
-    window: str
-    limit: int | None
-    left: int | None
-    frees_at: float | None
-
-    @property
-    def _row(self) -> tuple[object, ...]:
-        frees_at = None if self.frees_at is None else utc_text(self.frees_at)
-        return self.window, self.limit, self.left, frees_at
+_TITLES: Final = ("window", "limit", "left", "more is free at")
 
 
 @dataclass(frozen=True)
@@ -58,45 +36,48 @@ class Quota:
     note: str
     as_of: float
 
+    @property
+    def _rows(self) -> list[tuple[object, ...]]:
+        rows: list[tuple[object, ...]] = []
+        for quota in (self.minute, self.day):
+            frees_at = None if quota.frees_at is None else utc_text(quota.frees_at)
+            rows.append((quota.window, quota.limit, quota.left, frees_at))
+        return rows
+
     def to_text(self) -> str:
         """Return the quota for a terminal."""
-        table = text_table(_TITLES, [self.minute._row, self.day._row])
-        return f"{self.plan}\n\n{table}\n\n{self.note}"
+        return f"{self.plan}\n\n{text_table(_TITLES, self._rows)}\n\n{self.note}"
 
     def __repr__(self) -> str:
         parts = [
-            f"{w.window} {cell_text(w.left)} of {cell_text(w.limit)} left"
-            for w in (self.minute, self.day)
+            f"{window} {cell_text(left)} of {cell_text(limit)} left"
+            for window, limit, left, _ in self._rows
         ]
-        blocked = (
-            ""
-            if self.blocked_until is None
-            else f", blocked until {utc_text(self.blocked_until)}"
-        )
-        return f"Quota({self.plan}: {', '.join(parts)}{blocked})"
+        if self.blocked_until is not None:
+            parts.append(f"blocked until {utc_text(self.blocked_until)}")
+        return f"Quota({self.plan}: {', '.join(parts)})"
 
     def _repr_html_(self) -> str:
-        return html_table(
-            self.plan, _TITLES, [self.minute._row, self.day._row], note=self.note
-        )
-
-
-_TITLES = ("window", "limit", "left", "more is free at")
+        return html_table(self.plan, _TITLES, self._rows, note=self.note)
 
 
 def read_quota(gate: Gate) -> Quota:
-    """Return what a key has left, as its gate counts; costs no request."""
+    """
+    Return what a key has left, as its gate counts; costs no request.
+
+    >>> read_quota(store.client.gate)
+    Quota(free (60 requests a minute, 1,000 a day): minute 60 of 60 left, day ...)
+    """
     throttle = gate.read_budget()
     now = gate.now()
 
-    def window(name: WindowName) -> WindowQuota:
-        state = throttle.window_quota(name, now)
-        return WindowQuota(
-            window=name,
-            limit=state.limit,
-            left=None if state.left == inf else max(0, int(state.left)),
-            frees_at=gate.local_time(state.frees_at) if state.frees_at > now else None,
-        )
+    def read_window(name: WindowName) -> WindowQuota:
+        quota = throttle.window_quota(name, now)
+        left = None if quota.left is None else max(0, quota.left)
+        frees_at = quota.frees_at
+        if frees_at is not None:
+            frees_at = gate.local_time(frees_at) if frees_at > now else None
+        return replace(quota, left=left, frees_at=frees_at)
 
     blocked_until = None
     notes = []
@@ -113,8 +94,8 @@ def read_quota(gate: Gate) -> Quota:
     notes.append(f"Counted {gate.ledger.scope}.")
     return Quota(
         plan=str(throttle.plan),
-        minute=window("minute"),
-        day=window("day"),
+        minute=read_window("minute"),
+        day=read_window("day"),
         blocked_until=blocked_until,
         note=" ".join(notes),
         as_of=gate.local_time(now),
@@ -159,86 +140,92 @@ class Forecast:
     def __str__(self) -> str:
         if not self.requests:
             return "nothing to send"
-        baseline = (
-            f", at most {self.baseline:,} of them for listing the animals that exist"
-            if self.baseline
-            else ""
-        )
-        made_at_text = utc_text(self.made_at)
-        ends_at_text = utc_text(self.ends_at)
-        takes = "" if self.days < 2 else f"takes {self.days:,} days and "
-        when = f"it {takes}ends about {ends_at_text}"
-        if made_at_text[:10] == ends_at_text[:10]:
-            when = f"it ends today at about {ends_at_text[11:16]} UTC"
-        left = (
-            "an unknown number" if self.left_today is None else f"{self.left_today:,}"
-        )
+        requests = pluralize(self.requests, "request")
+        if self.baseline:
+            requests += (
+                f", at most {self.baseline:,} of them for listing the animals that"
+                " exist"
+            )
+        left = "an unknown number"
+        if self.left_today is not None:
+            left = f"{self.left_today:,}"
+        ends_at = utc_text(self.ends_at)
+        days = f"takes {self.days:,} days and " if self.days > 1 else ""
+        ending = f"it {days}ends about {ends_at}"
+        if utc_text(self.made_at)[:10] == ends_at[:10]:
+            ending = f"it ends today at about {ends_at[11:16]} UTC"
         return (
-            f"{pluralize(self.requests, 'request')}{baseline}, on {self.plan}; {left}"
-            " left today; an import leaves the last tenth of each minute and"
-            f" {self.reserve:,} requests a day for other work; {when}"
+            f"{requests}, on {self.plan}; {left} left today; an import leaves the last"
+            f" tenth of each minute and {self.reserve:,} requests a day for other work;"
+            f" {ending}"
         )
 
 
 def forecast(
-    creates: int,
-    plan: Plan,
-    *,
-    minute: WindowState,
-    day: WindowState,
-    now: float,
-    baseline: int = 0,
-    latency_s: float = 0.0,
+    creates: int, quota: Quota, *, baseline: int = 0, latency_s: float = 0.0
 ) -> Forecast:
     """
-    Say what so many creates will take from `now` on.
+    Say what so many creates will take.
+
+    >>> print(forecast(50, store.quota()))
+    50 requests, on free (60 requests a minute, 1,000 a day); 1,000 left today; ...
 
     Args:
         creates: How many.
-        plan: The plan in force.
-        minute: What the throttle says is left of the minute.
-        day: What it says is left of the day.
-        now: Unix seconds.
+        quota: What is left when they begin.
         baseline: Requests before the first create.
         latency_s: What an answer takes.
     """
-    requests = creates + baseline
-    reserve = bulk_reserve("day", day.limit)
+    minute, day = quota.minute, quota.day
+    day_reserve = bulk_reserve("day", day.limit)
     minute_reserve = bulk_reserve("minute", minute.limit)
+    per_day = (day.limit or inf) - day_reserve
     per_minute = (minute.limit or inf) - minute_reserve
-    usable_a_day = (day.limit or inf) - reserve
-    today = min(float(requests), max(0.0, day.left - reserve))
-    later_requests = requests - today
-    days = int(today > 0)
-    each_s = latency_s / connections(minute.limit, latency_s)
-    begins_at = now
-    last = today
-    left_now = minute.left - minute_reserve
-    if later_requests:
-        whole_days = ceil(later_requests / usable_a_day)
-        days += whole_days
-        next_day = (
-            day.frees_at if day.by_headers else now + spec.DAY_S - now % spec.DAY_S
-        )
-        begins_at = next_day + (whole_days - 1) * spec.DAY_S
-        last = later_requests - (whole_days - 1) * usable_a_day
+    left_today = inf if day.left is None else max(0, day.left - day_reserve)
+    left_now = inf if minute.left is None else max(0, minute.left - minute_reserve)
+
+    requests = creates + baseline
+    sent_today = min(requests, left_today)
+    days = int(sent_today > 0)
+    last_day_begins_at = quota.as_of
+    sent_last_day = sent_today
+    if later_requests := requests - sent_today:
+        later_days = ceil(later_requests / per_day)
+        days += later_days
+        days_between = later_days - 1
+        last_day_begins_at = _next_day(quota) + days_between * spec.DAY_S
+        sent_last_day = later_requests - days_between * per_day
         left_now = per_minute
-    ends_at = begins_at + max(_sending_s(last, left_now, per_minute), last * each_s)
-    left_today = None if day.left == inf else int(max(0.0, day.left))
+
+    # windows that fill one after the other: none is waited for while one is enough
+    full_minutes = ceil(max(0, sent_last_day - left_now) / per_minute)
+    answers_s = sent_last_day * latency_s / connections(minute.limit, latency_s)
     return Forecast(
-        requests, baseline, left_today, reserve, days, ends_at, str(plan), now
+        requests=requests,
+        baseline=baseline,
+        left_today=day.left,
+        reserve=day_reserve,
+        days=days,
+        ends_at=last_day_begins_at + max(full_minutes * spec.MINUTE_S, answers_s),
+        plan=quota.plan,
+        made_at=quota.as_of,
     )
 
 
-def _sending_s(requests: float, left_now: float, per_minute: float) -> float:
-    """Return seconds that pass while windows fill: none as long as one is enough."""
-    return ceil(max(0.0, requests - max(0.0, left_now)) / per_minute) * spec.MINUTE_S
+def _next_day(quota: Quota) -> float:
+    """Return when the day after this one begins: as the headers say, else by UTC."""
+    if quota.day.by_headers and quota.day.frees_at is not None:
+        return quota.day.frees_at
+    return quota.as_of + spec.DAY_S - quota.as_of % spec.DAY_S
 
 
 def connections(per_minute: int | None, latency_s: float) -> int:
     """
     Return how many connections fill the plan at the measured latency, one spare
     included.
+
+    >>> connections(1_000, latency_s=0.2)
+    5
     """
     if per_minute is None:
         return WITHOUT_A_PLAN

@@ -61,6 +61,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from http import HTTPStatus
 from math import inf
+from operator import attrgetter
 from typing import Final
 
 from petstore_tools import spec
@@ -130,21 +131,25 @@ Decision = Go | Wait | Stop
 
 
 @dataclass(frozen=True, slots=True)
-class WindowState:
+class WindowQuota:
     """
-    What one window has left.
+    What is left of one window.
 
     Attributes:
-        limit: The number in force, None where it is not known.
-        left: Requests, `inf` where the limit is not known; in flight is spent.
-        frees_at: Client's Unix seconds at which more is left.
+        window: `minute` or `day`.
+        limit: Requests, None where the number is not known.
+        left: Requests that may go now, None where the number is not known; those in
+            flight are spent.
+        frees_at: Unix seconds at which more is left, None while nothing is used or
+            known.
         by_headers: The service's headers say so; else our own count.
     """
 
-    limit: int | None
-    left: float
-    frees_at: float
-    by_headers: bool
+    window: WindowName
+    limit: int | None = None
+    left: int | None = None
+    frees_at: float | None = None
+    by_headers: bool = False
 
 
 @dataclass(slots=True)
@@ -232,53 +237,46 @@ class Throttle(Budget):
         elif sent_at > self.refused_at and not is_late:
             self.consecutive_429s = 0
 
-    def window_quota(self, name: WindowName, now: float) -> WindowState:
-        """Say what a window has left at `now`, without asking for it."""
+    def window_quota(self, name: WindowName, now: float) -> WindowQuota:
+        """
+        Say what a window has left at `now`, without asking for it: `left` may be below
+        0, and `frees_at` in the past.
+        """
         in_flight = len(self.in_flight)
         window = self.windows[name]
-        ceiling = self.plan.limit(name)
-        counted = WindowState(None, inf, now, False)
-        if ceiling is not None:
+        quotas = []
+        if (reading := window.reading) is not None:
+            left = reading.remaining - in_flight
+            ends_at = self.client_time(reading.reset) + GUARD_S
+            quotas.append(WindowQuota(name, reading.limit, left, ends_at, True))
+        if (limit := self.plan.limit(name)) is not None:
             used, frees_at = window.count_used(now, self.probe_at)
-            counted = WindowState(ceiling, ceiling - used - in_flight, frees_at, False)
-        reading = window.reading
-        if reading is None:
-            return counted
-        ends_at = self.client_time(reading.reset) + GUARD_S
-        reported = WindowState(
-            reading.limit, reading.remaining - in_flight, ends_at, True
-        )
-        return min(reported, counted, key=lambda window_quota: window_quota.left)
+            quotas.append(WindowQuota(name, limit, limit - used - in_flight, frees_at))
+        return min(quotas, key=attrgetter("left"), default=WindowQuota(name))
 
     def _wait_for_window(
         self, name: WindowName, now: float, *, bulk: bool
     ) -> Wait | None:
         """Return why a window holds a request back, if it does."""
-        window_quota = self.window_quota(name, now)
-        reserve = bulk_reserve(name, window_quota.limit) if bulk else 0
-        if window_quota.left > reserve:
+        quota = self.window_quota(name, now)
+        reserve = bulk_reserve(name, quota.limit) if bulk else 0
+        if quota.left is None or quota.left > reserve:
             return None
-        exception = (
-            f", except {reserve:,} that imports leave for other work" if reserve else ""
-        )
-        reason = (
-            f"all {window_quota.limit:,} requests of this {name} are used{exception}"
-        )
         # Remaining may have counted these already
-        if window_quota.left + len(self.in_flight) > reserve:
-            reply_reason = (
+        if quota.left + len(self.in_flight) > reserve:
+            reason = (
                 f"the last requests of this {name} were sent, and not all are answered"
             )
-            if wait := self._wait_for_reply(
-                max(self.in_flight.values()), now, reply_reason
-            ):
+            last_sent_at = max(self.in_flight.values())
+            if wait := self._wait_for_reply(last_sent_at, now, reason):
                 return wait
-        # where all are in flight, none frees before a whole period
-        frees_at = (
-            window_quota.frees_at
-            if window_quota.frees_at > now
-            else now + PERIODS[name]
-        )
+        frees_at = quota.frees_at
+        if frees_at is None or frees_at <= now:
+            # all are in flight: none frees before a whole period
+            frees_at = now + PERIODS[name]
+        reason = f"all {quota.limit:,} requests of this {name} are used"
+        if reserve:
+            reason += f", except {reserve:,} that imports leave for other work"
         return Wait(max(now + POLL_S, frees_at), reason)
 
     def _wait_for_reply(self, sent_at: float, now: float, reason: str) -> Wait | None:

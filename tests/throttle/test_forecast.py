@@ -1,24 +1,21 @@
 """The forecast of a bulk run."""
 
 from dataclasses import replace
-from math import inf
 
 import pytest
 
-from petstore_tools.plans import Plan
-from petstore_tools.throttle.quota import connections, forecast
-from petstore_tools.throttle.throttle import WindowState
+from petstore_tools.throttle.quota import Quota, connections, forecast
+from petstore_tools.throttle.throttle import WindowQuota
 
-FREE = Plan(60, 1_000, "free")
 NINE = 1_767_603_600.0  # 09:00 UTC
 MIDNIGHT = NINE + 15 * 3_600
 
 
-def rooms(minute_left: float, day_left: float) -> dict[str, WindowState]:
-    return {
-        "minute": WindowState(60, minute_left, NINE + 60, True),
-        "day": WindowState(1_000, day_left, MIDNIGHT, True),
-    }
+def free(minute_left: int, day_left: int, as_of: float = NINE) -> Quota:
+    """Return what is left of a free plan, as the headers say."""
+    minute = WindowQuota("minute", 60, minute_left, as_of + 60, True)
+    day = WindowQuota("day", 1_000, day_left, MIDNIGHT, True)
+    return Quota("free", minute, day, None, "", as_of)
 
 
 @pytest.mark.parametrize(
@@ -41,29 +38,27 @@ def test_days_are_counted_with_what_each_leaves_for_others(
     By what is left of this minute and of this day; latency counts where the plan does
     not slow down.
     """
-    expected = forecast(requests, FREE, **rooms(*left), now=NINE, latency_s=latency_s)
+    expected = forecast(requests, free(*left), latency_s=latency_s)
 
     assert (expected.days, expected.ends_at) == (days, pytest.approx(ends_at, abs=1e-3))
 
 
 def test_a_day_ends_where_the_headers_say_so() -> None:
     """Not at midnight UTC; by our own count it does."""
-    at_noon = WindowState(1_000, 5, NINE + 3 * 3_600, True)
-    counted = replace(at_noon, by_headers=False)
-    minute = rooms(60, 5)["minute"]
+    quota = free(60, 5)
+    noon = NINE + 3 * 3_600
+    by_headers = replace(quota, day=replace(quota.day, frees_at=noon))
+    counted = replace(quota, day=replace(by_headers.day, by_headers=False))
 
-    assert (
-        forecast(54, FREE, minute=minute, day=at_noon, now=NINE).ends_at
-        == NINE + 3 * 3_600
-    )
-    assert forecast(54, FREE, minute=minute, day=counted, now=NINE).ends_at == MIDNIGHT
+    assert forecast(54, by_headers).ends_at == noon
+    assert forecast(54, counted).ends_at == MIDNIGHT
 
 
 def test_without_numbers_the_headers_will_tell() -> None:
     """Enterprise without numbers: one day, as far as anyone knows."""
-    unknown = WindowState(None, inf, NINE, False)
+    minute, day = WindowQuota("minute"), WindowQuota("day")
 
-    assert forecast(10_000, Plan(), minute=unknown, day=unknown, now=NINE).days == 1
+    assert forecast(10_000, Quota("custom", minute, day, None, "", NINE)).days == 1
 
 
 def test_connections_follow_the_plan_and_the_latency() -> None:
@@ -77,11 +72,12 @@ def test_connections_follow_the_plan_and_the_latency() -> None:
 
 def test_a_job_that_ends_today_says_so_without_a_count_of_days() -> None:
     """Days are told where there are more than one, or where it is not today."""
-    assert str(forecast(50, FREE, **rooms(60, 1_000), now=NINE)).endswith(
+    assert str(forecast(50, free(60, 1_000))).endswith(
         "20 requests a day for other work; it ends today at about 09:00 UTC"
     )
-    later = str(forecast(100, FREE, **rooms(60, 1_000), now=MIDNIGHT - 30))
-    assert later.endswith("; it ends about 2026-01-06 00:00:30 UTC")
-    assert str(forecast(54, FREE, **rooms(60, 5), now=NINE)).endswith(
+    assert str(forecast(100, free(60, 1_000, MIDNIGHT - 30))).endswith(
+        "; it ends about 2026-01-06 00:00:30 UTC"
+    )
+    assert str(forecast(54, free(60, 5))).endswith(
         "; it ends about 2026-01-06 00:00:00 UTC"
     )
