@@ -20,7 +20,7 @@ PACKAGE = "petstore_tools"
 NO_ROOMS = {"", "__main__", "_version"}  # entry point and version
 MOST_ROOMS = 27
 MOST_FLOORS = 11
-CIRCLES = {  # of files: those that exist
+CIRCLES = {  # of files: the one that exists
     "reporting.excel reporting.mail reporting.page reporting.presentation"
     " reporting.report",
 }
