@@ -141,6 +141,31 @@ def test_an_interrupt_wins_while_another_program_holds_the_journal(
 
 
 @pytest.mark.case("P97")
+@pytest.mark.skipif(sys.platform == "win32", reason="no signal for a thread")
+@pytest.mark.parametrize("kind", ["import", "listing"])
+def test_an_interrupt_ends_a_wait_for_tomorrow(tmp_path: Path, kind: str) -> None:
+    """Whenever it comes; nothing is sent, and the budget is not locked."""
+    path = write_rows(tmp_path / "a.csv", "Rex,3,sold")
+    with Sandbox(plan=AMPLE, clock="system", animals=120) as box:
+        store = box.connect(plan=Plan(60, 1))
+        store.list_pets(first=1)
+
+        def wait() -> None:
+            press = threading.get_ident(), signal.SIGINT
+            threading.Timer(0.3, signal.pthread_kill, press).start()
+            if kind == "import":
+                store.import_pets(path, progress=False, wait=True, doubtful="send")
+            store.list_pets(wait=True)
+
+        with pytest.raises(KeyboardInterrupt):
+            wait()
+
+        _await_threads()
+        assert len(box.traffic()) == 1
+        assert store.quota().day.left == 0
+
+
+@pytest.mark.case("P97")
 @pytest.mark.skipif(sys.gettrace() is not None, reason="another tracer runs")
 # an interrupt inside a library leaves its socket to the garbage collector
 @pytest.mark.filterwarnings("ignore::ResourceWarning")

@@ -23,6 +23,7 @@ BODY = b'{"id":7,"name":"%s","categoryId":3,"status":"sold"}'
         (201, BODY % b"rex", "created", 7, "name"),
         (201, BODY.replace(b"sold", b"available") % b"Rex", "created", 7, "status"),
         (201, b"", "created", None, ""),
+        (201, b"<html>", "created", None, ""),
         (201, b"[]", "created", None, ""),
         (201, b'{"name":"Rex","categoryId":3}', "created", None, ""),
         (400, b"", "rejected", None, ""),

@@ -6,13 +6,12 @@ the way.
 from __future__ import annotations
 
 import json
-import os
 import signal
-import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from unicodedata import normalize
 
@@ -29,19 +28,13 @@ from raw import reply_bytes
 
 from petstore_tools import PetStore, Sandbox
 from petstore_tools.cli import exits
-from petstore_tools.errors import (
-    Interrupted,
-    JournalError,
-    LedgerError,
-    PetstoreError,
-)
+from petstore_tools.errors import Interrupted, JournalError, LedgerError, PetstoreError
 from petstore_tools.importing.imports import Target
 from petstore_tools.importing.journal import read_journal
 from petstore_tools.importing.options import Progress
 from petstore_tools.importing.results import ImportResult
 from petstore_tools.plans import Plan
 
-AMPLE = Plan(100_000, 1_000_000)
 SLOW = Plan(300, 100_000)  # one connection is enough, so rows go in order
 
 
@@ -50,9 +43,21 @@ def outcomes(result: ImportResult) -> str:
     return " ".join(result.frame["outcome"])
 
 
+def _rows(count: int) -> list[str]:
+    """Return so many rows of a file."""
+    return [f"Rex {n},3,sold" for n in range(count)]
+
+
 def run(store: PetStore, path: Path, **options: object) -> ImportResult:
     """Import quietly."""
     return store.import_pets(path, progress=False, **options)  # type: ignore[arg-type]
+
+
+def creates(box: Sandbox, fate: Callable[[int], Action]) -> FaultProxy:
+    """Return a proxy that does something to each create, by its number."""
+    return FaultProxy(
+        box.base_url, lambda method, n: fate(n) if method == "POST" else "pass"
+    )
 
 
 @pytest.mark.case("P31", "P38")
@@ -75,9 +80,7 @@ def test_a_lost_answer_is_found_out(
     By a listing: the row exists, or two listings agree that it does not; it is sent
     again.
     """
-    with FaultProxy(
-        fast.base_url, lambda method, n: fate if (method, n) == ("POST", 5) else "pass"
-    ) as proxy:
+    with creates(fast, lambda n: fate if n == 5 else "pass") as proxy:
         result = run(connect_through(fast, proxy), file)
 
     assert (result.created, proxy.counts["POST"]) == (60, 60 + resent)
@@ -153,12 +156,11 @@ def test_a_commit_seen_late_is_not_taken_for_absent(
     clock = Stepped(fast.clock)
     held = list[bytes]()
 
-    def fate(method: str, number: int) -> Action:
-        if (method, number) == ("POST", 1):
-            return lambda ask, request: [held.append(request), reply_bytes(504)][1]
-        return "pass"
+    def hold(_: SendRequest, request: bytes) -> bytes:
+        held.append(request)
+        return reply_bytes(504)
 
-    with FaultProxy(fast.base_url, fate) as proxy:
+    with creates(fast, lambda n: hold if n == 1 else "pass") as proxy:
         settings = connect_through(fast, proxy).settings
         store = PetStore.from_settings(settings, clock=clock)  # type: ignore[arg-type]
 
@@ -174,63 +176,46 @@ def test_a_commit_seen_late_is_not_taken_for_absent(
     assert (result.created, stored_animals(fast)) == (1, {("Rex", 3, "sold"): 1})
 
 
-def _changing(change: Callable[[str], str]) -> Callable[[str, int], Action]:
+def _changing(change: Callable[[str], str]) -> Action:
     """Let a service change each name that it stores."""
 
-    def changed(ask: SendRequest, request: bytes) -> bytes:
+    def fate(ask: SendRequest, request: bytes) -> bytes:
         pet = json.loads(message_body(request))
-        return ask(
-            replace_body(
-                request, json.dumps(pet | {"name": change(pet["name"])}).encode()
-            )
-        )
+        pet["name"] = change(pet["name"])
+        return ask(replace_body(request, json.dumps(pet).encode()))
 
-    return lambda method, _: changed if method == "POST" else "pass"
+    return fate
 
 
-def _answering(
-    body: Callable[[dict[str, object]], bytes],
-) -> Callable[[str, int], Action]:
+def _answering(body: Callable[[dict[str, object]], str]) -> Action:
     """Let a service answer each create with another body."""
 
-    def changed(ask: SendRequest, request: bytes) -> bytes:
+    def fate(ask: SendRequest, request: bytes) -> bytes:
         answer = ask(request)
-        return replace_body(answer, body(json.loads(message_body(answer))))
+        return replace_body(answer, body(json.loads(message_body(answer))).encode())
 
-    return lambda method, _: changed if method == "POST" else "pass"
-
-
-GARBLED = {
-    "empty": _answering(lambda _: b""),
-    "no JSON": _answering(lambda _: b"<html>"),
-    "without an id": _answering(lambda pet: json.dumps({**pet, "id": None}).encode()),
-    "a list": _answering(lambda pet: json.dumps([pet]).encode()),
-    "another's id": _answering(lambda pet: json.dumps({**pet, "id": 1}).encode()),
-    "trimmed": _changing(lambda name: name.replace(" ", "")),
-    "NFC": _changing(lambda name: normalize("NFC", name)),
-    "lower": _changing(str.lower),
-    "cut": _changing(lambda name: name[:10]),
-}
+    return fate
 
 
 @pytest.mark.case("P42", "P76")
-@pytest.mark.parametrize("fate", GARBLED.values(), ids=GARBLED)
-def test_a_201_is_final(
-    fast: Sandbox, tmp_path: Path, fate: Callable[[str, int], Action]
-) -> None:
+@pytest.mark.parametrize(
+    "fate",
+    [
+        _answering(lambda _: "<html>"),
+        _answering(lambda pet: json.dumps({**pet, "id": 1})),
+        _changing(lambda name: normalize("NFC", name)),
+        _changing(lambda name: name[:10]),
+    ],
+    ids=["no JSON", "another's id", "NFC", "cut"],
+)
+def test_a_201_is_final(fast: Sandbox, tmp_path: Path, fate: Action) -> None:
     """
     Whatever its body says, and whatever the service made of the values: one animal a
     row.
     """
-    names = [
-        "Rex the Second of York",
-        "Zoe\u0308",
-        "MIA",
-        "Rex the Second of Kent",
-        "Tom",
-    ]
+    names = "Rex the Second of York|Zoe\u0308|MIA|Rex the Second of Kent|Tom".split("|")
     path = write_rows(tmp_path / "a.csv", *(f"{name},3,sold" for name in names))
-    with FaultProxy(fast.base_url, fate) as proxy:
+    with creates(fast, lambda _: fate) as proxy:
         store = connect_through(fast, proxy)
         results = [run(store, path) for _ in range(4)]
 
@@ -239,39 +224,20 @@ def test_a_201_is_final(
 
 
 @pytest.mark.case("P34", "P61")
-@pytest.mark.parametrize(
-    "fate", ["drop before", "drop after", reply_bytes(500)], ids=str
-)
-def test_four_imports_at_once_with_equal_rows(
-    fast: Sandbox, tmp_path: Path, fate: Action
-) -> None:
+def test_four_imports_at_once_with_equal_rows(fast: Sandbox, tmp_path: Path) -> None:
     """
     Each animal is one row's; what becomes doubtful meanwhile is left out, and said.
     """
-    paths = [
-        write_rows(tmp_path / f"{n}.csv", *(f"Rex {i},3,sold" for i in range(12)))
-        for n in range(4)
-    ]
-    results: list[ImportResult] = []
-    with FaultProxy(
-        fast.base_url,
-        lambda method, n: fate if method == "POST" and n % 5 == 0 else "pass",
-    ) as proxy:
-        threads = [
-            threading.Thread(
-                target=lambda path=path: results.append(
-                    run(connect_through(fast, proxy), path, doubtful="skip")
-                )
-            )
-            for path in paths
-        ]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        results = [
-            run(connect_through(fast, proxy), path, doubtful="skip") for path in paths
-        ]
+    rows = _rows(12)
+    paths = [write_rows(tmp_path / f"{n}.csv", *rows) for n in range(4)]
+    with creates(fast, lambda n: "pass" if n % 5 else "drop after") as proxy:
+
+        def send(path: Path) -> ImportResult:
+            return run(connect_through(fast, proxy), path, doubtful="skip")
+
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(send, paths))
+        results = [send(path) for path in paths]
 
     assert stored_animals(fast) == {(f"Rex {i}", 3, "sold"): 1 for i in range(12)}
     assert sum(result.created for result in results) == 12
@@ -284,10 +250,7 @@ def test_a_wrong_key_or_address_stops_after_one_request(
 ) -> None:
     """401 and 404 are about the request: nothing is called rejected."""
     for status in (401, 404):
-        with FaultProxy(
-            fast.base_url,
-            lambda method, _, s=status: reply_bytes(s) if method == "POST" else "pass",
-        ) as proxy:
+        with creates(fast, lambda _, status=status: reply_bytes(status)) as proxy:
             with pytest.raises(Exception, match=str(status)) as caught:
                 run(connect_through(fast, proxy), file)
             assert proxy.counts["POST"] == 1
@@ -319,16 +282,13 @@ def test_a_refused_row_is_rejected_and_goes_again_in_the_next_run(
     fast: Sandbox, tmp_path: Path
 ) -> None:
     """The others are not shifted; a 429 marks no row."""
-    path = write_rows(tmp_path / "a.csv", *(f"Rex {n},3,sold" for n in range(6)))
+    path = write_rows(tmp_path / "a.csv", *_rows(6))
     answers = {
         1: reply_bytes(400),
         3: reply_bytes(429, Retry_After="1"),
         7: reply_bytes(422),
     }
-    with FaultProxy(
-        fast.base_url,
-        lambda method, n: answers.get(n, "pass") if method == "POST" else "pass",
-    ) as proxy:
+    with creates(fast, lambda n: answers.get(n, "pass")) as proxy:
         store = store_on_plan(connect_through(fast, proxy), SLOW)
         first = run(store, path)
         second = run(store, path)
@@ -343,16 +303,14 @@ def test_a_service_without_usable_answers_is_given_up(
     fast: Sandbox, tmp_path: Path, is_created: bool
 ) -> None:
     """After three listings without one, also where it made every animal."""
-    path = write_rows(tmp_path / "a.csv", *(f"Rex {n},3,sold" for n in range(300)))
+    path = write_rows(tmp_path / "a.csv", *_rows(300))
 
     def broken(ask: SendRequest, request: bytes) -> bytes:
         if is_created:
             ask(request)
         return reply_bytes(500)
 
-    with FaultProxy(
-        fast.base_url, lambda method, _: broken if method == "POST" else "pass"
-    ) as proxy:
+    with creates(fast, lambda _: broken) as proxy:
         result = run(store_on_plan(connect_through(fast, proxy), SLOW), path)
 
     assert result.stopped is not None
@@ -403,14 +361,8 @@ def test_rows_lost_before_the_file_was_renamed_are_settled_first(
     fast: Sandbox, tmp_path: Path
 ) -> None:
     """Those that do not exist are sent, with `skip` as well."""
-    rows = [f"Rex {n},3,sold" for n in range(4)]
-    path = write_rows(tmp_path / "a.csv", *rows)
-    with FaultProxy(
-        fast.base_url,
-        lambda method, n: (
-            ("drop before", "drop after")[n % 2] if method == "POST" else "pass"
-        ),
-    ) as proxy:
+    path = write_rows(tmp_path / "a.csv", *_rows(4))
+    with creates(fast, lambda n: ("drop before", "drop after")[n % 2]) as proxy:
         store = connect_through(fast, proxy)
         store.client.max_wait_s = 0.0
         assert run(store, path).unknown
@@ -454,10 +406,6 @@ def test_a_quota_stops_and_the_next_day_goes_on(tmp_path: Path) -> None:
         149,
         second.created + 1,
     )
-
-
-def _rows(count: int) -> list[str]:
-    return [f"Rex {n},3,sold" for n in range(count)]
 
 
 @pytest.mark.case("P81")
@@ -508,153 +456,3 @@ def test_the_same_import_twice_at_once_is_refused(fast: Sandbox, file: Path) -> 
 
     assert second
     assert (result.created, stored_animals(fast)) == (60, sample_animals())
-
-
-@pytest.mark.case("P66", "P78")
-@pytest.mark.parametrize(
-    "failures", [0, 3], ids=["answers come", "after three unusable answers"]
-)
-def test_an_interrupt_wins(fast: Sandbox, tmp_path: Path, failures: int) -> None:
-    """
-    Whatever else was about to end the run; nothing leaves afterwards, and the result is
-    there.
-    """
-    path = write_rows(tmp_path / "a.csv", *_rows(40))
-    under_way = threading.Event()
-    release = threading.Event()
-
-    def fate(method: str, number: int) -> Action:
-        if method == "POST" and number <= failures:
-            return reply_bytes(500)
-        if method == "POST" and number >= failures + 2:
-            return lambda ask, request: [
-                under_way.set(),
-                release.wait(60),
-                ask(request),
-            ][2]
-        return "pass"
-
-    with FaultProxy(fast.base_url, fate) as proxy:
-        store = connect_through(fast, proxy)
-
-        def interrupt(progress: Progress) -> None:
-            if under_way.is_set() or (failures and progress.unknown >= failures):
-                raise KeyboardInterrupt
-
-        with pytest.raises(Interrupted) as caught:
-            store.import_pets(path, progress=interrupt)
-        sent = proxy.counts["POST"]
-        if not failures:  # the thread that awaits the last answer ends first
-            store.client.max_wait_s = 0.0
-            with pytest.raises(JournalError, match="still awaits an answer"):
-                run(store, path)
-            store.client.max_wait_s = 90.0
-        release.set()
-        result = run(store, path, doubtful="skip")
-
-    assert isinstance(caught.value.result, ImportResult)
-    assert caught.value.result.stopped is not None
-    assert caught.value.result.stopped.kind == "interrupted"
-    assert sent <= failures + 20
-    assert result.created == 40
-    assert stored_animals(fast) == {(f"Rex {n}", 3, "sold"): 1 for n in range(40)}
-
-
-def _command(
-    box: Sandbox, path: Path, state: Path, base_url: str, *options: str
-) -> subprocess.Popen[bytes]:
-    """Start the command in a process of its own."""
-    settings = {
-        "PETSTORE_BASE_URL": base_url,
-        "PETSTORE_API_KEY": box.api_key,
-        "PETSTORE_STATE_DIR": str(state),
-        "PETSTORE_PLAN": "100000/1000000",
-        "PETSTORE_RECONCILE_AFTER_S": "0.3",
-    }
-    return subprocess.Popen(
-        [
-            sys.executable,
-            "-m",
-            "petstore_tools",
-            "import",
-            str(path),
-            "--yes",
-            *options,
-        ],
-        env={**os.environ, **settings},
-        stdout=subprocess.PIPE if options else subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="no signal for another process")
-@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_the_command_at_once_with_its_object(
-    fast: Sandbox, tmp_path: Path, sign: signal.Signals
-) -> None:
-    """What was under way is unknown, and the same command goes on."""
-    path = write_rows(tmp_path / "a.csv", *_rows(5))
-    under_way = threading.Event()
-    release = threading.Event()
-
-    def fate(method: str, number: int) -> Action:
-        if (method, number) == ("POST", 3):
-            return lambda ask, request: [
-                under_way.set(),
-                release.wait(60),
-                ask(request),
-            ][2]
-        return "pass"
-
-    with FaultProxy(fast.base_url, fate) as proxy:
-        process = _command(fast, path, tmp_path / "state", proxy.base_url, "--json")
-        assert under_way.wait(60)
-        process.send_signal(sign)
-        printed, _ = process.communicate(timeout=60)
-        release.set()
-        second_process = _command(
-            fast, path, tmp_path / "state", proxy.base_url, "--json"
-        )
-        second_output, _ = second_process.communicate(timeout=120)
-
-    facts = json.loads(printed)
-    assert (process.returncode, facts["stopped"]) == (130, "interrupted")
-    assert facts["unknown"] >= 1
-    assert (second_process.returncode, json.loads(second_output)["created"]) == (0, 5)
-
-
-@pytest.mark.case("P32", "P75", "P78")
-@pytest.mark.parametrize("old", [0, 1_200], ids=["small inventory", "large inventory"])
-def test_kill_9_of_the_command_doubles_and_loses_nothing(
-    tmp_path: Path, old: int
-) -> None:
-    """
-    At 10, 30, 50 and 70 of 80 rows, and the file beside the database is gone each time.
-    """
-    path = write_rows(tmp_path / "a.csv", *_rows(80))
-    state = tmp_path / "state"
-
-    def fate(method: str, request: int) -> Action:
-        if method != "POST" or request % 9:
-            return "pass"
-        return "drop before" if request % 2 else "drop after"
-
-    with (
-        Sandbox(plan=AMPLE, clock="system", animals=0) as box,
-        FaultProxy(box.base_url, fate) as proxy,
-    ):
-        box.add([(f"Old {n}", 1, None) for n in range(old)])
-        before = stored_animals(box)
-        for limit in (10, 30, 50, 70):
-            process = _command(box, path, state, proxy.base_url)
-            while process.poll() is None and proxy.counts.get("POST", 0) < limit:
-                time.sleep(0.002)
-            process.kill()
-            process.wait(60)
-            for beside in (state / "imports").glob("*.db-journal"):
-                beside.unlink()  # as in a copy of the database alone
-        codes = [_command(box, path, state, proxy.base_url).wait(120) for _ in range(3)]
-        animals = stored_animals(box) - before
-
-    assert codes[-1] == 0
-    assert animals == {(f"Rex {n}", 3, "sold"): 1 for n in range(80)}
