@@ -13,7 +13,12 @@ from petstore_tools.errors import SettingsError
 from petstore_tools.importing import imports
 from petstore_tools.importing.imports import ImportInfo
 from petstore_tools.importing.journal import Journal, open_journal, read_journal
-from petstore_tools.importing.run import settle, take_inventory
+from petstore_tools.importing.lost_rows import (
+    record_decision,
+    seconds_lost,
+    settle,
+    take_inventory,
+)
 from petstore_tools.store import PetStore
 from petstore_tools.text import pluralize, text_table, utc_text
 from petstore_tools.throttle.gate import CallOptions
@@ -151,7 +156,7 @@ def reconcile(
         if row is not None:
             reasons = _doubts(store, journal, row, decidable_at) if absent else []
             if _is_agreed(row, reasons, yes=yes):
-                journal.decide(row, pet_id)
+                record_decision(journal, row, pet_id)
                 decision = f"the animal with id {pet_id}"
                 if absent:
                     decision = "absent: the next run sends it"
@@ -179,7 +184,7 @@ def reconcile(
 def _decidable_at(store: PetStore, journal: Journal) -> float | None:
     """Return from when on a listing can show all unknown rows; None for now."""
     after_s = store.client.reconcile_after_s
-    left_s = after_s - min(journal.lost_s(), default=after_s)
+    left_s = after_s - min(seconds_lost(journal), default=after_s)
     return store.client.clock.now() + left_s if left_s > 0 else None
 
 

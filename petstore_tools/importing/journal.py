@@ -27,14 +27,10 @@ from petstore_tools.importing.imports import (
     open_database,
 )
 from petstore_tools.importing.options import Doubtful
-from petstore_tools.importing.reconcile import Animal, Outcome, decide
+from petstore_tools.importing.reconcile import Outcome
 from petstore_tools.importing.values import PetValues
-from petstore_tools.models import PetRow
 
 _ONE_ROW: Final = "(SELECT 0 AS place, ? AS name, ? AS category_id, ? AS status)"
-# seconds since a row was lost; the steady clock begins anew when the machine starts,
-# then at least as long has passed as it shows
-_WAITED: Final = "iif(:steady >= lost_at, :steady - lost_at, :steady)"
 _ENTRY: Final = (
     "key, import, name, category_id, status, number, present, state, answered,"
     " compared, pet_id, detail, changed_at, may_be, sent_after, absent, position"
@@ -95,30 +91,6 @@ _SKIP: Final = """
 UPDATE row SET state = 'skipped', answered = 0, detail = :detail, changed_at = :now
 WHERE key = :key AND state = 'unsent'
 """
-# unknown rows, and created ones whose animal is not known; one waits while a row of its
-# name and category is on its way, or was lost too late
-_LOST: Final = f"""
-(state = 'unknown' OR state = 'created' AND pet_id IS NULL)
-AND (name, category_id) NOT IN (
-    SELECT name, category_id FROM row
-    WHERE state = 'sending' OR state = 'unknown' AND {_WAITED} < :after_s
-)
-"""
-_ANIMALS: Final = """
-SELECT a.id, a.name, a.category_id, a.status, s.listing FROM temp.animal a
-JOIN shown s ON s.pet_id = a.id
-WHERE NOT EXISTS (SELECT 1 FROM row WHERE pet_id = a.id)
-AND (EXISTS (SELECT 1 FROM changed WHERE field = 'categoryId')
-    OR a.category_id IN (
-        SELECT category_id FROM row
-        WHERE state IN ('unknown', 'created') AND pet_id IS NULL
-    ))
-"""
-_DECIDE: Final = """
-UPDATE row SET state = :state, pet_id = :pet_id, detail = :detail, may_be = :may_be,
-    absent = :may_be = '', changed_at = :now
-WHERE key = :key
-"""
 # animals of the last listing that equal rows of the file, and belong to no row of an
 # import
 _EQUAL_ANIMALS: Final = """
@@ -135,6 +107,7 @@ JOIN row r ON r.name = f.name AND r.category_id = f.category_id
 WHERE r.import != ? AND NOT r.waits
 """
 _CLOCK: Final = SystemClock()
+_IS_EQUAL: Final = "has the same values"
 LOST: Final = "the run ended before the answer came"
 
 
@@ -148,6 +121,8 @@ class Journal:
         clock: Tells when something happened.
 
     Attributes:
+        id: Name of the import.
+        target, clock: As given.
         wait_s: How long a change waits for other programs.
     """
 
@@ -155,7 +130,7 @@ class Journal:
         self.id = target.id
         self.target = target
         self.wait_s = sqlite.BUSY_S
-        self._clock = clock
+        self.clock = clock
         self._folder = folder
         self._path = folder / f"{target.database_name}.db"
         self._threads = threading.RLock()  # an interrupt may leave it to its thread
@@ -168,63 +143,41 @@ class Journal:
 
     def entries(self) -> list[Entry]:
         """Return the rows of this import, by their place in the sheet."""
-        with self._reading() as db:
-            return _entries(db, "import = ?", (self.id,))
+        with self.reading() as db:
+            return read_entries(db, "import = ?", (self.id,))
 
     def unsent(self) -> list[Entry]:
         """Return the rows of the file that are to be sent."""
-        with self._reading() as db:
-            return _entries(
+        with self.reading() as db:
+            return read_entries(
                 db, "import = ? AND present AND state = 'unsent'", (self.id,)
             )
 
     def counts(self) -> Counter[str]:
         """Count the rows of this import that the file has, by state."""
-        counted = (
-            "SELECT state, count(*) FROM row WHERE import = ? AND present GROUP BY"
-            " state"
-        )
-        with self._reading() as db:
-            return Counter(dict(db.execute(counted, (self.id,)).fetchall()))
-
-    def lost_s(self, *, with_equal: bool = False) -> list[float]:
-        """
-        Return the seconds since each row of this import was lost that a listing can
-        settle, with those of other imports that may equal rows of the file.
-        """
-        lost = (
-            f"SELECT {_WAITED} FROM row WHERE state = 'unknown' AND may_be = ''"
-            " AND (import = :id OR :with_equal AND (name, category_id) IN"
-            " (SELECT name, category_id FROM temp.file))"
-        )
-        facts = {
-            "id": self.id,
-            "with_equal": with_equal,
-            "steady": self._clock.steady(),
-        }
-        with self._reading() as db:
-            return [seconds for (seconds,) in db.execute(lost, facts)]
+        states = "SELECT state, count(*) FROM row WHERE import = ? AND present"
+        with self.reading() as db:
+            return Counter(dict(db.execute(f"{states} GROUP BY state", (self.id,))))
 
     def mark_lost(self, import_id: str) -> None:
         """Call rows of an import unknown whose answer nobody awaits any more."""
-        with self._transaction() as db:
+        with self.transaction() as db:
             db.execute(
                 "UPDATE row SET state = 'unknown', detail = ?, lost_at = ?, changed_at"
                 " = ? WHERE import = ? AND state = 'sending'",
-                (LOST, self._clock.steady(), self._clock.now(), import_id),
+                (LOST, self.clock.steady(), self.clock.now(), import_id),
             )
 
     def mark_dead(self) -> None:
         """
         Call rows unknown that are on their way in an import whose process is gone.
         """
-        with self._reading() as db:
-            found = db.execute(
-                "SELECT DISTINCT import FROM row WHERE state = 'sending'"
-            ).fetchall()
-        for (name,) in found:
-            with suppress(JournalError), import_lock(self._folder, name, wait_s=0):
-                self.mark_lost(name)
+        with self.reading() as db:
+            sending = "SELECT DISTINCT import FROM row WHERE state = 'sending'"
+            imports = db.execute(sending).fetchall()
+        for (import_id,) in imports:
+            with suppress(JournalError), import_lock(self._folder, import_id, wait_s=0):
+                self.mark_lost(import_id)
 
     def compare(
         self, entries: Sequence[Entry], contents: Sequence[PetValues]
@@ -242,23 +195,24 @@ class Journal:
             the file does not have; and the doubt of each doubtful row, by its place in
             the file.
         """
-        rows = ((at, *content) for at, content in enumerate(contents))
-        with self._transaction() as db:
+        rows = ((position, *content) for position, content in enumerate(contents))
+        with self.transaction() as db:
             db.execute("DELETE FROM temp.file")
             db.executemany("INSERT INTO temp.file VALUES (?, ?, ?, ?)", rows)
-            equal: dict[int, Doubt] = {}
-            for place, pet_id in db.execute(_EQUAL_ANIMALS, (self.id,)):
-                equal[place] = Doubt(
-                    "equal", f"the animal with id {pet_id} has the same values"
-                )
+            equal = {
+                position: Doubt("equal", f"the animal with id {pet_id} {_IS_EQUAL}")
+                for position, pet_id in db.execute(_EQUAL_ANIMALS, (self.id,))
+            }
             equal |= self._find_equal_rows(db, "temp.file")
-            sharing = db.execute(_SHARING_IMPORTS, (self.id,)).fetchall()
-            others = [_entries(db, "import = ?", (name,)) for (name,) in sharing]
-        known, missing = match(entries, contents)
+            imports = db.execute(_SHARING_IMPORTS, (self.id,)).fetchall()
+            sharing = [
+                read_entries(db, "import = ?", import_id) for import_id in imports
+            ]
+        file_entries, missing = match(entries, contents)
         doubts = find_doubtful(
-            contents, entries, known, missing, equal=equal, others=others
+            contents, entries, file_entries, missing, equal=equal, others=sharing
         )
-        return known, missing, doubts
+        return file_entries, missing, doubts
 
     def answer(
         self,
@@ -287,7 +241,7 @@ class Journal:
         question = []
         earlier: defaultdict[str, list[Doubtful]] = defaultdict(list)
         asked = "SELECT e.value ->> 0, e.value ->> 1 FROM import, json_each(question) e"
-        with self._transaction() as db:
+        with self.transaction() as db:
             for row, kept_answer in db.execute(
                 f"{asked} WHERE import.id = ?", (self.id,)
             ):
@@ -328,23 +282,21 @@ class Journal:
             compared: The rows were compared with a listing.
             bad_rows: Rows of the file that have problems.
         """
-        now = self._clock.now()
+        now = self.clock.now()
         rows = []
-        for at, (number, content, entry) in enumerate(
-            zip(numbers, contents, known, strict=True)
-        ):
-            key = None if entry is None else entry.key
-            doubt = doubts.get(at)
-            state = "skipped" if answers.get(at) == "skip" else "unsent"
-            answered = 0 if entry is None else entry.answered
+        for position, content in enumerate(contents):
+            entry = known[position]
+            doubt = doubts.get(position)
+            key, answered = (entry.key, entry.answered) if entry else (None, 0)
+            state = "skipped" if answers.get(position) == "skip" else "unsent"
+            detail = ""
             if doubt is not None:
+                detail = str(doubt)
                 is_final = state == "unsent" or not doubt.is_open
                 answered = doubt.rows + 1 if is_final else 0
-            why = "" if doubt is None else str(doubt)
-            rows.append(
-                (key, self.id, *content, number, state, answered, compared, why, now)
-            )
-        with self._transaction() as db:
+            facts = (numbers[position], state, answered, compared, detail, now)
+            rows.append((key, self.id, *content, *facts))
+        with self.transaction() as db:
             self._add_import(db, bad_rows, [])
             db.execute("UPDATE row SET present = 0 WHERE import = ?", (self.id,))
             db.executemany(_ADD, rows)
@@ -375,10 +327,10 @@ class Journal:
             JournalError: A row is not on its way, or the file cannot be written.
         """
         times: dict[str, object] = {
-            "now": self._clock.now(),
-            "steady": self._clock.steady(),
+            "now": self.clock.now(),
+            "steady": self.clock.steady(),
         }
-        with self._transaction() as db:
+        with self.transaction() as db:
             for entry, outcome in outcomes:
                 _change_row(db, _SETTLE, entry, times | asdict(outcome))
                 for field in outcome.changed:
@@ -410,118 +362,21 @@ class Journal:
             " DESC",
             (*values, self.id),
         )
-        found = {}
-        for place, import_id, number, state, pet_id, count in rows:
+        doubts = {}
+        for position, import_id, number, state, pet_id, count in rows:
             animal = state if pet_id is None else f"id {pet_id}"
-            because = (
-                f"row {number} of import {import_id} has the same values ({animal})"
-            )
+            because = f"row {number} of import {import_id} {_IS_EQUAL} ({animal})"
             if count > 1:
                 because += f", and {count - 1:,} more"
             is_open = state in ("sending", "unknown")
-            found[place] = Doubt("equal", because, is_open=is_open, rows=count)
-        return found
-
-    def take_listing(self, pages: Iterable[Iterable[PetRow]]) -> None:
-        """Take the animals of a listing in place of those of the one before."""
-        with self._transaction() as db:
-            db.execute("DELETE FROM temp.animal")
-        for page in pages:
-            rows = [
-                (r["id"], r["name"], r["categoryId"], r.get("status")) for r in page
-            ]
-            with self._transaction() as db:
-                db.executemany(
-                    "INSERT OR REPLACE INTO temp.animal VALUES (?, ?, ?, ?)", rows
-                )
-
-    def reconcile(self, *, began: float, after_s: float) -> dict[int, Outcome]:
-        """
-        Keep what the listing showed, a complete one, and find out what became of the
-        lost rows of the place.
-
-        Args:
-            began: Seconds of the steady clock when it began.
-            after_s: It must have begun so long after a row was lost.
-
-        Returns:
-            The outcomes by key; `unknown` without candidates are the rows that are
-            absent for the first time.
-        """
-        with self._transaction() as db:
-            number = db.execute("INSERT INTO listing DEFAULT VALUES").lastrowid
-            db.execute(
-                "INSERT OR IGNORE INTO shown SELECT id, ? FROM temp.animal", (number,)
-            )
-            lost = _entries(db, _LOST, {"steady": began, "after_s": after_s})
-            changed = {field for (field,) in db.execute("SELECT field FROM changed")}
-            animals = [
-                Animal(id_, PetValues(*content), since)
-                for id_, *content, since in db.execute(_ANIMALS)
-            ]
-            outcomes = decide(lost, animals, changed=changed)
-            for key, outcome in outcomes.items():
-                may_be = " or ".join(map(str, outcome.candidates))
-                facts = {"key": key, "may_be": may_be, "now": self._clock.now()}
-                db.execute(_DECIDE, asdict(outcome) | facts)
-        return outcomes
-
-    def decide(self, number: int, pet_id: int | None) -> None:
-        """
-        Record what a person says became of an unknown row.
-
-        Args:
-            number: As the spreadsheet counts.
-            pet_id: Id of its animal, None where it has none.
-
-        Raises:
-            JournalError: The row is not unknown, or the animal is another row's.
-        """
-        state = "unsent" if pet_id is None else "created"
-        outcome = {"state": state, "pet_id": pet_id, "detail": "decided by a person"}
-        with self._transaction() as db:
-            which = "import = ? AND number = ? AND state = 'unknown'"
-            rows = _entries(db, which, (self.id, number))
-            rows = [row for row in rows if row.present] or rows
-            if len(rows) != 1:
-                why = (
-                    "stands for several unknown rows"
-                    if rows
-                    else "is not an unknown row"
-                )
-                raise JournalError(
-                    f"row {number} of import {self.id} {why}: nothing was changed"
-                )
-            facts = {"key": rows[0].key, "may_be": "", "now": self._clock.now()}
-            try:
-                db.execute(_DECIDE, outcome | facts)
-            except sqlite3.IntegrityError as error:
-                owner = _entries(db, "pet_id = ?", (pet_id,))[0]
-                raise JournalError(
-                    f"id {pet_id} belongs to row {owner.number} of import"
-                    f" {owner.import_id} already"
-                ) from error
-
-    def none_is_left(self) -> bool:
-        """
-        Say whether the last listing shows none of the animals that this import created.
-        """
-        with self._reading() as db:
-            owned, left = db.execute(
-                "SELECT count(*), count(a.id) FROM row LEFT JOIN temp.animal a ON a.id"
-                " = pet_id WHERE import = ? AND pet_id IS NOT NULL",
-                (self.id,),
-            ).fetchone()
-        return bool(owned and not left)
+            doubts[position] = Doubt("equal", because, is_open=is_open, rows=count)
+        return doubts
 
     def is_ours(self, digest: str) -> bool:
         """Say whether a run of this import wrote a result file with this digest."""
-        with self._reading() as db:
-            values = (self.id, digest)
-            found = db.execute(
-                "SELECT 1 FROM written WHERE import = ? AND digest = ?", values
-            )
-            return found.fetchone() is not None
+        written = "SELECT 1 FROM written WHERE import = ? AND digest = ?"
+        with self.reading() as db:
+            return db.execute(written, (self.id, digest)).fetchone() is not None
 
     def note_written(self, digest: str, bad_rows: int) -> None:
         """
@@ -532,13 +387,13 @@ class Journal:
             digest: Of its content.
             bad_rows: Rows of the import's file that have problems.
         """
-        with self._transaction() as db:
+        with self.transaction() as db:
             self._add_import(db, bad_rows)
             db.execute("INSERT OR IGNORE INTO written VALUES (?, ?)", (self.id, digest))
 
     def forget(self) -> None:
         """Delete what is known of this import, so that its file counts as new."""
-        with self._transaction() as db:
+        with self.transaction() as db:
             db.execute("DELETE FROM import WHERE id = ?", (self.id,))
 
     def _add_import(
@@ -552,21 +407,22 @@ class Journal:
             "id": self.id,
             "path": str(self.target.path),
             "bad_rows": bad_rows,
-            "now": self._clock.now(),
+            "now": self.clock.now(),
             "question": None if question is None else json.dumps(question),
         }
         db.execute(_ADD_IMPORT, facts)
 
     @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        with self._reading() as connection:
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """Give one thread at a time the database, to change it."""
+        with self.reading() as connection:
             # SQLite's own wait hears no interrupt
             connection.execute("PRAGMA busy_timeout = 0")
             with sqlite.transaction(connection, self.wait_s) as db:
                 yield db
 
     @contextmanager
-    def _reading(self) -> Iterator[sqlite3.Connection]:
+    def reading(self) -> Iterator[sqlite3.Connection]:
         """Give one thread at a time the database; its errors are the journal's."""
         with self._threads, journal_errors(self._path):
             self._db.execute(f"PRAGMA busy_timeout = {sqlite.BUSY_S * 1_000:.0f}")
@@ -584,15 +440,16 @@ def _change_row(
         )
 
 
-def _entries(
+def read_entries(
     db: sqlite3.Connection, where: str, values: tuple[object, ...] | dict[str, object]
 ) -> list[Entry]:
-    found = db.execute(
+    """Return the rows that a condition names, by their place in the sheet."""
+    rows = db.execute(
         f"SELECT {_ENTRY} FROM row WHERE {where} ORDER BY number, key", values
     )
     return [
         Entry(*row[:2], PetValues(*row[2:5]), *row[5:])  # type: ignore[call-arg]
-        for row in found
+        for row in rows
     ]
 
 

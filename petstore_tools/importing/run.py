@@ -22,9 +22,9 @@ from petstore_tools.errors import (
 )
 from petstore_tools.importing.doubtful import Entry
 from petstore_tools.importing.journal import Journal, open_journal
+from petstore_tools.importing.lost_rows import none_is_left, seconds_lost, settle
 from petstore_tools.importing.options import Doubtful, ImportOptions, Progress
 from petstore_tools.importing.preview import ImportPreview, check
-from petstore_tools.importing.reconcile import Outcome
 from petstore_tools.importing.results import (
     OUTCOMES,
     ImportResult,
@@ -38,9 +38,7 @@ from petstore_tools.importing.send import (
     await_threads,
 )
 from petstore_tools.importing.sheet import Source, read_source
-from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.inventory import Inventory
-from petstore_tools.listing.protocol import ListQuery
 from petstore_tools.text import option, pluralize, utc_text
 from petstore_tools.throttle.gate import CallOptions
 from petstore_tools.throttle.throttle import Wait
@@ -105,50 +103,6 @@ def run(
     if error is not None:
         raise error
     return result
-
-
-def take_inventory(
-    inventory: Inventory, journal: Journal, call_options: CallOptions
-) -> Listing:
-    """List the inventory into the journal, which it settles nothing in."""
-    pages = inventory.pages(ListQuery(), call_options)
-    journal.take_listing(page.rows for page in pages)
-    return pages.listing
-
-
-def settle(
-    inventory: Inventory, journal: Journal, call_options: CallOptions
-) -> tuple[dict[int, Outcome], list[Listing]]:
-    """
-    List the inventory into the journal and find out what became of lost rows; where
-    rows are absent, a second time.
-
-    Returns:
-        What became of rows, by key, and the listings. One that is not complete decides
-        nothing.
-    """
-    outcomes: dict[int, Outcome] = {}
-    listings: list[Listing] = []
-    is_once_absent = True
-    while is_once_absent and len(listings) < 2:
-        began = inventory.client.clock.steady()
-        listings.append(take_inventory(inventory, journal, call_options))
-        if not listings[-1].complete:
-            break
-        found = journal.reconcile(
-            began=began, after_s=inventory.client.reconcile_after_s
-        )
-        outcomes |= found
-        is_once_absent = any(
-            o.state == "unknown" and not o.candidates for o in found.values()
-        )
-    if outcomes:
-        became = Counter(outcome.state for outcome in outcomes.values())
-        counts = ", ".join(
-            f"{count:,} {state}" for state, count in sorted(became.items())
-        )
-        _log.info("Reconciled %s: %s.", pluralize(len(outcomes), "row"), counts)
-    return outcomes, listings
 
 
 class _Run:
@@ -225,7 +179,7 @@ class _Run:
 
     def _compare(self) -> None:
         """List the inventory: it settles what is unknown, and shows what exists."""
-        self._await_answers(self._journal.lost_s(with_equal=True))
+        self._await_answers(seconds_lost(self._journal, with_equal=True))
         _, listings = settle(self._inventory, self._journal, self._calls)
         if not listings[-1].complete:
             self._notes.append(
@@ -233,7 +187,7 @@ class _Run:
                 " compared only with what it showed"
                 f" ({listings[-1].reason.rstrip('.')})"
             )
-        elif self._journal.none_is_left():
+        elif none_is_left(self._journal):
             self._notes.append(
                 "none of the animals that this import created exists any more; if the"
                 " service was emptied, petstore-tools imports forget"
@@ -288,11 +242,11 @@ class _Run:
             None if first is None else {e.key for e in self._journal.unsent()[:first]}
         )
         listed = 0
-        while (unsent := self._unsent(chosen)) or self._journal.lost_s():
+        while (unsent := self._unsent(chosen)) or seconds_lost(self._journal):
             self._sender.run(unsent, self._calls)
             if self._sender.usable:
                 listed = 0
-            lost_s = self._journal.lost_s()
+            lost_s = seconds_lost(self._journal)
             if not lost_s:
                 continue
             failing = self._sender.failing

@@ -15,9 +15,11 @@ from pathlib import Path
 import pytest
 from histories import Sheet, SheetRow, World, edit
 
+from petstore_tools.importing import lost_rows
 from petstore_tools.importing.doubtful import Doubt, Entry
 from petstore_tools.importing.imports import Target
 from petstore_tools.importing.journal import Journal, open_journal
+from petstore_tools.importing.lost_rows import seconds_lost, take_listing
 from petstore_tools.importing.reconcile import Outcome, judge
 from petstore_tools.importing.values import PetValues
 
@@ -119,8 +121,8 @@ def reconcile(world: World, journal: Journal) -> None:
             {"id": pet_id, "name": name, "categoryId": category_id, "status": status}
             for pet_id, (name, category_id, status) in world.animals.items()
         ]
-        journal.take_listing([listing])
-        outcomes = journal.reconcile(began=began, after_s=AFTER_S).values()
+        take_listing(journal, [listing])
+        outcomes = lost_rows.reconcile(journal, began=began, after_s=AFTER_S).values()
         world.exchange()
         if not any(o.state == "unknown" and not o.candidates for o in outcomes):
             return
@@ -191,7 +193,7 @@ def run(world: World, sheet: Sheet) -> Iterator[None]:
         yield
         journal.compare(journal.entries(), [row.values for row in rows])
         for _ in range(6):
-            if min(journal.lost_s(with_equal=True), default=AFTER_S) >= AFTER_S:
+            if min(seconds_lost(journal, with_equal=True), default=AFTER_S) >= AFTER_S:
                 break
             world.clock.advance(30)
             yield

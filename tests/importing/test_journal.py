@@ -18,6 +18,12 @@ from petstore_tools.errors import JournalError, SettingsError
 from petstore_tools.importing.doubtful import Doubt, Entry, State
 from petstore_tools.importing.imports import Target, find_import, list_imports
 from petstore_tools.importing.journal import Journal, open_journal, read_journal
+from petstore_tools.importing.lost_rows import (
+    reconcile,
+    record_decision,
+    seconds_lost,
+    take_listing,
+)
 from petstore_tools.importing.reconcile import Outcome
 from petstore_tools.importing.values import PetValues
 
@@ -54,8 +60,8 @@ def show(
         {"id": i, "name": v.name, "categoryId": v.category_id, "status": v.status}
         for i, v in animals
     ]
-    journal.take_listing([rows])
-    return journal.reconcile(began=began, after_s=60.0)
+    take_listing(journal, [rows])
+    return reconcile(journal, began=began, after_s=60.0)
 
 
 def refused(folder: Path, reason: str) -> None:
@@ -101,13 +107,13 @@ def test_a_person_cannot_decide_against_the_constraint(tmp_path: Path) -> None:
             answer(b, replace(entry, answered=2), Outcome("unknown"))
 
         with pytest.raises(JournalError, match="id 7 belongs to row 2 of import"):
-            b.decide(2, 7)
+            record_decision(b, 2, 7)
         with pytest.raises(
             JournalError, match="row 2 of import .* is not an unknown row"
         ):
-            a.decide(2, None)
-        b.decide(2, 8)
-        b.decide(3, None)
+            record_decision(a, 2, None)
+        record_decision(b, 2, 8)
+        record_decision(b, 3, None)
 
         assert [(e.state, e.pet_id) for e in b.entries()] == [
             ("created", 8),
@@ -122,7 +128,7 @@ def test_a_person_cannot_decide_against_the_constraint(tmp_path: Path) -> None:
         with pytest.raises(
             JournalError, match="row 2 of import .* stands for several unknown"
         ):
-            c.decide(2, None)
+            record_decision(c, 2, None)
 
 
 @pytest.mark.case("P98")
@@ -183,9 +189,9 @@ def test_a_clock_that_begins_anew_shows_too_little_time(tmp_path: Path) -> None:
     with open_journal(tmp_path, target(), clock) as journal:
         answer(journal, add(journal, REX)[0], Outcome("unknown"))
         clock.advance(30)
-        waited_s = journal.lost_s()
+        waited_s = seconds_lost(journal)
     with read_journal(tmp_path, target(), ManualClock(20.0)) as journal:
-        assert (waited_s, journal.lost_s()) == ([30.0], [20.0])
+        assert (waited_s, seconds_lost(journal)) == ([30.0], [20.0])
 
 
 def test_a_set_waits_for_a_row_on_its_way_or_lost_too_late(tmp_path: Path) -> None:

@@ -1,0 +1,208 @@
+"""
+Lost rows, whose answer never came: what a listing of the inventory, or a person, says
+became of them.
+"""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import asdict
+from typing import Final
+
+from petstore_tools.errors import JournalError
+from petstore_tools.importing.journal import Journal, read_entries
+from petstore_tools.importing.reconcile import Animal, Outcome, decide
+from petstore_tools.importing.values import PetValues
+from petstore_tools.listing.completeness import Listing
+from petstore_tools.listing.inventory import Inventory
+from petstore_tools.listing.protocol import ListQuery
+from petstore_tools.models import PetRow
+from petstore_tools.text import pluralize
+from petstore_tools.throttle.gate import CallOptions
+
+_log = logging.getLogger(__name__)
+# seconds since a row was lost; the steady clock begins anew when the machine starts,
+# then at least as long has passed as it shows
+_WAITED: Final = "iif(:steady >= lost_at, :steady - lost_at, :steady)"
+# unknown rows, and created ones whose animal is not known; one waits while a row of its
+# name and category is on its way, or was lost too late
+_LOST: Final = f"""
+(state = 'unknown' OR state = 'created' AND pet_id IS NULL)
+AND (name, category_id) NOT IN (
+    SELECT name, category_id FROM row
+    WHERE state = 'sending' OR state = 'unknown' AND {_WAITED} < :after_s
+)
+"""
+_ANIMALS: Final = """
+SELECT a.id, a.name, a.category_id, a.status, s.listing FROM temp.animal a
+JOIN shown s ON s.pet_id = a.id
+WHERE NOT EXISTS (SELECT 1 FROM row WHERE pet_id = a.id)
+AND (EXISTS (SELECT 1 FROM changed WHERE field = 'categoryId')
+    OR a.category_id IN (
+        SELECT category_id FROM row
+        WHERE state IN ('unknown', 'created') AND pet_id IS NULL
+    ))
+"""
+_DECIDE: Final = """
+UPDATE row SET state = :state, pet_id = :pet_id, detail = :detail, may_be = :may_be,
+    absent = :may_be = '', changed_at = :now
+WHERE key = :key
+"""
+
+
+def seconds_lost(journal: Journal, *, with_equal: bool = False) -> list[float]:
+    """
+    Return the seconds since each row of an import was lost that a listing can settle,
+    with those of other imports that may equal rows of the file.
+    """
+    lost = (
+        f"SELECT {_WAITED} FROM row WHERE state = 'unknown' AND may_be = ''"
+        " AND (import = :id OR :with_equal AND (name, category_id) IN"
+        " (SELECT name, category_id FROM temp.file))"
+    )
+    steady = journal.clock.steady()
+    facts = {"id": journal.id, "with_equal": with_equal, "steady": steady}
+    with journal.reading() as db:
+        return [seconds for (seconds,) in db.execute(lost, facts)]
+
+
+def take_inventory(
+    inventory: Inventory, journal: Journal, call_options: CallOptions
+) -> Listing:
+    """List the inventory into the journal, which it settles nothing in."""
+    pages = inventory.pages(ListQuery(), call_options)
+    take_listing(journal, (page.rows for page in pages))
+    return pages.listing
+
+
+def settle(
+    inventory: Inventory, journal: Journal, call_options: CallOptions
+) -> tuple[dict[int, Outcome], list[Listing]]:
+    """
+    List the inventory into the journal and find out what became of lost rows; where
+    rows are absent, a second time.
+
+    Returns:
+        What became of rows, by key, and the listings. One that is not complete decides
+        nothing.
+    """
+    outcomes: dict[int, Outcome] = {}
+    listings: list[Listing] = []
+    is_once_absent = True
+    while is_once_absent and len(listings) < 2:
+        began = inventory.client.clock.steady()
+        listings.append(take_inventory(inventory, journal, call_options))
+        if not listings[-1].complete:
+            break
+        after_s = inventory.client.reconcile_after_s
+        shown = reconcile(journal, began=began, after_s=after_s)
+        outcomes |= shown
+        is_once_absent = any(
+            outcome.state == "unknown" and not outcome.candidates
+            for outcome in shown.values()
+        )
+    if outcomes:
+        states = Counter(outcome.state for outcome in outcomes.values())
+        counts = [f"{count:,} {state}" for state, count in sorted(states.items())]
+        rows = pluralize(len(outcomes), "row")
+        _log.info("Reconciled %s: %s.", rows, ", ".join(counts))
+    return outcomes, listings
+
+
+def take_listing(journal: Journal, pages: Iterable[Iterable[PetRow]]) -> None:
+    """Take the animals of a listing in place of those of the one before."""
+    add = "INSERT OR REPLACE INTO temp.animal VALUES (:id, :name, :categoryId, :status)"
+    with journal.transaction() as db:
+        db.execute("DELETE FROM temp.animal")
+    for page in pages:
+        with journal.transaction() as db:
+            db.executemany(add, ({"status": None, **row} for row in page))
+
+
+def reconcile(journal: Journal, *, began: float, after_s: float) -> dict[int, Outcome]:
+    """
+    Keep what the listing showed, a complete one, and find out what became of the lost
+    rows of the place.
+
+    Args:
+        journal: Of any import to the place; it has taken the listing.
+        began: Seconds of the steady clock when it began.
+        after_s: It must have begun so long after a row was lost.
+
+    Returns:
+        The outcomes by key; `unknown` without candidates are the rows that are absent
+        for the first time.
+    """
+    with journal.transaction() as db:
+        number = db.execute("INSERT INTO listing DEFAULT VALUES").lastrowid
+        db.execute(
+            "INSERT OR IGNORE INTO shown SELECT id, ? FROM temp.animal", (number,)
+        )
+        rows = read_entries(db, _LOST, {"steady": began, "after_s": after_s})
+        changed = {field for (field,) in db.execute("SELECT field FROM changed")}
+        animals = [
+            Animal(pet_id, PetValues(*content), since)
+            for pet_id, *content, since in db.execute(_ANIMALS)
+        ]
+        outcomes = decide(rows, animals, changed=changed)
+        for key, outcome in outcomes.items():
+            _change(journal, db, key, outcome)
+    return outcomes
+
+
+def _change(
+    journal: Journal, db: sqlite3.Connection, key: int, outcome: Outcome
+) -> None:
+    may_be = " or ".join(map(str, outcome.candidates))
+    facts = {"key": key, "may_be": may_be, "now": journal.clock.now()}
+    db.execute(_DECIDE, asdict(outcome) | facts)
+
+
+def record_decision(journal: Journal, number: int, pet_id: int | None) -> None:
+    """
+    Record what a person says became of an unknown row.
+
+    Args:
+        journal: Of its import.
+        number: As the spreadsheet counts.
+        pet_id: Id of its animal, None where it has none.
+
+    Raises:
+        JournalError: The row is not unknown, or the animal is another row's.
+    """
+    outcome = Outcome(
+        "unsent" if pet_id is None else "created", pet_id, "decided by a person"
+    )
+    unknown = "import = ? AND number = ? AND state = 'unknown'"
+    with journal.transaction() as db:
+        rows = read_entries(db, unknown, (journal.id, number))
+        rows = [row for row in rows if row.present] or rows
+        if len(rows) != 1:
+            reason = (
+                "stands for several unknown rows" if rows else "is not an unknown row"
+            )
+            raise JournalError(
+                f"row {number} of import {journal.id} {reason}: nothing was changed"
+            )
+        try:
+            _change(journal, db, rows[0].key, outcome)
+        except sqlite3.IntegrityError as error:
+            owner = read_entries(db, "pet_id = ?", (pet_id,))[0]
+            raise JournalError(
+                f"id {pet_id} belongs to row {owner.number} of import"
+                f" {owner.import_id} already"
+            ) from error
+
+
+def none_is_left(journal: Journal) -> bool:
+    """Say whether the last listing shows none of the animals that an import created."""
+    with journal.reading() as db:
+        owned, shown = db.execute(
+            "SELECT count(*), count(a.id) FROM row LEFT JOIN temp.animal a ON a.id"
+            " = pet_id WHERE import = ? AND pet_id IS NOT NULL",
+            (journal.id,),
+        ).fetchone()
+    return bool(owned and not shown)
