@@ -1,0 +1,294 @@
+"""
+The file of a history: its tables, listings that are kept and forgotten, and damage.
+
+Listings are numbered in the order in which they were kept. A stay is an animal in a
+name, category and status, from the first listing that showed it so to the one that
+closed it. The file holds what each listing showed.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from hashlib import sha256
+from math import ceil, inf
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Self
+from zlib import crc32
+
+from petstore_tools import spec, sqlite
+from petstore_tools.errors import ArgumentError, HistoryError
+from petstore_tools.listing.completeness import Listing
+from petstore_tools.text import parse_duration, utc_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_WAIT_S: Final = 60.0  # for another writer
+_FORMAT: Final = 1
+_TABLES: Final = f"""
+PRAGMA user_version = {_FORMAT};
+CREATE TABLE listings (
+    number INTEGER PRIMARY KEY, started_at REAL, ended_at REAL,
+    may_have_hole INTEGER, counts TEXT, listing TEXT
+);
+CREATE TABLE stays (
+    id INTEGER, name TEXT, categoryId INTEGER, status TEXT,
+    first INTEGER, closed INTEGER, PRIMARY KEY (id, first)
+) WITHOUT ROWID;
+CREATE UNIQUE INDEX open_stays ON stays (id) WHERE closed IS NULL;
+CREATE INDEX closed_stays ON stays (closed);
+CREATE INDEX first_stays ON stays (first);
+CREATE TABLE reported (status TEXT PRIMARY KEY, number INTEGER);
+"""
+_FORGET: Final = (
+    (
+        "UPDATE stays SET first = (SELECT min(number) FROM listings) "
+        "WHERE first < (SELECT min(number) FROM listings) "
+        "AND (closed IS NULL OR closed > (SELECT min(number) FROM listings))"
+    ),
+    "DELETE FROM stays WHERE first NOT IN (SELECT number FROM listings)",
+    "UPDATE stays SET closed = NULL WHERE closed > (SELECT max(number) FROM listings)",
+    "DELETE FROM reported WHERE number NOT IN (SELECT number FROM listings)",
+)
+_NEWEST: Final = "SELECT ifnull(max(number), 0), ifnull(max(ended_at), 0) FROM listings"
+_SHOWN: Final = """
+CREATE TEMP TABLE shown (
+    id INTEGER PRIMARY KEY, name TEXT, categoryId INTEGER, status TEXT
+)
+"""
+_CLOSE: Final = """
+UPDATE stays SET closed = :number WHERE closed IS NULL AND NOT EXISTS (
+    SELECT 1 FROM shown WHERE shown.id = stays.id AND shown.name = stays.name
+    AND shown.categoryId = stays.categoryId AND shown.status IS stays.status
+)
+"""
+_OPEN: Final = """
+INSERT INTO stays SELECT id, name, categoryId, status, :number, NULL FROM shown
+WHERE id NOT IN (SELECT id FROM stays WHERE closed IS NULL)
+"""
+
+
+@dataclass(frozen=True)
+class HistoryDatabase:
+    """
+    The file of a history. What cannot be read or written is a HistoryError.
+
+    Attributes:
+        path: The SQLite file; made with the first listing.
+    """
+
+    path: Path
+
+    @classmethod
+    def of(cls, state_dir: Path, environment: str, service_id: str) -> Self:
+        """Return the history of a service."""
+        digest = sha256(service_id.encode()).hexdigest()[:12]
+        return cls(state_dir / "history" / f"{environment}-{digest}.db")
+
+    @contextmanager
+    def _open(self, begin: str = "BEGIN") -> Iterator[sqlite3.Connection]:
+        """
+        Open a transaction; a damaged file is kept aside, so that the next one begins
+        anew.
+        """
+        # SQLite's number is signed
+        application_id = crc32(self.path.stem.encode()) >> 1
+        tables = f"{_TABLES} PRAGMA application_id = {application_id}"
+        try:
+            if begin != "BEGIN" and not self.path.exists():
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+                sqlite.create(self.path, tables)
+            if self.path.exists():
+                connection = sqlite.read(self.path, busy_s=_WAIT_S)
+            else:
+                connection = sqlite3.connect(":memory:")
+                connection.executescript(tables)
+            with closing(connection), connection:
+                sqlite.check_format(connection, _FORMAT)
+                (stored_id,) = connection.execute("PRAGMA application_id").fetchone()
+                if stored_id != application_id:
+                    raise sqlite3.NotSupportedError(
+                        "it is that of another service: give it its old name back, or"
+                        " move it away"
+                    )
+                connection.execute(begin)
+                yield connection
+        except (sqlite3.Error, OSError, UnicodeError) as error:
+            reason = f"the history {self.path} cannot be used ({error})"
+            is_emptied = self.path.exists() and not sqlite.identity(self.path)
+            # damaged, or no database
+            if is_emptied or type(error) is sqlite3.DatabaseError:
+                reason += self._put_aside()
+            raise HistoryError(reason) from error
+
+    def _put_aside(self) -> str:
+        """
+        Move a damaged file away, with what a killed writer left; return what was done.
+        """
+        aside = self.path.with_suffix(f".damaged-{time.time_ns()}")
+        try:
+            self.path.rename(aside)
+            with suppress(FileNotFoundError):
+                Path(f"{self.path}-journal").rename(f"{aside}-journal")
+        except OSError as error:
+            return f": move it away ({error})"
+        return f": it is kept aside as {aside}, and the next listing begins a new one"
+
+    def check(self, now: float) -> None:
+        """
+        Check that a listing can be kept, before a request is spent on one.
+
+        Raises:
+            HistoryError: The newest kept listing ended later than now, or the file
+                cannot be used.
+        """
+        with self._open("BEGIN IMMEDIATE") as database:
+            _check_order(database, now)
+
+    def add(self, frame: pd.DataFrame, listing: Listing, counts: dict[str, int]) -> int:
+        """
+        Keep the animals of a listing, and return its number.
+
+        Raises:
+            HistoryError: It began before the newest kept one ended.
+        """
+        started_at = round(listing.started_at, 6)  # as a datetime holds it
+        animals = frame[[*spec.PET_FIELDS]].astype("object").where(frame.notna(), None)
+        with self._open("BEGIN IMMEDIATE") as database:
+            newest = _check_order(database, started_at)
+            number = newest + 1
+            database.execute(_SHOWN)
+            rows = animals.itertuples(index=False, name=None)
+            database.executemany("INSERT INTO shown VALUES (?, ?, ?, ?)", rows)
+            database.execute(_CLOSE, {"number": number})
+            database.execute(_OPEN, {"number": number})
+            row = (
+                number,
+                started_at,
+                # the clock may be set back meanwhile
+                max(started_at, round(listing.ended_at, 6)),
+                listing.may_have_hole,
+                json.dumps(counts),
+                json.dumps(listing.to_dict()),
+            )
+            database.execute("INSERT INTO listings VALUES (?, ?, ?, ?, ?, ?)", row)
+        return number
+
+    def mark_reported(self, status: str | None, number: int) -> None:
+        """
+        Remember the newest listing of a report that was handed out: `last` means it
+        then.
+        """
+        with self._open("BEGIN IMMEDIATE") as database:
+            database.execute(
+                "INSERT INTO reported VALUES (?1, ?2) "
+                "ON CONFLICT (status) DO UPDATE SET number = max(number, ?2)",
+                (status or "", number),
+            )
+
+    def forget(
+        self,
+        before: str | date | None = None,
+        *,
+        after: str | date | None = None,
+        now: float,
+    ) -> int:
+        """
+        Forget listings; return how many.
+
+        Args:
+            before: Those that ended before an age, a date or a time.
+            after: Those that ended after it, which may be in the future: a wrong clock
+                made them.
+            now: Unix seconds.
+        """
+        ends = {
+            "before": -inf if before is None else instant(before, now, day_s=0.0),
+            "after": inf if after is None else instant(after, now, ahead_s=inf),
+        }
+        with self._open("BEGIN IMMEDIATE") as database:
+            forgotten = database.execute(
+                "DELETE FROM listings WHERE ended_at < :before OR ended_at > :after",
+                ends,
+            ).rowcount
+            for statement in _FORGET:
+                database.execute(statement)
+        # on a full disk the file keeps its size, and what is forgotten is forgotten all
+        # the same
+        with (
+            suppress(sqlite3.OperationalError),
+            closing(sqlite.read(self.path)) as database,
+        ):
+            database.execute("VACUUM")
+        return forgotten
+
+
+def _check_order(database: sqlite3.Connection, began_at: float) -> int:
+    """
+    Return the number of the newest kept listing; raise where it ended after another one
+    began.
+    """
+    number, ended_at = database.execute(_NEWEST).fetchone()
+    if began_at < ended_at:
+        date_text = datetime.fromtimestamp(ceil(began_at), UTC).isoformat()
+        raise HistoryError(
+            f"the newest kept listing ended at {utc_text(ended_at)}, after this one"
+            f" began ({utc_text(began_at)}). If a wrong clock made it, remove it:"
+            f" petstore-tools history forget --after {date_text}"
+        )
+    return int(number)
+
+
+def instant(
+    given: str | date, now: float, *, day_s: float = spec.DAY_S, ahead_s: float = 0.0
+) -> float:
+    """
+    Return the Unix seconds that an age, a date or a time means; UTC where it names no
+    time zone.
+
+    Args:
+        given: `7d`, `2026-03-05`, `05.03.2026`, `2026-03-05T14:00+01:00`, a date or a
+            datetime.
+        now: Unix seconds.
+        day_s: What of a date is meant: its end.
+        ahead_s: How far it may be in the future.
+
+    Raises:
+        ArgumentError: It is none of these, or later than that.
+    """
+    if isinstance(given, str) and (age_s := parse_duration(given)) is not None:
+        return now - age_s
+    at = _read(given.strip()) if isinstance(given, str) else given
+    if not isinstance(at, date) or at != at:  # NaT
+        raise ArgumentError(
+            f"{given!r} cannot be read: write a date as 2026-03-05 (year, month, day)"
+            " or 05.03.2026 (day, month, year), an age such as 7d (in s, min, h, d or"
+            " w), or, for a report, the word last"
+        )
+    if isinstance(at, datetime):
+        seconds = (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
+    else:
+        seconds = datetime(at.year, at.month, at.day, tzinfo=UTC).timestamp() + day_s
+    if seconds > now + ahead_s + 1e-6:  # a datetime may be rounded up
+        raise ArgumentError(
+            f"{given} is in the future: a date means the end of that day, "
+            f"and now it is {utc_text(now)}"
+        )
+    return seconds
+
+
+def _read(text: str) -> date | None:
+    for read in (_day_first, date.fromisoformat, datetime.fromisoformat):
+        with suppress(ValueError):
+            return read(text)
+    return None
+
+
+def _day_first(text: str) -> date:
+    return datetime.strptime(text, "%d.%m.%Y").date()

@@ -1,0 +1,361 @@
+"""
+What a history says: its snapshots, the stays of animals, and the listing to compare
+with.
+
+What an absence means is decided here: an animal that is missing from one listing alone,
+which may have a hole, was there.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING, Final
+
+from pydantic import TypeAdapter
+
+from petstore_tools import spec
+from petstore_tools.errors import ArgumentError, HistoryError, IncompleteListingError
+from petstore_tools.history.database import HistoryDatabase, instant
+from petstore_tools.listing.completeness import Listing
+from petstore_tools.listing.frames import (
+    PetColumns,
+    count_statuses,
+    status_dtype,
+    text_dtype,
+)
+from petstore_tools.text import pluralize, utc_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_TIMES: Final = ("began_after", "first_seen", "last_seen", "ended_after", "ended_by")
+_NUMBERS: Final = ("first", "ended")  # of listings
+_DTYPES: Final = {
+    **dict.fromkeys((*_TIMES, *_NUMBERS), "float64"),
+    **dict.fromkeys(("id", "categoryId"), "int64"),
+}
+_LISTING: Final = TypeAdapter(Listing)
+_COUNTS: Final = TypeAdapter(dict[str, int])
+_NO_SNAPSHOT: Final = "there is no earlier snapshot to compare with"
+_NOT_KEPT: Final = (
+    "; a report on one status keeps none, so run petstore-tools report without --status"
+    " before"
+)
+_CHUNK: Final = 50_000  # rows that are Python objects at a time
+_REPORTED: Final = "SELECT ifnull(max(number), 0) FROM reported WHERE status = ?"
+_SHOWN_IN: Final = """
+SELECT id, name, categoryId, status FROM stays AS stay
+WHERE first <= :number AND (:status IS NULL OR status = :status)
+AND (closed IS NULL OR closed > :number OR :unseen AND closed = :number AND NOT EXISTS (
+    SELECT 1 FROM stays WHERE id = stay.id AND first = :number
+)) ORDER BY id
+"""
+# A row is a part of a stay. One that only a listing with a hole lacks (unseen) lasts
+# until the next listing; where a part in the same state lasts until it begins, it goes
+# on.
+_BEFORE: Final = "(SELECT ifnull(max(number), 0) FROM listings WHERE ended_at < :since)"
+_STAYS: Final = f"""
+WITH holes AS (SELECT number FROM listings WHERE may_have_hole),
+parts AS (
+    SELECT *, closed IN holes
+        AND lead(first) OVER (PARTITION BY id ORDER BY first) IS NOT closed AS unseen
+    FROM stays WHERE id IN ({{ids}})
+),
+begins AS (
+    SELECT *, iif(
+        lag(closed + unseen) OVER (PARTITION BY id, {{state}} ORDER BY first) = first,
+        0, first
+    ) AS own_begin FROM parts
+),
+merged AS (  -- the values are those of its last part
+    SELECT id, name, categoryId, status, begin, closed, unseen, max(first) FROM (
+        SELECT *, max(own_begin) OVER (PARTITION BY id ORDER BY first) AS begin
+        FROM begins
+    ) GROUP BY id, begin
+)
+SELECT id, name, categoryId, status,
+    (SELECT started_at FROM listings WHERE number = begin - 1 - (
+        begin - 1 IN holes
+        AND NOT EXISTS (SELECT 1 FROM stays WHERE id = stay.id AND closed = begin)
+    )) AS began_after,
+    (SELECT ended_at FROM listings WHERE number = begin) AS first_seen,
+    (SELECT ended_at FROM listings
+        WHERE number = ifnull(closed - 1, (SELECT max(number) FROM listings))
+    ) AS last_seen,
+    (SELECT started_at FROM listings WHERE number = closed - 1
+        AND closed + unseen <= (SELECT max(number) FROM listings)) AS ended_after,
+    (SELECT ended_at FROM listings WHERE number = closed + unseen) AS ended_by,
+    begin, closed + unseen
+FROM merged AS stay WHERE closed IS NULL OR closed + unseen > {_BEFORE}
+ORDER BY id, begin
+"""
+_MOVED_IDS: Final = f"""
+SELECT id FROM stays WHERE closed >= {_BEFORE}
+UNION SELECT id FROM stays WHERE first > {_BEFORE}
+"""
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """
+    A complete listing that is kept.
+
+    Attributes:
+        number: Counts up in the order of keeping.
+        listing: What it is a listing of; `ended_at` is its time.
+        counts: Animals by status, `unset` included.
+    """
+
+    number: int
+    listing: Listing
+    counts: dict[str, int]
+    _history: History
+
+    @property
+    def as_of(self) -> datetime:
+        """When its last page was read (UTC)."""
+        return datetime.fromtimestamp(self.listing.ended_at, UTC)
+
+    def frame(self) -> pd.DataFrame:
+        """
+        Rebuild the frame, as `list_pets` gave it, by ascending id.
+
+        Raises:
+            HistoryError: The history is damaged.
+        """
+        frame = self._history.animals(self)
+        if Listing.as_listed(frame) != self.listing and self.listing.status is None:
+            raise HistoryError(
+                f"listing {self.number} in {self._history.path} was changed"
+            )
+        return frame
+
+    def __repr__(self) -> str:
+        return f"Snapshot({self.listing})"
+
+
+class Snapshots(tuple[Snapshot, ...]):
+    """The kept listings of one service, oldest first."""
+
+    def __repr__(self) -> str:
+        if not self:
+            return "no snapshots yet"
+        first = self[0].listing
+        last = self[-1].listing
+        span = f"from {utc_text(first.ended_at)} to {utc_text(last.ended_at)}"
+        animals = pluralize(last.rows, "animal")
+        return f"{pluralize(len(self), 'snapshot')} {span}, the newest of {animals}"
+
+
+class History(HistoryDatabase):
+    """The kept listings of one service."""
+
+    def snapshots(self, status: str | None = None) -> Snapshots:
+        """
+        Return the kept listings, oldest first; or of each its animals with one status.
+        """
+        kept = list[Snapshot]()
+        with self._open() as database:
+            rows = database.execute(
+                "SELECT number, listing, counts FROM listings ORDER BY number"
+            )
+            for number, facts, counts in rows:
+                try:
+                    listing = _LISTING.validate_json(facts)
+                    animals = _COUNTS.validate_json(counts)
+                except ValueError as error:
+                    raise sqlite3.DatabaseError(
+                        f"its listing {number} is damaged"
+                    ) from error
+                if status is not None:
+                    animals = {status: animals.get(status, 0)}
+                    listing = replace(listing.filtered(status), rows=animals[status])
+                kept.append(Snapshot(number, listing, animals, self))
+        return Snapshots(kept)
+
+    def animals(self, snapshot: Snapshot, *, unseen: bool = False) -> pd.DataFrame:
+        """
+        Return the animals of a listing, as `list_pets` gives them.
+
+        Args:
+            snapshot: The listing.
+            unseen: With those that it alone did not show, and may have missed.
+        """
+        import pandas as pd
+
+        listing = snapshot.listing
+        names = {
+            "number": snapshot.number,
+            "status": listing.status,
+            "unseen": unseen and listing.may_have_hole,
+        }
+        with self._open() as database:
+            rows = database.execute(_SHOWN_IN, names).fetchall()
+        frame = pd.DataFrame(rows, columns=[*spec.PET_FIELDS])
+        return PetColumns.of(frame).to_frame(listing)
+
+    def keep(self, frame: pd.DataFrame) -> Snapshot:
+        """
+        Keep a complete listing of the whole inventory, or nothing.
+
+        Raises:
+            IncompleteListingError: The listing is not complete.
+            ArgumentError: It is a listing with a filter.
+            HistoryError: It began before the newest kept one ended.
+        """
+        listing = Listing.as_listed(frame)
+        if not listing.complete:
+            raise IncompleteListingError(listing.shortfall, listing=listing)
+        if listing.status is not None:
+            raise ArgumentError(
+                "only a listing of all animals is kept, without a status:"
+                " store.snapshot()"
+            )
+        counts = count_statuses(frame)
+        return Snapshot(self.add(frame, listing, counts), listing, counts, self)
+
+    def try_keep(self, frame: pd.DataFrame) -> str:
+        """Keep a listing of all animals; return why that is not possible, else ""."""
+        try:
+            if Listing.as_listed(frame).status is None:
+                self.keep(frame)
+        except HistoryError as error:
+            return f"this listing was not kept as a snapshot: {error}"
+        return ""
+
+    def younger(
+        self, age_s: float, *, status: str | None, now: float
+    ) -> tuple[pd.DataFrame | None, list[str]]:
+        """
+        Return the newest listing that is not older than `age_s`, None where there is
+        none, and what there is to say about that.
+        """
+        try:
+            for snapshot in self.snapshots(status)[-1:]:
+                if 0 <= now - snapshot.listing.ended_at <= age_s:
+                    return snapshot.frame(), []
+        except HistoryError as error:
+            return None, [f"the kept listings were not read: {error}"]
+        return None, []
+
+    def since(
+        self, given: str | date, *, status: str | None, now: float
+    ) -> tuple[Snapshot | None, tuple[str, ...]]:
+        """
+        Return the listing to compare with, None where there is none, and what there is
+        to say.
+
+        Args:
+            given: `last`: the listing of the last report that was written to a file; or
+                an age such as `7d`, a date or a time (UTC; of a date its end): the
+                newest listing that is not younger, else the oldest.
+            status: The filter.
+            now: Unix seconds.
+
+        Raises:
+            ArgumentError: It is none of these, or in the future.
+        """
+        is_last = isinstance(given, str) and given.strip().casefold() == "last"
+        until = now if is_last else instant(given, now)
+        try:
+            kept = [
+                snapshot
+                for snapshot in self.snapshots(status)
+                if snapshot.listing.ended_at <= now
+            ]
+            with self._open() as database:
+                (reported,) = database.execute(_REPORTED, (status or "",)).fetchone()
+        except HistoryError as error:
+            return None, (f"not compared with an earlier listing: {error}",)
+        if not kept:
+            return None, (_NO_SNAPSHOT + (_NOT_KEPT if status else ""),)
+        if is_last:
+            older = [snapshot for snapshot in kept if snapshot.number <= reported]
+            instead = kept[-1]
+            note = (
+                "no such report was written to a file before, so the newest snapshot is"
+                " compared"
+            )
+        else:
+            older = [
+                snapshot
+                for snapshot in kept
+                if round(snapshot.listing.ended_at, 6) <= until
+            ]
+            instead = kept[0]
+            note = f"no snapshot is as old as {given}, so the oldest one is compared"
+        return (older[-1], ()) if older else (instead, (note,))
+
+    def stays(
+        self, since: float, *, ids: str = _MOVED_IDS, state: str = "status"
+    ) -> pd.DataFrame:
+        """
+        Return one row per stay, by id and time: an unbroken time of an animal in a
+        status.
+
+        Args:
+            since: Unix seconds; leave out what had ended before.
+            ids: SQL that selects the animals, by default those that changed since then.
+            state: The columns in which the parts of a stay are equal.
+
+        Returns:
+            The columns of a listing, status as text; `began_after` (start of the last
+            listing before it, missing where it had begun before the first),
+            `first_seen`, `last_seen` (ends of listings), `ended_after` (start of the
+            last listing that showed it) and `ended_by` (end of the next one; both
+            missing while open), in Unix seconds; `first` and `ended` (missing while
+            open): the numbers of the listings by which it had begun and ended.
+        """
+        import pandas as pd
+
+        columns = [*spec.PET_FIELDS, *_TIMES, *_NUMBERS]
+        with self._open() as database:
+            rows = database.execute(
+                _STAYS.format(ids=ids, state=state), {"since": since}
+            )
+            # an empty chunk at the end, so that there is one where no stay is found
+            chunks = [
+                pd.DataFrame(chunk, columns=columns).astype(_DTYPES)
+                for chunk in (*iter(lambda: rows.fetchmany(_CHUNK), []), [])
+            ]
+        return pd.concat(chunks, ignore_index=True).astype({"name": text_dtype()})
+
+    def history(
+        self, *, pet_id: int | None = None, since: str | date | None = None, now: float
+    ) -> pd.DataFrame:
+        """
+        Return one row per stay, by id and time.
+
+        Args:
+            pet_id: Of one animal.
+            since: Leave out what had ended before this age, date or time.
+            now: Unix seconds.
+
+        Returns:
+            The columns of a listing, and times (datetime, UTC): it began between
+            `began_after` (missing in the first listing, since nobody saw it begin) and
+            `first_seen`, was last shown at `last_seen`, and ended between `ended_after`
+            and `ended_by` (both missing while open).
+
+        Raises:
+            ArgumentError: An id is no int64, or `since` is not as `instant` takes it.
+        """
+        from petstore_tools.models import check_id
+
+        ids = "SELECT id FROM stays" if pet_id is None else str(check_id(pet_id))
+        since_s = 0.0 if since is None else instant(since, now)
+        stays = self.stays(since_s, ids=ids, state="name, categoryId, status")
+        return stays[[*spec.PET_FIELDS, *_TIMES]].assign(
+            status=stays["status"].astype(status_dtype(stays["status"].dropna())),
+            **{name: moments(stays[name]) for name in _TIMES},
+        )
+
+
+def moments(seconds: pd.Series) -> pd.Series:
+    """Return Unix seconds as datetimes (UTC, microseconds)."""
+    import pandas as pd
+
+    microseconds = (seconds * 1e6).round()  # pandas would cut the rest of a second off
+    return pd.to_datetime(microseconds, unit="us", utc=True).dt.as_unit("us")
