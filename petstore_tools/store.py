@@ -166,7 +166,7 @@ class PetStore:
         now = self.client.clock.now()
         notes = list[str]()
         if age_s is not None:
-            kept, notes = self.kept.younger(age_s, status=status, now=now)
+            kept, notes = self.kept.recent_listing(age_s, status=status, now=now)
             if kept is not None:
                 return kept
         with closing(Display("list", " animal", self.progress)) as display:

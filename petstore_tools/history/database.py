@@ -46,7 +46,7 @@ CREATE INDEX closed_stays ON stays (closed);
 CREATE INDEX first_stays ON stays (first);
 CREATE TABLE reported (status TEXT PRIMARY KEY, number INTEGER);
 """
-_FORGET: Final = (
+_FORGET_STAYS: Final = (
     (
         "UPDATE stays SET first = (SELECT min(number) FROM listings) "
         "WHERE first < (SELECT min(number) FROM listings) "
@@ -56,20 +56,22 @@ _FORGET: Final = (
     "UPDATE stays SET closed = NULL WHERE closed > (SELECT max(number) FROM listings)",
     "DELETE FROM reported WHERE number NOT IN (SELECT number FROM listings)",
 )
-_NEWEST: Final = "SELECT ifnull(max(number), 0), ifnull(max(ended_at), 0) FROM listings"
-_SHOWN: Final = """
-CREATE TEMP TABLE shown (
+_NEWEST_LISTING: Final = (
+    "SELECT ifnull(max(number), 0), ifnull(max(ended_at), 0) FROM listings"
+)
+_LISTED_ANIMALS: Final = """
+CREATE TEMP TABLE listed (
     id INTEGER PRIMARY KEY, name TEXT, categoryId INTEGER, status TEXT
 )
 """
-_CLOSE: Final = """
+_CLOSE_STAYS: Final = """
 UPDATE stays SET closed = :number WHERE closed IS NULL AND NOT EXISTS (
-    SELECT 1 FROM shown WHERE shown.id = stays.id AND shown.name = stays.name
-    AND shown.categoryId = stays.categoryId AND shown.status IS stays.status
+    SELECT 1 FROM listed WHERE listed.id = stays.id AND listed.name = stays.name
+    AND listed.categoryId = stays.categoryId AND listed.status IS stays.status
 )
 """
-_OPEN: Final = """
-INSERT INTO stays SELECT id, name, categoryId, status, :number, NULL FROM shown
+_OPEN_STAYS: Final = """
+INSERT INTO stays SELECT id, name, categoryId, status, :number, NULL FROM listed
 WHERE id NOT IN (SELECT id FROM stays WHERE closed IS NULL)
 """
 
@@ -163,11 +165,11 @@ class HistoryDatabase:
         with self._open("BEGIN IMMEDIATE") as database:
             newest = _check_order(database, started_at)
             number = newest + 1
-            database.execute(_SHOWN)
+            database.execute(_LISTED_ANIMALS)
             rows = animals.itertuples(index=False, name=None)
-            database.executemany("INSERT INTO shown VALUES (?, ?, ?, ?)", rows)
-            database.execute(_CLOSE, {"number": number})
-            database.execute(_OPEN, {"number": number})
+            database.executemany("INSERT INTO listed VALUES (?, ?, ?, ?)", rows)
+            database.execute(_CLOSE_STAYS, {"number": number})
+            database.execute(_OPEN_STAYS, {"number": number})
             row = (
                 number,
                 started_at,
@@ -208,16 +210,13 @@ class HistoryDatabase:
                 made them.
             now: Unix seconds.
         """
-        ends = {
-            "before": -inf if before is None else instant(before, now, day_s=0.0),
-            "after": inf if after is None else instant(after, now, ahead_s=inf),
-        }
+        begin = -inf if before is None else instant(before, now, day_s=0.0)
+        end = inf if after is None else instant(after, now, ahead_s=inf)
         with self._open("BEGIN IMMEDIATE") as database:
             forgotten = database.execute(
-                "DELETE FROM listings WHERE ended_at < :before OR ended_at > :after",
-                ends,
+                "DELETE FROM listings WHERE ended_at < ? OR ended_at > ?", (begin, end)
             ).rowcount
-            for statement in _FORGET:
+            for statement in _FORGET_STAYS:
                 database.execute(statement)
         # on a full disk the file keeps its size, and what is forgotten is forgotten all
         # the same
@@ -234,7 +233,7 @@ def _check_order(database: sqlite3.Connection, began_at: float) -> int:
     Return the number of the newest kept listing; raise where it ended after another one
     began.
     """
-    number, ended_at = database.execute(_NEWEST).fetchone()
+    number, ended_at = database.execute(_NEWEST_LISTING).fetchone()
     if began_at < ended_at:
         date_text = datetime.fromtimestamp(ceil(began_at), UTC).isoformat()
         raise HistoryError(
@@ -246,14 +245,17 @@ def _check_order(database: sqlite3.Connection, began_at: float) -> int:
 
 
 def instant(
-    given: str | date, now: float, *, day_s: float = spec.DAY_S, ahead_s: float = 0.0
+    moment: str | date, now: float, *, day_s: float = spec.DAY_S, ahead_s: float = 0.0
 ) -> float:
     """
     Return the Unix seconds that an age, a date or a time means; UTC where it names no
     time zone.
 
+    >>> instant("90min", now=10_000.0)
+    4600.0
+
     Args:
-        given: `7d`, `2026-03-05`, `05.03.2026`, `2026-03-05T14:00+01:00`, a date or a
+        moment: `7d`, `2026-03-05`, `05.03.2026`, `2026-03-05T14:00+01:00`, a date or a
             datetime.
         now: Unix seconds.
         day_s: What of a date is meant: its end.
@@ -262,33 +264,33 @@ def instant(
     Raises:
         ArgumentError: It is none of these, or later than that.
     """
-    if isinstance(given, str) and (age_s := parse_duration(given)) is not None:
+    if isinstance(moment, str) and (age_s := parse_duration(moment)) is not None:
         return now - age_s
-    at = _read(given.strip()) if isinstance(given, str) else given
-    if not isinstance(at, date) or at != at:  # NaT
+    day = _parse_date(moment.strip()) if isinstance(moment, str) else moment
+    if not isinstance(day, date) or day != day:  # NaT
         raise ArgumentError(
-            f"{given!r} cannot be read: write a date as 2026-03-05 (year, month, day)"
+            f"{moment!r} cannot be read: write a date as 2026-03-05 (year, month, day)"
             " or 05.03.2026 (day, month, year), an age such as 7d (in s, min, h, d or"
             " w), or, for a report, the word last"
         )
-    if isinstance(at, datetime):
-        seconds = (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
+    if isinstance(day, datetime):
+        seconds = day.replace(tzinfo=day.tzinfo or UTC).timestamp()
     else:
-        seconds = datetime(at.year, at.month, at.day, tzinfo=UTC).timestamp() + day_s
+        seconds = datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp() + day_s
     if seconds > now + ahead_s + 1e-6:  # a datetime may be rounded up
         raise ArgumentError(
-            f"{given} is in the future: a date means the end of that day, "
+            f"{moment} is in the future: a date means the end of that day, "
             f"and now it is {utc_text(now)}"
         )
     return seconds
 
 
-def _read(text: str) -> date | None:
-    for read in (_day_first, date.fromisoformat, datetime.fromisoformat):
+def _parse_date(text: str) -> date | None:
+    for parse in (_parse_day_first, date.fromisoformat, datetime.fromisoformat):
         with suppress(ValueError):
-            return read(text)
+            return parse(text)
     return None
 
 
-def _day_first(text: str) -> date:
+def _parse_day_first(text: str) -> date:
     return datetime.strptime(text, "%d.%m.%Y").date()

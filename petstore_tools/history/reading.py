@@ -30,22 +30,28 @@ from petstore_tools.text import pluralize, utc_text
 if TYPE_CHECKING:
     import pandas as pd
 
-_TIMES: Final = ("began_after", "first_seen", "last_seen", "ended_after", "ended_by")
-_NUMBERS: Final = ("first", "ended")  # of listings
+_TIME_COLUMNS: Final = (
+    "began_after",
+    "first_seen",
+    "last_seen",
+    "ended_after",
+    "ended_by",
+)
+_NUMBER_COLUMNS: Final = ("first", "ended")  # of listings
 _DTYPES: Final = {
-    **dict.fromkeys((*_TIMES, *_NUMBERS), "float64"),
+    **dict.fromkeys((*_TIME_COLUMNS, *_NUMBER_COLUMNS), "float64"),
     **dict.fromkeys(("id", "categoryId"), "int64"),
 }
 _LISTING: Final = TypeAdapter(Listing)
 _COUNTS: Final = TypeAdapter(dict[str, int])
 _NO_SNAPSHOT: Final = "there is no earlier snapshot to compare with"
-_NOT_KEPT: Final = (
+_FILTER_NOTE: Final = (
     "; a report on one status keeps none, so run petstore-tools report without --status"
     " before"
 )
-_CHUNK: Final = 50_000  # rows that are Python objects at a time
-_REPORTED: Final = "SELECT ifnull(max(number), 0) FROM reported WHERE status = ?"
-_SHOWN_IN: Final = """
+_CHUNK_ROWS: Final = 50_000  # rows that are Python objects at a time
+_LAST_REPORTED: Final = "SELECT ifnull(max(number), 0) FROM reported WHERE status = ?"
+_ANIMALS_OF_LISTING: Final = """
 SELECT id, name, categoryId, status FROM stays AS stay
 WHERE first <= :number AND (:status IS NULL OR status = :status)
 AND (closed IS NULL OR closed > :number OR :unseen AND closed = :number AND NOT EXISTS (
@@ -55,7 +61,9 @@ AND (closed IS NULL OR closed > :number OR :unseen AND closed = :number AND NOT 
 # A row is a part of a stay. One that only a listing with a hole lacks (unseen) lasts
 # until the next listing; where a part in the same state lasts until it begins, it goes
 # on.
-_BEFORE: Final = "(SELECT ifnull(max(number), 0) FROM listings WHERE ended_at < :since)"
+_LAST_BEFORE: Final = (
+    "(SELECT ifnull(max(number), 0) FROM listings WHERE ended_at < :since)"
+)
 _STAYS: Final = f"""
 WITH holes AS (SELECT number FROM listings WHERE may_have_hole),
 parts AS (
@@ -88,12 +96,12 @@ SELECT id, name, categoryId, status,
         AND closed + unseen <= (SELECT max(number) FROM listings)) AS ended_after,
     (SELECT ended_at FROM listings WHERE number = closed + unseen) AS ended_by,
     begin, closed + unseen
-FROM merged AS stay WHERE closed IS NULL OR closed + unseen > {_BEFORE}
+FROM merged AS stay WHERE closed IS NULL OR closed + unseen > {_LAST_BEFORE}
 ORDER BY id, begin
 """
 _MOVED_IDS: Final = f"""
-SELECT id FROM stays WHERE closed >= {_BEFORE}
-UNION SELECT id FROM stays WHERE first > {_BEFORE}
+SELECT id FROM stays WHERE closed >= {_LAST_BEFORE}
+UNION SELECT id FROM stays WHERE first > {_LAST_BEFORE}
 """
 
 
@@ -121,6 +129,9 @@ class Snapshot:
     def frame(self) -> pd.DataFrame:
         """
         Rebuild the frame, as `list_pets` gave it, by ascending id.
+
+        >>> store.snapshot().frame()["name"].tolist()[:2]
+        ['Tulip', 'Poppy']
 
         Raises:
             HistoryError: The history is damaged.
@@ -155,8 +166,12 @@ class History(HistoryDatabase):
     def snapshots(self, status: str | None = None) -> Snapshots:
         """
         Return the kept listings, oldest first; or of each its animals with one status.
+
+        >>> _ = store.snapshot()
+        >>> store.snapshots(status="sold")[-1].counts
+        {'sold': 59}
         """
-        kept = list[Snapshot]()
+        snapshots = list[Snapshot]()
         with self._open() as database:
             rows = database.execute(
                 "SELECT number, listing, counts FROM listings ORDER BY number"
@@ -172,8 +187,8 @@ class History(HistoryDatabase):
                 if status is not None:
                     animals = {status: animals.get(status, 0)}
                     listing = replace(listing.filtered(status), rows=animals[status])
-                kept.append(Snapshot(number, listing, animals, self))
-        return Snapshots(kept)
+                snapshots.append(Snapshot(number, listing, animals, self))
+        return Snapshots(snapshots)
 
     def animals(self, snapshot: Snapshot, *, unseen: bool = False) -> pd.DataFrame:
         """
@@ -192,7 +207,7 @@ class History(HistoryDatabase):
             "unseen": unseen and listing.may_have_hole,
         }
         with self._open() as database:
-            rows = database.execute(_SHOWN_IN, names).fetchall()
+            rows = database.execute(_ANIMALS_OF_LISTING, names).fetchall()
         frame = pd.DataFrame(rows, columns=[*spec.PET_FIELDS])
         return PetColumns.of(frame).to_frame(listing)
 
@@ -225,7 +240,7 @@ class History(HistoryDatabase):
             return f"this listing was not kept as a snapshot: {error}"
         return ""
 
-    def younger(
+    def recent_listing(
         self, age_s: float, *, status: str | None, now: float
     ) -> tuple[pd.DataFrame | None, list[str]]:
         """
@@ -241,52 +256,46 @@ class History(HistoryDatabase):
         return None, []
 
     def since(
-        self, given: str | date, *, status: str | None, now: float
+        self, reference: str | date, *, status: str | None, now: float
     ) -> tuple[Snapshot | None, tuple[str, ...]]:
         """
         Return the listing to compare with, None where there is none, and what there is
         to say.
 
         Args:
-            given: `last`: the listing of the last report that was written to a file; or
-                an age such as `7d`, a date or a time (UTC; of a date its end): the
-                newest listing that is not younger, else the oldest.
+            reference: `last`: the listing of the last report that was written to a
+                file; or an age such as `7d`, a date or a time (UTC; of a date its end):
+                the newest listing that is not younger, else the oldest.
             status: The filter.
             now: Unix seconds.
 
         Raises:
             ArgumentError: It is none of these, or in the future.
         """
-        is_last = isinstance(given, str) and given.strip().casefold() == "last"
-        until = now if is_last else instant(given, now)
+        is_last = isinstance(reference, str) and reference.strip().casefold() == "last"
+        latest_s = now if is_last else instant(reference, now)
         try:
-            kept = [
-                snapshot
-                for snapshot in self.snapshots(status)
-                if snapshot.listing.ended_at <= now
-            ]
+            snapshots = [s for s in self.snapshots(status) if s.listing.ended_at <= now]
             with self._open() as database:
-                (reported,) = database.execute(_REPORTED, (status or "",)).fetchone()
+                (last,) = database.execute(_LAST_REPORTED, (status or "",)).fetchone()
         except HistoryError as error:
             return None, (f"not compared with an earlier listing: {error}",)
-        if not kept:
-            return None, (_NO_SNAPSHOT + (_NOT_KEPT if status else ""),)
+        if not snapshots:
+            return None, (_NO_SNAPSHOT + (_FILTER_NOTE if status else ""),)
         if is_last:
-            older = [snapshot for snapshot in kept if snapshot.number <= reported]
-            instead = kept[-1]
+            older = [s for s in snapshots if s.number <= last]
+            substitute = snapshots[-1]
             note = (
                 "no such report was written to a file before, so the newest snapshot is"
                 " compared"
             )
         else:
-            older = [
-                snapshot
-                for snapshot in kept
-                if round(snapshot.listing.ended_at, 6) <= until
-            ]
-            instead = kept[0]
-            note = f"no snapshot is as old as {given}, so the oldest one is compared"
-        return (older[-1], ()) if older else (instead, (note,))
+            older = [s for s in snapshots if round(s.listing.ended_at, 6) <= latest_s]
+            substitute = snapshots[0]
+            note = (
+                f"no snapshot is as old as {reference}, so the oldest one is compared"
+            )
+        return (older[-1], ()) if older else (substitute, (note,))
 
     def stays(
         self, since: float, *, ids: str = _MOVED_IDS, state: str = "status"
@@ -310,7 +319,7 @@ class History(HistoryDatabase):
         """
         import pandas as pd
 
-        columns = [*spec.PET_FIELDS, *_TIMES, *_NUMBERS]
+        columns = [*spec.PET_FIELDS, *_TIME_COLUMNS, *_NUMBER_COLUMNS]
         with self._open() as database:
             rows = database.execute(
                 _STAYS.format(ids=ids, state=state), {"since": since}
@@ -318,7 +327,7 @@ class History(HistoryDatabase):
             # an empty chunk at the end, so that there is one where no stay is found
             chunks = [
                 pd.DataFrame(chunk, columns=columns).astype(_DTYPES)
-                for chunk in (*iter(lambda: rows.fetchmany(_CHUNK), []), [])
+                for chunk in (*iter(lambda: rows.fetchmany(_CHUNK_ROWS), []), [])
             ]
         return pd.concat(chunks, ignore_index=True).astype({"name": text_dtype()})
 
@@ -327,6 +336,11 @@ class History(HistoryDatabase):
     ) -> pd.DataFrame:
         """
         Return one row per stay, by id and time.
+
+        >>> _ = store.snapshot()
+        >>> store.history(id=1)[["name", "status", "first_seen"]]
+            name status                first_seen
+        0  Tulip   sold 2026-01-05 09:00:00+00:00
 
         Args:
             pet_id: Of one animal.
@@ -347,9 +361,9 @@ class History(HistoryDatabase):
         ids = "SELECT id FROM stays" if pet_id is None else str(check_id(pet_id))
         since_s = 0.0 if since is None else instant(since, now)
         stays = self.stays(since_s, ids=ids, state="name, categoryId, status")
-        return stays[[*spec.PET_FIELDS, *_TIMES]].assign(
+        return stays[[*spec.PET_FIELDS, *_TIME_COLUMNS]].assign(
             status=stays["status"].astype(status_dtype(stays["status"].dropna())),
-            **{name: moments(stays[name]) for name in _TIMES},
+            **{name: moments(stays[name]) for name in _TIME_COLUMNS},
         )
 
 
@@ -357,5 +371,6 @@ def moments(seconds: pd.Series) -> pd.Series:
     """Return Unix seconds as datetimes (UTC, microseconds)."""
     import pandas as pd
 
-    microseconds = (seconds * 1e6).round()  # pandas would cut the rest of a second off
+    # pandas would cut the rest of a second off
+    microseconds = (seconds * 1e6).round()
     return pd.to_datetime(microseconds, unit="us", utc=True).dt.as_unit("us")
