@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ from petstore_tools.errors import IncompleteListingError, Interrupted
 from petstore_tools.http.client import Client
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.frames import PetColumns
-from petstore_tools.listing.pages import Pages, PagingMemory
+from petstore_tools.listing.pages import PageReader, Pages, PagingMemory
 from petstore_tools.listing.protocol import ListQuery
 from petstore_tools.text import pluralize
 from petstore_tools.throttle.gate import ALONE, CallOptions
@@ -42,7 +43,8 @@ class Inventory:
 
     def pages(self, query: ListQuery, call_options: CallOptions = ALONE) -> Pages:
         """Return a listing that is read as it is iterated."""
-        return Pages(self.client, self.memory, query, call_options)
+        begin = partial(PageReader, self.client, self.memory, query, call_options)
+        return Pages(begin)
 
     def fetch(
         self,

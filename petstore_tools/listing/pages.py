@@ -24,8 +24,9 @@ from petstore_tools.http.responses import NO_CHARACTER, read_rows
 from petstore_tools.http.transport import Reply
 from petstore_tools.listing import schemes
 from petstore_tools.listing.completeness import HOLE, Listing
-from petstore_tools.listing.pager import Evidence, Pager
+from petstore_tools.listing.pager import Pager
 from petstore_tools.listing.protocol import End, ListQuery, NextPage, PageReply
+from petstore_tools.listing.state import Evidence
 from petstore_tools.models import Pet, PetRow
 from petstore_tools.tabular.atomic import replace_file
 from petstore_tools.text import pluralize, quoted
@@ -34,7 +35,7 @@ from petstore_tools.throttle.quota import SLOW_S, connections
 from petstore_tools.throttle.throttle import Wait
 
 _log = logging.getLogger(__name__)
-_KNOWN: Final = frozenset({*spec.STATUSES, None})
+_STATUSES: Final = frozenset({*spec.STATUSES, None})
 # pages; where nobody knows the size, one more page is fetched ahead
 _WIDER_EVERY: Final = 50
 _TICK_S: Final = 0.5  # how often is shown what a page that is fetched ahead waits for
@@ -46,7 +47,7 @@ class Page:
     One page of a listing, without animals that came before.
 
     Attributes:
-        number: Of the answers so far, those included that taught how the service pages.
+        number: Of the pages that brought an animal, from 1.
         rows: Animals as plain dicts with the document's names.
     """
 
@@ -109,44 +110,39 @@ class Pages:
     about the one that began last.
 
     Args:
-        client: One key at one service.
-        memory: How that service pages.
-        query: Which of them.
-        call_options: How its calls wait.
+        begin: Begins to read it, without a request.
 
     Raises:
         UnauthorizedError: The key is refused (§5).
         ProtocolError, TransportError, QuotaError: While iterating; what was read until
             then stays in `listing`, labelled as cut.
 
+    >>> pages = store.pages(limit=100)
+    >>> [len(page) for page in pages], pages.listing.complete
+    ([100, 100, 50], True)
+
     Spec: §4.1.
     """
 
-    def __init__(
-        self,
-        client: Client,
-        memory: PagingMemory,
-        query: ListQuery,
-        call_options: CallOptions,
-    ) -> None:
-        self._begin = partial(PageReader, client, memory, query, call_options)
-        self._current = self._begin()
+    def __init__(self, begin: Callable[[], PageReader]) -> None:
+        self._begin = begin
+        self._reader = begin()
 
     @property
     def listing(self) -> Listing:
         """
         What is known of the listing so far; it is cut until the last page is read.
         """
-        return self._current.listing
+        return self._reader.listing
 
     @property
     def size(self) -> int | None:
         """How many animals there may be, None where nothing says so."""
-        return self._current.size
+        return self._reader.size
 
     def __iter__(self) -> Iterator[Page]:
-        self._current = self._begin()
-        return iter(self._current)
+        self._reader = self._begin()
+        return iter(self._reader)
 
     def __repr__(self) -> str:
         return f"Pages({self.listing})"
@@ -159,7 +155,7 @@ class PageReader:
     Args:
         client: One key at one service.
         memory: How that service pages.
-        query: Which of them.
+        query: Which of its animals.
         call_options: How its calls wait.
     """
 
@@ -173,27 +169,28 @@ class PageReader:
         self._client = client
         self._memory = memory
         self._query = query
-        self._earlier = memory.evidence  # before this listing
+        self._earlier_evidence = memory.evidence
         self._closed = False
         # an item for each request, whichever thread has sent it
-        self._sent: list[None] = []
+        self._requests: list[None] = []
         self._call_options = replace(
             call_options,
             cancelled=lambda: self._closed or call_options.cancelled(),
-            on_sent=lambda: self._sent.append(None),
+            on_sent=lambda: self._requests.append(None),
             more_follow=True,
         )
         self._pager = Pager(
             f"{self._client.base_url}{spec.PETS_PATH}?{query.query}",
             first=query.first,
-            evidence=self._earlier,
+            evidence=self._earlier_evidence,
             pagination=memory.pagination,
         )
         self._end = End("cut", "the listing was not read to its end")
         self._started_at = self._ended_at = self._client.clock.now()
         self._notes: dict[str, None] = {}
-        self._rows = 0  # animals that were given
-        self._others = 0  # animals that do not bear the status asked for
+        self._pages = 0  # that brought an animal
+        self._rows = 0
+        self._rows_of_other_status = 0
 
     @property
     def size(self) -> int | None:
@@ -201,11 +198,9 @@ class PageReader:
         How many animals the service says there are, else how many there were last time.
         """
         total = self._pager.state.total
-        return (
-            self._earlier.sizes.get(self._query.status or "")
-            if total is None
-            else total
-        )
+        if total is not None:
+            return total
+        return self._earlier_evidence.sizes.get(self._query.status or "")
 
     @property
     def listing(self) -> Listing:
@@ -214,10 +209,10 @@ class PageReader:
         """
         notes = list(self._notes)
         state = self._pager.state
-        if self._others:
-            others = pluralize(self._others, "animal")
+        if self._rows_of_other_status:
+            animals = pluralize(self._rows_of_other_status, "animal")
             notes.append(
-                f"the service returned {others} of another status, which are left out"
+                f"the service returned {animals} of another status, which are left out"
                 " here"
             )
         if state.may_have_hole:
@@ -228,8 +223,8 @@ class PageReader:
             status=self._query.status,
             rows=self._rows,
             digest="",
-            requests=len(self._sent),
-            pages=self._pager.pages,
+            requests=len(self._requests),
+            pages=self._pages,
             doubles=state.doubles,
             started_at=self._started_at,
             ended_at=self._ended_at,
@@ -241,7 +236,7 @@ class PageReader:
     def __iter__(self) -> Iterator[Page]:
         try:
             call = partial(self._client.call, "GET")
-            yield from self._pages(Prefetcher(call, self._call_options))
+            yield from self._read_pages(Prefetcher(call, self._call_options))
         except (Exception, KeyboardInterrupt) as error:
             self._end = End("cut", str(error) or "it was interrupted")
             raise
@@ -251,81 +246,85 @@ class PageReader:
             self._pager.state.ids.clear()
             self._client.gate.flush()
 
-    def _pages(self, prefetcher: Prefetcher) -> Iterator[Page]:
-        while isinstance(step := self._pager.next, NextPage):
-            reply = prefetcher.get(step, self._predicted())
+    def _read_pages(self, prefetcher: Prefetcher) -> Iterator[Page]:
+        while isinstance(page := self._pager.next, NextPage):
+            reply = prefetcher.get(page, self._predicted())
             rows: list[PetRow] = []
-            response = None
-            if not step.is_refused(reply.status):
-                rows = [] if step.is_end(reply.status) else read_rows(reply)
+            page_reply = None
+            if not page.is_refused(reply.status):
+                rows = [] if page.is_end(reply.status) else read_rows(reply)
                 ids = tuple([row["id"] for row in rows])
                 unfiltered = self._with_status(rows) != rows
-                response = PageReply(step.url, ids, reply.headers, unfiltered)
+                page_reply = PageReply(page.url, ids, reply.headers, unfiltered)
             self._ended_at = self._client.clock.now()
-            end = self._pager.feed(response)
+            end = self._pager.feed(page_reply)
             if isinstance(end, End):
                 self._remember(end)
-            yield Page(self._pager.pages, tuple(self._kept(rows)))
+            if rows := self._take_rows(rows):
+                self._pages += 1
+                yield Page(self._pages, tuple(rows))
 
     def _remember(self, end: End) -> None:
-        """Keep how the listing ended, and what it has learnt of the service."""
+        """Keep how the listing ended, and what it has proved of the service."""
         if end.completeness != "complete" and self._query.first is None:
             _log.warning("A listing is %s: %s.", end.completeness, end.reason)
         self._end = end
-        evidence = self._pager.evidence
+        evidence = self._pager.state.evidence
         if self._memory.pagination:  # what the caller named is not remembered
-            evidence = replace(evidence, scheme=self._earlier.scheme)
+            evidence.scheme = self._earlier_evidence.scheme
         if end.completeness == "complete":
-            sizes = {**evidence.sizes, self._query.status or "": self._pager.rows}
-            evidence = replace(evidence, sizes=sizes)
+            size = {self._query.status or "": self._pager.state.rows}
+            evidence.sizes = evidence.sizes | size
         self._memory.keep(evidence)
 
     def _predicted(self) -> list[str]:
         """
-        Return the addresses to fetch ahead, as many as plan, latency and the known rest
-        call for.
+        Return the addresses to fetch ahead, as many as plan, latency and what is still
+        to come call for.
         """
-        rows = self._pager.rows
-        step = self._pager.step
+        rows = self._pager.state.rows
+        rows_per_page = self._pager.rows_per_page
         latency_s = self._client.transport.fastest_s or 0.0
         if latency_s < SLOW_S:
             return []
-        unknown = rows + step * (1 + self._pager.pages // _WIDER_EVERY)
-        end = self._query.first or self.size or unknown
+        next_rows = rows + rows_per_page * (1 + self._pager.replies // _WIDER_EVERY)
+        end = self._query.first or self.size or next_rows
         if end < rows:  # a total that is capped, or more animals than last time
-            end = unknown
-        wide = min(
-            ceil((end - rows) / step),
-            connections(self._client.plan.per_minute, latency_s),
-        )
-        return self._pager.predicted(wide)
+            end = next_rows
+        pages = ceil((end - rows) / rows_per_page)
+        at_once = connections(self._client.plan.per_minute, latency_s)
+        return self._pager.predicted(min(pages, at_once))
 
     def _with_status(self, rows: list[PetRow]) -> list[PetRow]:
         """Return the animals with the status asked for."""
         return [row for row in rows if self._query.status in (None, row.get("status"))]
 
-    def _kept(self, rows: list[PetRow]) -> list[PetRow]:
-        """Return the rows that are new, and note what the document does not name."""
-        statuses = {row.get("status") for row in rows} - _KNOWN
+    def _take_rows(self, rows: list[PetRow]) -> list[PetRow]:
+        """Count the rows that did not come before, and return those to hand out."""
+        self._note_surprises(rows)
+        by_id = {row["id"]: row for row in reversed(rows)}
+        rows = [by_id[pet_id] for pet_id in self._pager.new_ids]
+        if self._query.first is not None:
+            rows = rows[: self._query.first - self._rows - self._rows_of_other_status]
+        with_status = self._with_status(rows)
+        self._rows_of_other_status += len(rows) - len(with_status)
+        self._rows += len(with_status)
+        return with_status
+
+    def _note_surprises(self, rows: list[PetRow]) -> None:
+        """Note what the document does not name, and characters that were broken."""
+        statuses = {row.get("status") for row in rows} - _STATUSES
         fields = set[str | None]().union(*rows) - spec.PET_FIELDS.keys()
-        for kind, names in (("status", statuses), ("field", fields)):
-            for name in names:
-                note = (
-                    f"the interface document does not name the {kind}"
-                    f" {quoted(str(name))}"
-                )
-                self._notes[note] = None
+        names = [("status", name) for name in statuses]
+        names += [("field", name) for name in fields]
+        for kind, name in names:
+            note = (
+                f"the interface document does not name the {kind} {quoted(str(name))}"
+            )
+            self._notes[note] = None
         if any(NO_CHARACTER in row["name"] for row in rows):
             note = f"a broken character in a name is shown as {NO_CHARACTER}"
             self._notes[note] = None
-        by_id = {row["id"]: row for row in reversed(rows)}
-        rows = [by_id[pet_id] for pet_id in self._pager.new]
-        if self._query.first is not None:
-            rows = rows[: self._query.first - self._rows - self._others]
-        kept = self._with_status(rows)
-        self._others += len(rows) - len(kept)
-        self._rows += len(kept)
-        return kept
 
 
 class Prefetcher:

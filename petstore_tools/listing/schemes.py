@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from petstore_tools.errors import SettingsError
+from petstore_tools.listing.links import link_targets, with_query
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +90,44 @@ def total(headers: Mapping[str, str]) -> int | None:
         if re.fullmatch(r"[0-9]{1,15}", text):
             return int(text)
     return None
+
+
+def next_targets(
+    headers: Mapping[str, str], url: str, known_scheme: Scheme | None
+) -> dict[str, Scheme | None] | None:
+    """
+    Return the targets that may be the next page, each with its scheme.
+
+    None of them where the headers say that there is none, None where they say nothing.
+
+    Args:
+        headers: Of the page before.
+        url: Address of the first page, which a token is added to.
+        known_scheme: The way that is proven.
+
+    >>> next_targets({"Link": "<?cursor=a>; rel=next"}, "/pets", None)
+    {'?cursor=a': None}
+    >>> list(next_targets({"X-Next-Page-Token": "a"}, "/pets", None))
+    ['/pets?page_token=a', '/pets?cursor=a']
+    """
+    targets = link_targets(headers.get("Link"))
+    if "next" in targets:
+        return {targets["next"]: known_scheme}
+    for name, parameters in CURSOR_HEADERS:
+        if name not in headers:
+            continue
+        token = headers[name].strip()
+        if token.casefold() in NO_TOKEN:
+            return {}
+        if token.casefold().startswith(("/", "?", "http:", "https:")):
+            return {token: known_scheme}
+        if known_scheme is not None and known_scheme.counts == "token":
+            parameters = (known_scheme.parameter,)
+        return {
+            with_query(url, {parameter: token}): Scheme(parameter, "token")
+            for parameter in parameters
+        }
+    return {} if says_more(headers) == "false" else None
 
 
 def landing_position(page: tuple[int, ...], ids: tuple[int, ...]) -> int | None:

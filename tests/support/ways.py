@@ -14,9 +14,10 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 from pydantic.dataclasses import dataclass as parsed_dataclass
 from requests.structures import CaseInsensitiveDict
 
-from petstore_tools.listing.pager import Evidence, Pager
+from petstore_tools.listing.pager import Pager
 from petstore_tools.listing.protocol import End, NextPage, PageReply
 from petstore_tools.listing.schemes import SCHEMES, Scheme, parse
+from petstore_tools.listing.state import Evidence
 
 Animal = tuple[int, str]
 STATUSES = ("available", "pending", "sold")
@@ -220,10 +221,12 @@ def read_service(
                 step.url, tuple(statuses), CaseInsensitiveDict(headers), unfiltered
             )
         )
-        ids += [pet_id for pet_id in pager.new if status in (None, statuses[pet_id])]
+        ids += [
+            pet_id for pet_id in pager.new_ids if status in (None, statuses[pet_id])
+        ]
     state = pager.state
     return Outcome(
-        step, ids, pager.pages, pager.evidence, state.may_have_hole, state.doubles
+        step, ids, pager.replies, state.evidence, state.may_have_hole, state.doubles
     )
 
 

@@ -1,0 +1,197 @@
+"""
+Pure: what a listing holds while it is read, what that proves of the service, and what
+may be said of its end (§4.1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias, TypeVar
+
+from petstore_tools.listing import schemes
+from petstore_tools.listing.links import holds_id, with_query
+from petstore_tools.listing.protocol import End, NextPage, PageReply
+from petstore_tools.listing.schemes import Scheme
+from petstore_tools.text import option, pluralize
+
+T = TypeVar("T")
+# asks for pages, is sent their replies (None: refused), and returns what that showed
+Steps: TypeAlias = Generator[NextPage, PageReply | None, T]
+
+CAPS: Final = (1_000, 10_000)  # at which services stop to count
+
+
+class Moved(Exception):  # noqa: N818 - no fault: the inventory changed while it was read
+    """The page in hand has changed while the way to page was tried."""
+
+
+@dataclass
+class Evidence:
+    """
+    What answers of a service have proved; an absence proves nothing, and is not kept.
+
+    Attributes:
+        scheme: A way to page that brought an animal.
+        signals: The service names the next page where there is one.
+        totals: Its totals count a listing, not a page.
+        filters_first: It filters before it cuts a page.
+        sizes: Animals in the last complete listing by filter, "" for none.
+    """
+
+    scheme: Scheme | None = None
+    signals: bool = False
+    totals: bool = False
+    filters_first: bool = False
+    sizes: dict[str, int] = field(default_factory=dict)
+
+
+class ListingState:
+    """
+    The animals of one listing since it began, by their ids, and what they prove.
+
+    Args:
+        url: Address of the first page, with its query.
+        evidence: What is proved of the service by now.
+        pagination: How it pages, as the caller named it.
+
+    Attributes:
+        scheme: The way by which this listing goes on, once it is proven.
+        ids: The different ids, in the order they came.
+        new_ids: Ids of the last page that had not come before.
+        last_page: Ids of the last page that was not empty.
+        longest: Length of the longest page.
+        pages: Pages that were taken.
+        empty_pages: Empty pages in a row.
+        urls: Addresses of the pages that were taken.
+        doubles: Animals that came twice.
+        moved: Whether a page began at another animal than it should have, or one came
+            twice.
+        may_have_hole: Whether a next request neither held the last animal's id nor
+            repeated that animal, or the inventory changed.
+        totals: How many animals the service counted, on each answer that said so.
+        says_more: The last answer said that more follow.
+        unfiltered: An animal came that does not bear the status asked for.
+    """
+
+    def __init__(
+        self, url: str, evidence: Evidence, pagination: Scheme | None = None
+    ) -> None:
+        self.url = url
+        self.evidence = evidence
+        self.pagination = pagination
+        self.is_filtered = "status=" in url
+        self.scheme: Scheme | None = None
+        self.ids: dict[int, None] = {}
+        self.new_ids: list[int] = []
+        self.last_page: tuple[int, ...] = ()
+        self.longest = 0
+        self.pages = 0
+        self.empty_pages = 0
+        self.urls: set[str] = set()
+        self.doubles = 0
+        self.moved = False
+        self.may_have_hole = False
+        self.says_more = False
+        self.unfiltered = False
+        self.totals: set[int | None] = set()
+
+    def take(self, page: NextPage, reply: PageReply) -> None:
+        """
+        Count a page in, whose first animals should repeat the end of the page before.
+        """
+        ids, last_page, overlap = reply.ids, self.last_page, page.overlap
+        if last_page and not page.is_gapless and not overlap:
+            has_id = holds_id(page.url, last_page[-1], rows=self.rows)
+            self.may_have_hole |= not has_id
+        repeats = overlap if overlap and ids[:overlap] == last_page[-overlap:] else 0
+        self.new_ids = [
+            pet_id for pet_id in dict.fromkeys(ids) if pet_id not in self.ids
+        ]
+        self.ids.update(dict.fromkeys(self.new_ids))
+        self.doubles += len(ids) - len(self.new_ids) - repeats
+        self.moved |= repeats != overlap or self.doubles > 0
+        self.may_have_hole |= self.moved
+        self.pages += 1
+        self.urls.add(page.url)
+        self.longest = max(self.longest, len(ids))
+        self.empty_pages = 0 if ids else self.empty_pages + 1
+        self.last_page = ids or last_page
+        self.unfiltered |= reply.unfiltered
+        self.totals.add(schemes.total(reply.headers))
+        self.says_more = schemes.says_more(reply.headers) == "true"
+
+    def ask(self, **query: object) -> Steps[PageReply | None]:
+        """Ask for a page that may be refused; its animals are not taken."""
+        url = with_query(self.url, query)
+        is_named = self.pagination is not None and self.pagination.parameter in query
+        reply = yield NextPage(url, is_trial=True, continues=is_named)
+        if reply is not None and "status=" not in url:
+            counted = schemes.total(reply.headers) or 0
+            self.evidence.totals |= counted > len(reply.ids)
+        return reply
+
+    @property
+    def rows(self) -> int:
+        """Different animals so far."""
+        return len(self.ids)
+
+    @property
+    def was_alone(self) -> bool:
+        """Whether the last page held nothing but the animal that it repeats."""
+        return self.pages > 1 and not self.new_ids and len(self.last_page) == 1
+
+    @property
+    def total(self) -> int | None:
+        """How many animals the service counts, None where its answers do not agree."""
+        return next(iter(self.totals)) if len(self.totals) == 1 else None
+
+    @property
+    def is_counted(self) -> bool:
+        """
+        Whether a total, the same on all answers, equals what came, and is no usual cap.
+        """
+        counts_listing = self.pages > 1 or self.evidence.totals
+        return counts_listing and self.total == self.rows and self.rows not in CAPS
+
+    @property
+    def is_full(self) -> bool:
+        """
+        Whether as many came as were asked for, so that a total may count the page.
+        """
+        return f"limit={self.rows}&" in f"{self.url}&"
+
+    @property
+    def is_counted_at_once(self) -> bool:
+        """
+        Whether a total is neither round, since it may be an estimate, nor one full
+        page.
+        """
+        is_round = self.rows > 0 and self.rows % 10 == 0
+        return self.is_counted and not is_round and not self.is_full
+
+    def end(self, reason: str) -> End:
+        """
+        End as complete, unless what came shows that the inventory moved or has more.
+        """
+        if self.moved:
+            return End(
+                "unproven",
+                "the inventory changed while it was read, so some may be missing",
+            )
+        if self.says_more:
+            return End("unproven", f"{reason}, but the service says that more follow")
+        return End("complete", reason)
+
+    def unproven(self, reason: str) -> End:
+        """End with the animals that came, and say what the user can do."""
+        was_read = "was read" if self.rows == 1 else "were read"
+        names = option(
+            '"offset" (or "page", "cursor=NAME")', "offset (or page, cursor=NAME)"
+        )
+        return End(
+            "unproven",
+            f"{pluralize(self.rows, 'animal')} {was_read}, and the service did not show"
+            f" whether more follow ({reason}). If you know how it pages, pass"
+            f" {option('pagination=', 'PETSTORE_PAGINATION=')}{names}",
+        )
