@@ -12,15 +12,12 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from petstore_tools import settings as settings_
 from petstore_tools import spec
 from petstore_tools.clock import Clock, SystemClock
-from petstore_tools.errors import ArgumentError
 from petstore_tools.importing.options import ImportOptions, takes_options
-from petstore_tools.listing.completeness import HOLE, Listing
 from petstore_tools.listing.protocol import ListQuery, check_status
 from petstore_tools.plans import MAX_WAIT_S, Plan
 from petstore_tools.progress import Display, import_progress, show_text
 from petstore_tools.settings import Settings
 from petstore_tools.tabular.categories import read_categories
-from petstore_tools.text import option, parse_duration
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,6 +28,7 @@ if TYPE_CHECKING:
     from petstore_tools.history import Snapshot, Snapshots
     from petstore_tools.importing.preview import ImportPreview
     from petstore_tools.importing.results import ImportResult
+    from petstore_tools.importing.run import Announce, Ask
     from petstore_tools.listing.pages import Pages
     from petstore_tools.models import Pet
     from petstore_tools.reporting.report import StatusReport
@@ -62,11 +60,14 @@ class PetStore:
         settings, progress: As given by arguments, variables and file.
         client, inventory: The first sends requests within the plan, the second lists
             through it.
-        kept, journals: The kept listings, and the folder of the journals of imports.
+        kept_listings, journals: The kept listings, and the folder of the journals of
+            imports.
 
     Raises:
         SettingsError: Base address or key is missing or wrong.
     """
+
+    _prints_previews = True
 
     def __init__(
         self,
@@ -120,13 +121,11 @@ class PetStore:
 
         self.settings = settings
         self.progress = progress
-        self._prints_previews = True
         self.client = Client(settings, **options)
-        services = settings.state_dir / "services.json"
-        self.inventory = Inventory(self.client, services, settings.pagination)
-        self.kept = History.of(
+        self.kept_listings = History.of(
             settings.state_dir, settings.environment, settings.service_id
         )
+        self.inventory = Inventory(self.client, settings, self.kept_listings)
         self.journals = settings.state_dir / "imports"
 
     def list_pets(
@@ -162,24 +161,10 @@ class PetStore:
                 read is in `last_partial`.
         """
         query = ListQuery(status, first=first, require=require)
-        age_s = None if max_age is None else _age_s(max_age, first)
-        now = self.client.clock.now()
-        notes = list[str]()
-        if age_s is not None:
-            kept, notes = self.kept.recent_listing(age_s, status=status, now=now)
-            if kept is not None:
-                return kept
         with closing(Display("list", " animal", self.progress)) as display:
-            frame = self.inventory.fetch(query, wait=wait, show=display.draw)
-        listing = Listing.as_listed(frame)
-        if not listing.complete and first is None:
-            notes.append(listing.shortfall)
-        notes += [note for note in listing.notes if note != HOLE]
-        if age_s is not None and listing.complete:
-            notes += filter(None, [self.kept.try_keep(frame)])
-        for note in notes:
-            warnings.warn(note, UserWarning, stacklevel=2)
-        return frame
+            return self.inventory.list_pets(
+                query, max_age, wait=wait, show=display.draw
+            )
 
     def pages(
         self,
@@ -225,8 +210,8 @@ class PetStore:
             HistoryError: It cannot be kept; no request was sent where that is known
                 before.
         """
-        self.kept.check(self.client.clock.now())
-        return self.kept.keep(self.list_pets(require="complete", wait=wait))
+        self.kept_listings.check(self.client.clock.now())
+        return self.kept_listings.keep(self.list_pets(require="complete", wait=wait))
 
     def snapshots(self, *, status: str | None = None) -> Snapshots:
         """
@@ -234,7 +219,7 @@ class PetStore:
         no request.
         """
         check_status(status)
-        return self.kept.snapshots(status)
+        return self.kept_listings.snapshots(status)
 
     def history(
         self,
@@ -253,7 +238,9 @@ class PetStore:
         is the end of the last listing that showed it so; it ended between `ended_after`
         and `ended_by` (missing while open).
         """
-        return self.kept.history(pet_id=id, since=since, now=self.client.clock.now())
+        return self.kept_listings.history(
+            pet_id=id, since=since, now=self.client.clock.now()
+        )
 
     def create_pet(
         self, name: str, *, category_id: int, status: str | None = None
@@ -333,10 +320,10 @@ class PetStore:
         categories = read_categories(file if categories is None else categories)
         looks = check_looks(categories, title, note, timezone, lists=lists)
         now = self.client.clock.now()
-        old = None if since is None else self.kept.since(since, status=status, now=now)
+        older = self.kept_listings.since(since, status=status, now=now)
         require: Literal["complete"] | None = None if partial else "complete"
         pets = self.list_pets(status=status, require=require, wait=wait)
-        return report_and_keep(pets, self.kept, old, looks, partial=partial)
+        return report_and_keep(pets, self.kept_listings, older, looks, partial=partial)
 
     def quota(self) -> Quota:
         """
@@ -386,21 +373,10 @@ class PetStore:
             Interrupted: By Ctrl-C or the kernel; the result files are written, the
                 result is its `result`.
         """
-        from petstore_tools.importing.run import run
-
-        named = options.with_categories(self.settings.categories)
-        wanted = options.progress
-        prints = self._prints_previews if wanted is None else wanted is not False
+        progress = options.progress
+        prints = self._prints_previews if progress is None else progress is not False
         announce = show_text if prints else lambda _: None
-        with import_progress(self.progress if wanted is None else wanted) as show:
-            result = run(
-                self.inventory,
-                self.journals,
-                named,
-                announce=announce,
-                ask=lambda _: "ask",
-                progress=show,
-            )
+        result = run_import(self, options, announce=announce, ask=lambda _: "ask")
         assert result is not None
         return result
 
@@ -434,16 +410,30 @@ class PetStore:
         return f"PetStore({self.settings.environment}, {self.client.host}, {plan})"
 
 
-def _age_s(given: str, first: int | None) -> float:
-    """Return the greatest age of a kept listing that may answer."""
-    if first is not None:
-        raise ArgumentError(
-            f"{option('max_age')} cannot be combined with {option('first')}"
+def run_import(
+    store: PetStore, options: ImportOptions, *, announce: Announce, ask: Ask
+) -> ImportResult | None:
+    """
+    Import as a store is set up, and show how far it is.
+
+    Args:
+        store: What sends; its settings name the categories where the options do not.
+        options: What is imported, and how.
+        announce: Shown the preview before the first request; False sends nothing.
+        ask: Shown the preview where rows are doubtful; says what happens to them.
+
+    Returns:
+        What became of every row, None where `announce` said no.
+    """
+    from petstore_tools.importing.run import run
+
+    progress = store.progress if options.progress is None else options.progress
+    with import_progress(progress) as show:
+        return run(
+            store.inventory,
+            store.journals,
+            options.with_categories(store.settings.categories),
+            announce=announce,
+            ask=ask,
+            progress=show,
         )
-    seconds = parse_duration(given) if isinstance(given, str) else None
-    if seconds is None:
-        raise ArgumentError(
-            f"{option('max_age')} must be an age such as '1h' or '2d' (s, min, h, d or"
-            f" w), not {given!r}"
-        )
-    return seconds

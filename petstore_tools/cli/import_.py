@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import sys
+from json import dumps
 from pathlib import Path
 from typing import Any, cast
 
@@ -15,9 +15,7 @@ from petstore_tools.errors import Interrupted
 from petstore_tools.importing.options import Doubtful, ImportOptions
 from petstore_tools.importing.preview import ImportPreview
 from petstore_tools.importing.results import ImportResult
-from petstore_tools.importing.run import run
-from petstore_tools.progress import import_progress
-from petstore_tools.store import PetStore
+from petstore_tools.store import PetStore, run_import
 from petstore_tools.tabular.sources import FORMATS
 from petstore_tools.text import pluralize, utc_text
 
@@ -107,7 +105,7 @@ def import_(
     dry_run: bool,
     yes: bool,
     as_json: bool,
-    **chosen: Any,
+    **choices: Any,
 ) -> int:
     """
     Create the animals of FILE, each once.
@@ -131,68 +129,60 @@ def import_(
     """
     with PetStore(environment=environment) as store:
         if not dry_run:
-            wanted = ImportOptions(file, **chosen).with_categories(
-                store.settings.categories
-            )
-            return _import(store, wanted, yes=yes, as_json=as_json)
-        shown = store.preview_import(file, **chosen)
-    click.echo(json.dumps(shown.to_dict()) if as_json else str(shown))
-    if shown.refusal:
+            return _import(store, ImportOptions(file, **choices), yes=yes, json=as_json)
+        preview = store.preview_import(file, **choices)
+    click.echo(dumps(preview.to_dict()) if as_json else str(preview))
+    if preview.refusal:
         return exits.USAGE
-    return exits.PARTLY if shown.bad else exits.DONE
+    return exits.PARTLY if preview.bad else exits.DONE
 
 
-def _import(store: PetStore, wanted: ImportOptions, *, yes: bool, as_json: bool) -> int:
+def _import(store: PetStore, choices: ImportOptions, *, yes: bool, json: bool) -> int:
     """Import after a yes, say what became of the rows, and return the exit code."""
+
+    def announce(preview: ImportPreview) -> bool:
+        return _is_agreed(preview, yes=yes)
+
     try:
-        with import_progress(store.progress) as progress:
-            result = run(
-                store.inventory,
-                store.journals,
-                wanted,
-                announce=lambda shown: _is_agreed(shown, yes=yes),
-                ask=_ask,
-                progress=progress,
-            )
+        result = run_import(store, choices, announce=announce, ask=_ask)
     except Interrupted as interrupt:
         result = cast(ImportResult, interrupt.result)
     if result is None:
-        if as_json:
-            click.echo(json.dumps({"message": "Nothing was sent."}))
+        if json:
+            click.echo(dumps({"message": "Nothing was sent."}))
         return exits.DONE
-    click.echo(json.dumps(result.to_dict()) if as_json else str(result))
+    click.echo(dumps(result.to_dict()) if json else str(result))
     if result.unknown or result.skipped_now:
         rows = pluralize(result.unknown + result.skipped_now, "row")
-        show = f"petstore-tools imports show {result.journal}"
-        click.echo(f"{rows} may exist already. See which, and why: {show}", err=True)
+        command = f"petstore-tools imports show {result.journal}"
+        click.echo(f"{rows} may exist already. See which, and why: {command}", err=True)
     if result.stopped is not None and result.stopped.kind != "first rows":
-        at = result.stopped.resumes_at
-        when = "" if at is None else f"   # from {utc_text(at)}"
         command = shlex.join(["petstore-tools", *sys.argv[1:]])
-        click.echo(f"Continue with: {command}{when}", err=True)
+        if result.stopped.resumes_at is not None:
+            command += f"   # from {utc_text(result.stopped.resumes_at)}"
+        click.echo(f"Continue with: {command}", err=True)
     return exits.of_result(result)
 
 
-def _ask(shown: ImportPreview) -> Doubtful:
+def _ask(preview: ImportPreview) -> Doubtful:
     """On a terminal, ask what happens to doubtful rows; `--yes` is no answer."""
     if not sys.stdin.isatty():
         return "ask"
-    click.echo(str(shown), err=True)
-    answers = click.Choice(("skip", "send", "stop"))
+    click.echo(str(preview), err=True)
     answer = click.prompt(
         "Leave the doubtful rows out, send them, or stop",
-        type=answers,
+        type=click.Choice(("skip", "send", "stop")),
         default="stop",
         err=True,
     )
     return cast(Doubtful, "ask" if answer == "stop" else answer)
 
 
-def _is_agreed(shown: ImportPreview, *, yes: bool) -> bool:
+def _is_agreed(preview: ImportPreview, *, yes: bool) -> bool:
     """Show the preview and ask; what is refused is refused by the import itself."""
-    click.echo(str(shown), err=True)
-    if not shown.to_send or shown.refusal:
+    click.echo(str(preview), err=True)
+    if not preview.to_send or preview.refusal:
         return True
-    where = f"{shown.environment} ({shown.host})"
-    asked = f"Create {pluralize(shown.to_send, 'animal')} in {where}?"
-    return options.is_confirmed(asked, yes=yes)
+    animals = pluralize(preview.to_send, "animal")
+    question = f"Create {animals} in {preview.environment} ({preview.host})?"
+    return options.is_confirmed(question, yes=yes)

@@ -189,7 +189,7 @@ def forget(
     question = f"Forget the listings that ended {when}?"
     if options.is_confirmed(question, yes=yes, otherwise="Nothing was forgotten"):
         with PetStore(environment=environment) as store:
-            forgotten = store.kept.forget(before, after=after, now=time.time())
+            forgotten = store.kept_listings.forget(before, after=after, now=time.time())
             click.echo(
                 f"{pluralize(forgotten, 'listing')} forgotten; {store.snapshots()}"
             )

@@ -256,11 +256,11 @@ class History(HistoryDatabase):
         return None, []
 
     def since(
-        self, reference: str | date, *, status: str | None, now: float
-    ) -> tuple[Snapshot | None, tuple[str, ...]]:
+        self, reference: str | date | None, *, status: str | None, now: float
+    ) -> tuple[Snapshot | None, tuple[str, ...]] | None:
         """
         Return the listing to compare with, None where there is none, and what there is
-        to say.
+        to say; None where nobody asked for one.
 
         Args:
             reference: `last`: the listing of the last report that was written to a
@@ -272,6 +272,8 @@ class History(HistoryDatabase):
         Raises:
             ArgumentError: It is none of these, or in the future.
         """
+        if reference is None:
+            return None
         is_last = isinstance(reference, str) and reference.strip().casefold() == "last"
         latest_s = now if is_last else instant(reference, now)
         try:

@@ -2,23 +2,38 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from petstore_tools.errors import IncompleteListingError, Interrupted
+from petstore_tools.errors import ArgumentError, IncompleteListingError, Interrupted
 from petstore_tools.http.client import Client
-from petstore_tools.listing.completeness import Listing
+from petstore_tools.listing.completeness import HOLE, Listing
 from petstore_tools.listing.frames import PetColumns
 from petstore_tools.listing.pages import PageReader, Pages, PagingMemory
 from petstore_tools.listing.protocol import ListQuery
-from petstore_tools.text import pluralize
+from petstore_tools.settings import Settings
+from petstore_tools.text import option, parse_duration, pluralize
 from petstore_tools.throttle.gate import ALONE, CallOptions
 from petstore_tools.throttle.throttle import Wait
 
 if TYPE_CHECKING:
     import pandas as pd
+
+Show = Callable[[int, int | None, Wait | None], None]
+
+
+class KeptListings(Protocol):
+    """What keeps complete listings, and answers from them."""
+
+    def recent_listing(
+        self, age_s: float, *, status: str | None, now: float
+    ) -> tuple[pd.DataFrame | None, list[str]]:
+        """Return a kept listing that is not older, and notes."""
+
+    def try_keep(self, frame: pd.DataFrame) -> str:
+        """Keep a listing; return a note where that fails, else ""."""
 
 
 class Inventory:
@@ -27,8 +42,9 @@ class Inventory:
 
     Args:
         client: One key at one service.
-        path: File of what listings have proved of services.
-        pagination: How the service pages, as the caller named it; None to learn it.
+        settings: How the service pages, where somebody says so, and the folder of what
+            listings have proved of services.
+        kept_listings: Those of this service.
 
     Attributes:
         client, memory: What sends the requests; how the service pages.
@@ -36,9 +52,16 @@ class Inventory:
             cut, or was not complete as required; None where it ended.
     """
 
-    def __init__(self, client: Client, path: Path, pagination: str | None) -> None:
+    def __init__(
+        self,
+        client: Client,
+        settings: Settings,
+        kept_listings: KeptListings,
+    ) -> None:
         self.client = client
-        self.memory = PagingMemory(path, client.service_id, pagination)
+        self._kept_listings = kept_listings
+        path = settings.state_dir / "services.json"
+        self.memory = PagingMemory(path, client.service_id, settings.pagination)
         self.last_partial: pd.DataFrame | None = None
 
     def pages(self, query: ListQuery, call_options: CallOptions = ALONE) -> Pages:
@@ -46,13 +69,42 @@ class Inventory:
         begin = partial(PageReader, self.client, self.memory, query, call_options)
         return Pages(begin)
 
-    def fetch(
+    def list_pets(
         self,
         query: ListQuery,
+        max_age: str | None,
         *,
         wait: bool,
-        show: Callable[[int, int | None, Wait | None], None],
+        show: Show,
     ) -> pd.DataFrame:
+        """
+        Answer from a kept listing, else fetch one and keep it; without an age, fetch.
+
+        What the listing lacks is a warning at the line that called the caller.
+
+        Raises:
+            ArgumentError: The age is none, or cannot be combined with the query.
+        """
+        age_s = None if max_age is None else check_max_age(max_age, query)
+        notes: list[str] = []
+        if age_s is not None:
+            frame, notes = self._kept_listings.recent_listing(
+                age_s, status=query.status, now=self.client.clock.now()
+            )
+            if frame is not None:
+                return frame
+        frame = self.fetch(query, wait=wait, show=show)
+        listing = Listing.as_listed(frame)
+        if not listing.complete and query.first is None:
+            notes.append(listing.shortfall)
+        notes += [note for note in listing.notes if note != HOLE]
+        if age_s is not None and listing.complete:
+            notes += filter(None, [self._kept_listings.try_keep(frame)])
+        for note in notes:
+            warnings.warn(note, UserWarning, stacklevel=3)
+        return frame
+
+    def fetch(self, query: ListQuery, *, wait: bool, show: Show) -> pd.DataFrame:
         """
         Read a listing to its end.
 
@@ -87,3 +139,18 @@ class Inventory:
             raise IncompleteListingError(listing.shortfall, listing=listing)
         self.last_partial = None
         return frame
+
+
+def check_max_age(max_age: object, query: ListQuery) -> float:
+    """Return the greatest age in seconds of a kept listing that may answer."""
+    if query.first is not None:
+        raise ArgumentError(
+            f"{option('max_age')} cannot be combined with {option('first')}"
+        )
+    age_s = parse_duration(max_age) if isinstance(max_age, str) else None
+    if age_s is None:
+        raise ArgumentError(
+            f"{option('max_age')} must be an age such as '1h' or '2d' (s, min, h, d or"
+            f" w), not {max_age!r}"
+        )
+    return age_s

@@ -104,7 +104,7 @@ def test_a_damaged_history_is_named_and_no_output_is_missing(
     `history` ends with 2, a report and a listing with 0; a report on one status says
     why.
     """
-    path = PetStore(base_url=box.base_url, api_key=box.api_key).kept.path
+    path = PetStore(base_url=box.base_url, api_key=box.api_key).kept_listings.path
     path.write_bytes(b"")
     refused = twice("history")
     path.write_bytes(b"no database " * 400)

@@ -375,7 +375,7 @@ def test_the_history_is_the_truth_of_its_listings(seed: int, tmp_path: Path) -> 
         check(history, *scripted(rng, history), rng)
     else:
         with Sandbox(plan="business", animals=30, clock="system") as box:
-            check(box.store.kept, *lived(rng, box), rng)
+            check(box.store.kept_listings, *lived(rng, box), rng)
 
 
 def of_number(number: int) -> Shown:
@@ -439,10 +439,10 @@ def test_only_complete_listings_of_all_animals_are_kept() -> None:
     """The error says why, or what to keep."""
     with Sandbox(animals=30) as box:
         with pytest.raises(ArgumentError, match=r"store\.snapshot\(\)"):
-            box.store.kept.keep(box.store.list_pets(status="sold"))
+            box.store.kept_listings.keep(box.store.list_pets(status="sold"))
         with pytest.raises(IncompleteListingError, match="limited to the first 5"):
-            box.store.kept.keep(box.store.list_pets(first=5))
-        assert not box.store.kept.path.exists()
+            box.store.kept_listings.keep(box.store.list_pets(first=5))
+        assert not box.store.kept_listings.path.exists()
 
 
 def execute(path: Path, statement: str) -> None:
@@ -480,7 +480,7 @@ def test_a_damaged_file_is_named_and_kept_aside(harm: str) -> None:
     """
     messages = list[str]()
     with Sandbox(animals=200) as box:
-        path = box.store.kept.path
+        path = box.store.kept_listings.path
 
         def harmed() -> PetStore:
             box.store.snapshot()
@@ -578,7 +578,7 @@ def test_a_listing_from_the_future_is_named_before_a_request_and_forgotten() -> 
         animals = shown_by(box.store.snapshot().frame()).animals
         before = box.store.history()
         now = box.clock.now()
-        history = box.store.kept
+        history = box.store.kept_listings
         for shown in (animals, {1: ("Rex", 1, "sold")}):
             history.keep(listed(shown, now + 9e7, now + 9e7).frame)
         asked = len(box.traffic())

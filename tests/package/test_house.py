@@ -166,3 +166,18 @@ def test_the_list_of_messages_holds_messages_help_and_placeholders() -> None:
     ):
         assert text in messages
     assert "Return the exit code" not in messages
+
+
+def test_each_method_of_the_store_hands_its_work_to_a_room() -> None:
+    """At most 12 lines behind its signature and docstring."""
+    tree = ast.parse((PACKAGE / "store.py").read_text(encoding="utf-8"))
+    (store,) = (node for node in tree.body if isinstance(node, ast.ClassDef))
+    lengths = {}
+    for method in store.body:
+        if isinstance(method, ast.FunctionDef):
+            body = method.body[1:] if ast.get_docstring(method) else method.body
+            last_line = method.end_lineno or 0
+            lengths[method.name] = last_line - body[0].lineno + 1
+
+    assert len(lengths) > 20
+    assert {name: lines for name, lines in lengths.items() if lines > 12} == {}
