@@ -100,6 +100,9 @@ def parse(plan: Plan | str | None) -> Plan | None:
         SettingsError: It is none of these.
 
     Spec: §8.2.
+
+    >>> print(parse("600/50000"))
+    custom (600 requests a minute, 50,000 a day)
     """
     if plan is None or isinstance(plan, Plan):
         return plan
@@ -122,6 +125,15 @@ def strictest(limit: int, *, minute: bool, day: bool) -> Plan:
 
     A number no documented plan has is an Enterprise plan (§8.2: custom). Where it is
     the day's, the smallest documented minute holds until a header speaks of the minute.
+
+    >>> print(strictest(1_000, minute=True, day=True))  # Free's day, Business's minute
+    free (60 requests a minute, 1,000 a day)
+    >>> print(strictest(1_000, minute=True, day=False))
+    business (1,000 requests a minute, 100,000 a day)
+    >>> print(strictest(300, minute=False, day=True))
+    enterprise (60 requests a minute, 300 a day)
+    >>> print(strictest(70, minute=True, day=True))
+    enterprise (70 requests a minute, unknown a day)
     """
     for plan in DOCUMENTED:
         if (minute and plan.per_minute == limit) or (day and plan.per_day == limit):

@@ -123,41 +123,23 @@ class WindowBudget:
         self.counts[bucket] = self.counts.get(bucket, 0) + 1
         self.requests += 1
 
-    def count_unreported(self, last_grant: int) -> None:
-        """Note a request whose answer, if one came, did not report on this window."""
-        self.unreported_grant = last_grant
-        if self.reading is not None:
-            self.reading.remaining -= 1
-
     def drop_old_counts(self, now: float) -> None:
         """Forget the requests that no longer count."""
         oldest = floor(now / self.width_s) - self.period_s // self.width_s
         for bucket in [bucket for bucket in self.counts if bucket < oldest]:
             del self.counts[bucket]
 
-    def may_begin(self, reset_at: float) -> bool:
-        """Say whether the period since the last Reset was over at this one."""
-        return reset_at >= self.beginning.reset_at + self.period_s - GUARD_S
-
-    def begin(self, reset_at: float, *, recent: int, proven: bool) -> None:
-        """
-        Note a Reset.
-
-        Args:
-            reset_at: The latest that our clock can show then.
-            recent: Requests that may have come after it.
-            proven: All requests before it ended, for sure.
-        """
-        state: Literal["possible", "proven"] = "proven" if proven else "possible"
-        self.beginning = Beginning(state, reset_at, self.requests - recent)
+    @property
+    def since_reset(self) -> int:
+        """Requests that may have come since the last Reset."""
+        return self.requests - self.beginning.requests_before
 
     def prove_beginning(self, reading: Reading, now: float) -> None:
         """
         Take it for proven where an answer says that no more was used than was sent
         since the Reset.
         """
-        sent = self.requests - self.beginning.requests_before + 1
-        is_enough = reading.limit - reading.remaining <= sent
+        is_enough = reading.limit - reading.remaining <= self.since_reset + 1
         if is_enough and self.counts_from_reset(now, probe_at=0.0):
             self.beginning = replace(self.beginning, state="proven")
 
@@ -174,13 +156,12 @@ class WindowBudget:
         One request ended for sure, which the first probe takes if nothing was sent
         since. Behind a lost one another goes, unless the window is known to slide.
         """
-        beginning = self.beginning
-        reset_at = beginning.reset_at
+        reset_at = self.beginning.reset_at
         if not reset_at <= now < reset_at + self.period_s:
             return False
-        is_first = probe_at < reset_at and self.requests == beginning.requests_before
-        is_next = not self.slides and now >= reset_at + PROBE_LEASE_S
-        return beginning.state == "proven" or is_first or is_next
+        is_first_probe = probe_at < reset_at and not self.since_reset
+        is_next_probe = not self.slides and now >= reset_at + PROBE_LEASE_S
+        return self.beginning.state == "proven" or is_first_probe or is_next_probe
 
     def count_used(self, now: float, probe_at: float) -> tuple[int, float]:
         """
@@ -191,13 +172,12 @@ class WindowBudget:
             now: The ledger's time.
             probe_at: When the last probe went.
         """
-        beginning = self.beginning
+        reset_at = self.beginning.reset_at
         if self.counts_from_reset(now, probe_at):
-            ends_at = beginning.reset_at + self.period_s + GUARD_S
-            return self.requests - beginning.requests_before, ends_at
+            return self.since_reset, reset_at + self.period_s + GUARD_S
         first_bucket = min(self.counts, default=0)
         frees_at: float = (first_bucket + 1) * self.width_s + self.period_s
-        next_probe_at = beginning.reset_at + PROBE_LEASE_S
+        next_probe_at = reset_at + PROBE_LEASE_S
         if not self.slides and now < next_probe_at:
             frees_at = min(frees_at, next_probe_at)
         return sum(self.counts.values()), frees_at
@@ -281,6 +261,12 @@ class Budget:
             clock_s: Unix seconds of the clock that is shared, which may be set.
             machine: Name of a machine since its last start.
             steady_s: Seconds of its clock that nobody sets.
+
+        >>> budget = Budget()
+        >>> budget.follow_clock(1_000.0, "a machine", 50.0)
+        1000.0
+        >>> budget.follow_clock(4_601.0, "a machine", 51.0)  # it was set by an hour
+        1001.0
         """
         now = clock_s + self.ahead_s
         last_steady_s, last_now = self.clocks.pop(machine, (steady_s, now))
@@ -324,6 +310,12 @@ class Budget:
 
         The service wrote it between `sent_at` and `now`; where that contradicts what
         was believed, a clock was set, and only the new answer counts.
+
+        >>> budget = Budget()
+        >>> for date, now in (100, 100.9), (110, 110.0), (120, 120.9):
+        ...     budget.learn_skew(date, sent_at=now, now=now)
+        >>> budget.skew
+        0.0
         """
         if date is not None:
             least = date - now

@@ -224,8 +224,12 @@ def connections(per_minute: int | None, latency_s: float) -> int:
     Return how many connections fill the plan at the measured latency, one spare
     included.
 
-    >>> connections(1_000, latency_s=0.2)
-    5
+    >>> connections(60, latency_s=0.2), connections(60, latency_s=12.0)
+    (1, 13)
+    >>> connections(1_000, latency_s=0.2), connections(1_000, latency_s=30.0)
+    (5, 16)
+    >>> connections(None, latency_s=0.01)  # no plan is known
+    8
     """
     if per_minute is None:
         return WITHOUT_A_PLAN

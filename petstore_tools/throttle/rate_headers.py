@@ -50,6 +50,17 @@ def read_reply(
     """
     Read an answer's headers.
 
+    >>> headers = {
+    ...     "X-RateLimit-Limit": "60",
+    ...     "X-RateLimit-Remaining": "59",
+    ...     "X-RateLimit-Reset": "1800000060",
+    ...     "Retry-After": "Fri, 15 Jan 2027 08:00:30 GMT",
+    ...     "Date": "Fri, 15 Jan 2027 08:00:00 GMT",
+    ... }
+    >>> read_reply(429, headers, now=1_800_000_300.0)  # our clock does not matter
+    RateReply(status=429, limit=60, remaining=59, reset=1800000060.0,
+              retry_after_s=30.0, date=1800000000.0, banned=False)
+
     Args:
         status: HTTP status code.
         headers: Case-insensitive mapping.

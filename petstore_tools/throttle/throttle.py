@@ -71,6 +71,7 @@ from petstore_tools.throttle.budget import (
     GUARD_S,
     LONGEST_LEASE_S,
     PROBE_LEASE_S,
+    Beginning,
     Budget,
     Reading,
     WindowBudget,
@@ -169,15 +170,13 @@ class Throttle(Budget):
         if now < self.blocked_until:
             decision = Stop if self.banned else Wait
             return decision(self.blocked_until, self.reason)
-        reason = "a first request was sent, and its answer shows what is left"
-        if self.needs_probe and (
-            wait := self._wait_for_reply(self.probe_at, now, reason)
-        ):
-            return wait
-        window_waits = [self._wait_for_window(name, now, bulk=bulk) for name in PERIODS]
-        waits = [wait for wait in window_waits if wait is not None]
-        if waits:
-            return max(waits, key=lambda wait: wait.until)
+        if self.needs_probe:
+            reason = "a first request was sent, and its answer shows what is left"
+            if wait := self._wait_for_reply(self.probe_at, now, reason):
+                return wait
+        waits = [self._wait_for_window(name, now, bulk=bulk) for name in PERIODS]
+        if any(waits):
+            return max(filter(None, waits), key=attrgetter("until"))
         self.grants += 1
         if self.needs_probe:
             self.probe_at = now
@@ -301,7 +300,6 @@ class Throttle(Budget):
         for name, window in self.windows.items():
             window.drop_old_counts(now)
             day_begins = self.day_begins if name == "day" else None
-            is_whole = day_begins is not None
             if (reading := window.reading) is not None:
                 ahead_s = reading.reset - service_now
                 if not -GUARD_S < ahead_s <= window.period_s + 3 * GUARD_S:
@@ -309,7 +307,9 @@ class Throttle(Budget):
                     self.needs_probe = True
                     if ahead_s <= 0:
                         self._begin_window(
-                            window, self.client_time(reading.reset), proven=is_whole
+                            window,
+                            self.client_time(reading.reset),
+                            proven=day_begins is not None,
                         )
             if day_begins is not None and window.beginning.state == "proven":
                 begins_at = service_now - (service_now - day_begins) % spec.DAY_S
@@ -322,11 +322,13 @@ class Throttle(Budget):
         Note that the service's window begins anew, for sure or perhaps: never twice in
         a period.
         """
-        if window.may_begin(reset_at):
-            latest_arrival = reset_at - GUARD_S - self.slowest_s
-            recent = self.windows["minute"].count_since(latest_arrival)
-            recent += len(self.in_flight)
-            window.begin(reset_at, recent=recent, proven=proven)
+        if reset_at < window.beginning.reset_at + window.period_s - GUARD_S:
+            return
+        earliest = reset_at - GUARD_S - self.slowest_s
+        recent = self.windows["minute"].count_since(earliest) + len(self.in_flight)
+        window.beginning = Beginning(
+            "proven" if proven else "possible", reset_at, window.requests - recent
+        )
 
     def _count_request(
         self, now: float, *, reported: WindowName | None, refused: bool = False
@@ -336,7 +338,9 @@ class Throttle(Budget):
             if not refused or name == "minute":
                 window.count_request(now)
                 if name != reported:
-                    window.count_unreported(self.grants)
+                    window.unreported_grant = self.grants
+                    if window.reading is not None:
+                        window.reading.remaining -= 1
 
     def _read_headers(
         self, grant: int, reply: RateReply, now: float, *, slow_s: float
@@ -423,6 +427,11 @@ class Throttle(Budget):
 
 
 def bulk_reserve(name: WindowName, limit: int | None) -> int:
-    """Return how many requests of a window a bulk run leaves to people."""
+    """
+    Return how many requests of a window a bulk run leaves to people.
+
+    >>> [bulk_reserve("day", limit) for limit in (1_000, 50, None)]
+    [20, 5, 0]
+    """
     tenth = (limit or 0) // BULK_DIVISOR
     return tenth if name == "minute" else min(MOST_RESERVED, tenth)

@@ -78,15 +78,6 @@ def test_clocks_that_drift_apart_were_not_set() -> None:
     assert budget.follow_clock(T0 + 86_420, "boot", 86_500.0) == T0 + 86_420
 
 
-def test_the_clock_of_the_service_is_known_better_by_each_date() -> None:
-    """`Date` is rounded down: of two that agree, the one that says more counts."""
-    budget = Budget()
-    for date, now in ((T0, T0 + 0.9), (T0 + 10, T0 + 10), (T0 + 20, T0 + 20.9)):
-        budget.learn_skew(date, sent_at=now, now=now)
-
-    assert budget.service_time(T0) == T0
-
-
 @pytest.mark.case("P23")
 def test_without_a_clock_that_nobody_sets_time_does_not_go_back() -> None:
     """After a start of the machine its clock tells nothing of the time before."""

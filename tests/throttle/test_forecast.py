@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from petstore_tools.throttle.quota import Quota, connections, forecast
+from petstore_tools.throttle.quota import Quota, forecast
 from petstore_tools.throttle.throttle import WindowQuota
 
 NINE = 1_767_603_600.0  # 09:00 UTC
@@ -61,23 +61,18 @@ def test_without_numbers_the_headers_will_tell() -> None:
     assert forecast(10_000, Quota("custom", minute, day, None, "", NINE)).days == 1
 
 
-def test_connections_follow_the_plan_and_the_latency() -> None:
-    """1,000 a minute at 200 ms need four and a spare; Free needs one."""
-    assert connections(1_000, 0.2) == 5
-    assert connections(60, 0.2) == 1
-    assert connections(60, 12.0) == 13
-    assert connections(1_000, 30.0) == 16
-    assert connections(None, 0.01) == 8
-
-
-def test_a_job_that_ends_today_says_so_without_a_count_of_days() -> None:
+@pytest.mark.parametrize(
+    ("creates", "quota", "ending"),
+    [
+        (50, free(60, 1_000), "it ends today at about 09:00 UTC"),
+        (100, free(60, 1_000, MIDNIGHT - 30), "it ends about 2026-01-06 00:00:30 UTC"),
+        (54, free(60, 5), "it ends about 2026-01-06 00:00:00 UTC"),
+    ],
+)
+def test_a_job_that_ends_today_says_so_without_a_count_of_days(
+    creates: int, quota: Quota, ending: str
+) -> None:
     """Days are told where there are more than one, or where it is not today."""
-    assert str(forecast(50, free(60, 1_000))).endswith(
-        "20 requests a day for other work; it ends today at about 09:00 UTC"
-    )
-    assert str(forecast(100, free(60, 1_000, MIDNIGHT - 30))).endswith(
-        "; it ends about 2026-01-06 00:00:30 UTC"
-    )
-    assert str(forecast(54, free(60, 5))).endswith(
-        "; it ends about 2026-01-06 00:00:00 UTC"
-    )
+    text = str(forecast(creates, quota))
+
+    assert text.endswith(f"20 requests a day for other work; {ending}")

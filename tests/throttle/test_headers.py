@@ -4,8 +4,7 @@ import time
 
 import pytest
 
-from petstore_tools.plans import Plan, strictest
-from petstore_tools.throttle.rate_headers import RateReply, read_reply
+from petstore_tools.throttle.rate_headers import read_reply
 
 NOW = 1_800_000_000.0  # Fri, 15 Jan 2027 08:00:00 GMT
 
@@ -67,42 +66,3 @@ def test_a_date_without_a_zone_is_utc_wherever_this_machine_is(
 def test_a_limit_that_is_no_whole_number_is_absent(text: str) -> None:
     """Limits are whole numbers (§8.3); anything else is not believed."""
     assert read_reply(200, {"X-RateLimit-Limit": text}, now=NOW).limit is None
-
-
-def test_all_headers_are_read_and_dates_are_measured_by_the_services_clock() -> None:
-    """
-    Limit and Remaining are counts, Reset is Unix seconds; our clock does not matter.
-    """
-    headers = {
-        "X-RateLimit-Limit": "60",
-        "X-RateLimit-Remaining": "59",
-        "X-RateLimit-Reset": "1800000060",
-        "Retry-After": "Fri, 15 Jan 2027 08:00:30 GMT",
-        "Date": "Fri, 15 Jan 2027 08:00:00 GMT",
-    }
-
-    assert read_reply(429, headers, now=NOW + 300) == RateReply(
-        429, 60, 59, NOW + 60, 30.0, NOW
-    )
-
-
-@pytest.mark.parametrize(
-    ("limit", "minute", "day", "plan"),
-    [
-        (60, True, True, Plan(60, 1_000, "free")),
-        (1_000, True, True, Plan(60, 1_000, "free")),
-        (1_000, True, False, Plan(1_000, 100_000, "business")),
-        (1_000, False, True, Plan(60, 1_000, "free")),
-        (300, False, True, Plan(60, 300, "enterprise")),
-        (70, True, True, Plan(70, None, "enterprise")),
-    ],
-)
-def test_a_limit_is_read_as_the_strictest_plan(
-    limit: int, minute: bool, day: bool, plan: Plan
-) -> None:
-    """
-    1,000 is Free's day and Business's minute (§8.2); a number of no plan is an
-    Enterprise's.
-    """
-    assert strictest(limit, minute=minute, day=day) == plan
-    assert (plan.limit("minute"), plan.limit("day")) == (plan.per_minute, plan.per_day)

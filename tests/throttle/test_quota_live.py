@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from proxy import Action, FaultProxy
 from raw import reply_bytes
-from wires import BASE, KEY, T0
+from wires import BASE, KEY
 
 from petstore_tools import PetStore, Sandbox
 from petstore_tools.errors import LedgerError
@@ -100,19 +100,13 @@ def test_two_keys_and_two_addresses_do_not_share_a_budget_and_no_key_is_on_disk(
         PetStore(base_url=url, api_key=key, plan="free", state_dir=tmp_path)
         for url, key in settings
     ]
-    for granted, store in enumerate(stores, start=1):
-        for _ in range(granted):
-            store.client.ledger.update(lambda throttle: throttle.ask(T0))
-            store.client.ledger.update(
-                lambda budget: setattr(budget, "needs_probe", False)
-            )
+    ledgers = [store.client.ledger for store in stores]
+    for number, ledger in enumerate(ledgers):
+        ledger.update(lambda budget, number=number: setattr(budget, "grants", number))
 
-    flying = [
-        store.client.ledger.update(lambda budget: len(budget.in_flight))
-        for store in stores
-    ]
+    grants = [ledger.update(lambda budget: budget.grants) for ledger in ledgers]
 
-    assert flying == [1, 2, 3]
+    assert grants == [0, 1, 2]
     on_disk = b"".join(
         p.name.encode() + p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()
     )
