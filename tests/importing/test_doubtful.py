@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
+from tables import read_cases
 
 from petstore_tools.importing.doubtful import Doubt, Entry, find_doubtful, match
 from petstore_tools.importing.values import PetValues
@@ -49,94 +50,18 @@ def journal(text: str, *, import_id: str = "ours") -> list[Entry]:
     return entries
 
 
-CASES = {  # what was sent, the file now, the doubtful rows
-    "nothing new": ("a b c", "a b c", ""),
-    "another order": ("a b c", "c a b", ""),
-    "a row deleted, another appended": ("a b c", "a c d", ""),
-    "a status changed": ("a b c", "a b/3/sold c", "b/3/sold"),
-    "a status changed while the sheet grows": ("a b c", "a b/3/sold c d", "b/3/sold"),
-    "the last status changed while it grows": ("a b c", "a b c/3/sold d", "c/3/sold"),
-    "a name changed in its place": ("a b c", "a x c d", "x"),
-    "a name changed, and a row copied to the end": ("a b c d", "a x c d d e", "x"),
-    "a name changed, another of the old one added": ("a b c", "a x c b/4", "x b/4"),
-    "a name changed, and the order": ("a b c", "c a x", "x"),
-    "two rows of one name, both edited": ("a/1 a/2", "a/3 a/4", "a/3 a/4"),
-    "one of two rows of a name renamed, the other edited": (
-        "a b/1 b/2 c",
-        "a x b/3 c",
-        "x b/3",
-    ),
-    "the first of two equal rows renamed": ("a b b c", "a x b c", "x"),
-    "the second of two equal rows renamed": ("a b b c", "a b x c", "x"),
-    "a row became equal to its neighbour": ("a b c", "b b c", "b"),
-    "another list under the old name": ("a b c", "x y z", "x y z"),
-    "one of two equal rows renamed, of which one was sent": (
-        "a b ?b c",
-        "a b x c",
-        "x",
-    ),
-    "a row that was not sent is edited": ("a ?b c", "a x c", ""),
-    "a row gone long ago bears the name": ("a -b c", "a c b/4", "b/4"),
-    "a row gone long ago asks no more by its place": ("a -b c", "a x c", ""),
-    "one of two equal rows, gone long ago, asks no more by its place": (
-        "a b -b c",
-        "a x b c",
-        "",
-    ),
-    "an unsent row of the name of a missing one": ("a b ?b/4", "a b/4", "b/4"),
-    "one that a person agreed to": ("a b !b/4", "a b/4", ""),
-    "a row is edited that is unknown": ("a ~b c", "a b/4 c", "b/4"),
-}
-
-
 @pytest.mark.case("P35", "P63", "P69")
-@pytest.mark.parametrize(("sent", "now", "doubtful"), CASES.values(), ids=CASES)
-def test_a_row_is_doubtful_by_its_name_or_its_place(
-    sent: str, now: str, doubtful: str
-) -> None:
-    """Whatever may be an edit is asked about, and nothing else."""
-    contents = file(now)
-
-    entries = journal(sent)
-    doubts = find_doubtful(contents, entries, *match(entries, contents), equal={})
-
-    assert {contents[index] for index in doubts} == set(file(doubtful))
-
-
 @pytest.mark.parametrize(
-    ("ours", "theirs", "now", "doubtful"),
-    [
-        ("", "a b c", "a x c", "x"),
-        ("", "a b c", "a b x", "x"),
-        ("", "a b c", "x y z", ""),
-        ("", "a b", "a b/4", "b/4"),
-        ("", "a b", "a/3/sold b/3/sold", "a/3/sold b/3/sold"),
-        ("", "a b c", "a x y b/4", ""),
-        ("", "a b c", "a x y", ""),
-        ("", "a b c", "a x c/3/sold", "c/3/sold"),
-        ("a c", "a b c", "a b/3/sold c", "b/3/sold"),
-        ("a c", "a b c", "a b/4 c", ""),
-        ("a c", "a b c", "a x c", ""),
-    ],
-    ids=[
-        "renamed",
-        "renamed at the end",
-        "shares nothing",
-        "another category",
-        "every status edited",
-        "shares one row and one name",
-        "shares one row",
-        "one name",
-        "a status edited, later",
-        "another category, later",
-        "renamed, later",
-    ],
+    ("ours", "theirs", "rows", "doubtful"), read_cases(__file__, "doubtful.txt")
 )
-def test_a_copy_of_another_import_is_compared_with_it(
-    ours: str, theirs: str, now: str, doubtful: str
+def test_a_row_is_doubtful_by_its_name_or_its_place(
+    ours: str, theirs: str, rows: str, doubtful: str
 ) -> None:
-    """By name and category always, and by place until a row of it was sent."""
-    contents = file(now)
+    """
+    Whatever may be an edit is asked about, and nothing else; beside another import by
+    name and category always, and by place until a row of the copy was sent.
+    """
+    contents = file(rows)
     entries = journal(ours)
     other_entries = journal(theirs, import_id="other")
     sent = {entry.content for entry in other_entries}
@@ -145,16 +70,18 @@ def test_a_copy_of_another_import_is_compared_with_it(
         for index, content in enumerate(contents)
         if content in sent
     }
-    shares = {content[:2] for content in sent} & {content[:2] for content in contents}
+    shared_names = {row[:2] for row in sent} & {row[:2] for row in contents}
 
-    other_imports = [other_entries] if shares else []
     doubts = find_doubtful(
-        contents, entries, *match(entries, contents), equal=equal, others=other_imports
+        contents,
+        entries,
+        *match(entries, contents),
+        equal=equal,
+        others=[other_entries] if shared_names else [],
     )
 
-    assert {contents[index] for index in doubts.keys() - equal.keys()} == set(
-        file(doubtful)
-    )
+    doubtful_rows = {contents[index] for index in doubts.keys() - equal.keys()}
+    assert doubtful_rows == set(file(doubtful))
 
 
 def test_a_row_moved_by_a_part_and_renamed_after_it_is_doubtful() -> None:

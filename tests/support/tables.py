@@ -1,0 +1,24 @@
+"""Tables of cases that are kept as text beside their tests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+def read_cases(test_file: str, name: str) -> list[Any]:
+    """
+    Read a table beside a test, one case a line: `title: cell | cell`.
+
+    Lines that begin with `#` say what the columns are.
+    """
+    text = Path(test_file).with_name(name).read_text(encoding="utf-8")
+    cases = []
+    for line in text.splitlines():
+        title, _, cells = line.partition(": ")
+        if cells and not line.startswith("#"):
+            values = [cell.strip() for cell in cells.split("|")]
+            cases.append(pytest.param(*values, id=title))
+    return cases
