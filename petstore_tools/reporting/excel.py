@@ -5,17 +5,17 @@ from __future__ import annotations
 import io
 import textwrap
 from datetime import tzinfo
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pandas as pd
 from xlsxwriter import Workbook
 
+from petstore_tools.reporting.facts import TITLES, Facts
 from petstore_tools.reporting.presentation import (
     COLOURS,
     DAYS,
     IDS,
     SHARES,
-    TITLES,
     WORDS,
     Presentation,
     named,
@@ -25,9 +25,6 @@ from petstore_tools.reporting.tables import TOTAL, named_statuses
 from petstore_tools.tabular.cells import EXACT
 from petstore_tools.tabular.template import WRITER_OPTIONS
 from petstore_tools.text import cell_text
-
-if TYPE_CHECKING:
-    from petstore_tools.reporting.report import StatusReport
 
 TIME: Final = "as_of"
 FORMATS: Final = {
@@ -48,7 +45,7 @@ _WIDEST: Final = 550  # pixels of a column; longer texts shrink
 _TIME_WIDTH: Final = 19  # characters of a column of times
 
 
-def workbook(report: StatusReport) -> bytes:
+def workbook(report: Facts) -> bytes:
     """
     Return a workbook with a sheet for each table, for all animals, and for how it was
     made.

@@ -7,22 +7,21 @@ from collections.abc import Sequence
 from email.message import EmailMessage
 from email.policy import SMTP
 from email.utils import formataddr, getaddresses, localtime
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from petstore_tools.errors import ArgumentError
 from petstore_tools.reporting.excel import workbook
+from petstore_tools.reporting.facts import Facts
 from petstore_tools.reporting.page import page
 from petstore_tools.reporting.presentation import Presentation
-
-if TYPE_CHECKING:
-    from petstore_tools.reporting.report import StatusReport
+from petstore_tools.reporting.texts import terminal_text
 
 _XLSX: Final = "vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 # control characters, halves of a character, line ends
 _BREAKS: Final = ("Cc", "Cs", "Zl", "Zp")
 
 
-def mail(report: StatusReport, to: Sequence[str], subject: str) -> bytes:
+def mail(report: Facts, to: Sequence[str], subject: str) -> bytes:
     """
     Return a mail that `sendmail -t` sends, and that a mail program opens as a draft;
     both add the sender.
@@ -41,10 +40,10 @@ def mail(report: StatusReport, to: Sequence[str], subject: str) -> bytes:
     message["Subject"] = one_line(subject, "the subject")
     message["Date"] = localtime()
     message["X-Unsent"] = "1"  # Outlook opens it as a draft
-    message.set_content(f"{report.to_text()}\n\n{Presentation(report).made}")
+    message.set_content(f"{terminal_text(report)}\n\n{Presentation(report).made}")
     message.add_alternative(page("mail.html", report, "counts"), subtype="html")
     message.add_attachment(
-        report.to_html().encode(),
+        page("report.html", report).encode(),
         maintype="text",
         subtype="html",
         filename="report.html",

@@ -5,20 +5,16 @@ value is escaped.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from petstore_tools._version import __version__
+from petstore_tools.reporting.facts import Facts
 from petstore_tools.reporting.presentation import COLOURS, Presentation, cells
 from petstore_tools.text import cell_text
 
-if TYPE_CHECKING:
-    from petstore_tools.reporting.report import StatusReport
 
-
-def page(template: str, report: StatusReport, *left_out: str) -> str:
+def page(template: str, report: Facts, *left_out: str) -> str:
     """
     Fill a template: `report.html`, or `mail.html`, whose styles are inline, since mail
     programs drop style sheets.

@@ -8,16 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import isnan
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pandas as pd
 
 from petstore_tools import text
 from petstore_tools.listing.frames import UNSET
+from petstore_tools.reporting.facts import LISTS, TITLES, Facts
 from petstore_tools.reporting.tables import TOTAL, UNSEEN
-
-if TYPE_CHECKING:
-    from petstore_tools.reporting.report import StatusReport
 
 COLOURS: Final = {
     "available": "#2f855f",
@@ -30,19 +28,6 @@ COLOURS: Final = {
 IDS: Final = ("id", "categoryId")
 DAYS: Final = ("median_days", "days_90")
 SHARES: Final = {"summary": "share of those before", "breakdown": "share of all"}
-TITLES: Final = {  # of tables and sheets, in the order of a page
-    "summary": "At a glance",
-    "changes": "Change by status",
-    "flow": "From which status to which",
-    "changes_by_category": "Change by category",
-    "breakdown": "By status",
-    "by_category": "By category",
-    "counts": "Over time",
-    "time_in_status": "Days in a status",
-    "moved": "Animals that moved",
-    "pending": "Pending animals",
-}
-LISTS: Final = ("moved", "pending")
 WORDS: Final = {  # titles of columns, as people read them
     "what": "since then",
     "count": "animals",
@@ -78,7 +63,7 @@ _ONE_STATUS: Final = (
 class Presentation:
     """A report as every writer shows it."""
 
-    report: StatusReport
+    report: Facts
 
     def when(self, at: float) -> str:
         """Write a time in the report's time zone, which it names."""

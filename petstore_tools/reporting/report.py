@@ -5,12 +5,10 @@ filter.
 
 from __future__ import annotations
 
-import json
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, tzinfo
 from functools import partial
 from pathlib import Path
 from typing import Any, AnyStr, Final
@@ -23,8 +21,9 @@ from petstore_tools.errors import ArgumentError, FrameError, HistoryError
 from petstore_tools.history import History, Snapshot
 from petstore_tools.listing import frames
 from petstore_tools.listing.completeness import Listing
-from petstore_tools.reporting import presentation, tables
+from petstore_tools.reporting import tables, texts
 from petstore_tools.reporting.excel import workbook
+from petstore_tools.reporting.facts import Facts
 from petstore_tools.reporting.mail import mail, one_line
 from petstore_tools.reporting.page import page
 from petstore_tools.reporting.presentation import Presentation, cells
@@ -39,19 +38,10 @@ _MISSED: Final = (
 _NOT_MARKED: Final = (
     "the report is written, but since='last' (--since last) will not mean it"
 )
-_IN_JSON: Final = (
-    "completeness",
-    "reason",
-    "status",
-    "environment",
-    "rows",
-    "requests",
-    "notes",
-)
 
 
 @dataclass(frozen=True)
-class StatusReport:
+class StatusReport(Facts):
     """
     A breakdown of one listing.
 
@@ -85,58 +75,9 @@ class StatusReport:
     Spec: §2.3 status values; §2.1 states no default, hence `unset` (our choice).
     """
 
-    listing: Listing
-    animals: pd.DataFrame = field(repr=False)
-    breakdown: pd.DataFrame
-    by_category: pd.DataFrame
-    since: Listing | None = None
-    summary: pd.DataFrame | None = None
-    changes: pd.DataFrame | None = None
-    changes_by_category: pd.DataFrame | None = None
-    moved: pd.DataFrame | None = None
-    flow: pd.DataFrame | None = None
-    counts: pd.DataFrame | None = None
-    time_in_status: pd.DataFrame | None = None
-    notes: tuple[str, ...] = ()
-    title: str = "Status report"
-    note: str = ""
-    timezone: tzinfo | None = None
-    categories: Mapping[int, str] = field(default_factory=dict, repr=False)
-    # whether single animals are listed: those that moved, and those that are pending
-    _lists: bool = True
     # is called once the report was written to a file: from then on `since="last"` is
     # its listing
     _mark: Callable[[], None] | None = field(default=None, repr=False, compare=False)
-
-    @property
-    def headline(self) -> str:
-        """
-        Whether the listing is complete, how many animals it has, and of what it is.
-        """
-        listing = self.listing
-        start = (
-            listing.label.capitalize()
-            if listing.complete
-            else f"Not complete ({listing.label})"
-        )
-        return f"{start}: {text.pluralize(listing.rows, 'animal')} of {listing.subject}"
-
-    @property
-    def pending(self) -> pd.DataFrame:
-        """The pending animals: `id`, `name`, `categoryId`."""
-        pending = self.animals[self.animals["status"] == "pending"]
-        return pending[["id", "name", "categoryId"]].reset_index(drop=True)
-
-    def tables(self) -> dict[str, pd.DataFrame]:
-        """
-        Return the tables that are not None, by their attributes; the index is a column.
-        """
-        found = {}
-        for name in presentation.TITLES:
-            table = getattr(self, name)
-            if table is not None and (self._lists or name not in presentation.LISTS):
-                found[name] = table.reset_index() if table.index.name else table
-        return found
 
     def to_html(self, path: str | Path | None = None) -> str:
         """
@@ -161,38 +102,13 @@ class StatusReport:
 
     def to_markdown(self, path: str | Path | None = None) -> str:
         """Return the same numbers as Markdown; write it whole where asked."""
-        read = Presentation(self)
-        parts = [
-            f"# {text.markdown_text(self.title)}",
-            *map(text.markdown_text, read.facts),
-        ]
-        for _, title, table in read.sections("counts"):
-            parts += [f"## {title}", text.markdown_table(*cells(table))]
-        parts += ["## How this was made", text.markdown_text(read.made)]
-        return self._write(path, "\n\n".join(parts) + "\n")
+        return self._write(path, texts.markdown(self))
 
     def to_json(self, path: str | Path | None = None) -> str:
         """
         Return JSON with the same numbers; write it whole where asked. Times are UTC.
         """
-        listing = self.listing
-        document: dict[str, Any] = {
-            "title": self.title,
-            "note": self.note,
-            "as_of": _iso(listing.ended_at),
-            "complete": listing.complete,
-            "listing": {name: getattr(listing, name) for name in _IN_JSON},
-            "notes": self.notes,
-            "since": self.since and _iso(self.since.ended_at),
-        }
-        for name, table in self.tables().items():
-            document[name] = (
-                table.astype("object").where(table.notna(), None).to_dict("records")
-            )
-        written = json.dumps(
-            document, ensure_ascii=False, indent=2, default=pd.Timestamp.isoformat
-        )
-        return self._write(path, written + "\n")
+        return self._write(path, texts.json_text(self))
 
     def to_mail(
         self,
@@ -222,11 +138,7 @@ class StatusReport:
 
     def to_text(self) -> str:
         """Return the report for a terminal, without its long tables."""
-        read = Presentation(self)
-        parts = ["\n".join([self.title, *read.facts])]
-        for _, title, table in read.sections("counts", *presentation.LONG):
-            parts += [f"{title}:", text.text_table(*cells(table))]
-        return "\n\n".join(parts)
+        return texts.terminal_text(self)
 
     def __repr__(self) -> str:
         counts = [
@@ -527,7 +439,3 @@ def _over_time(history: History, listing: Listing) -> dict[str, Any]:
             stays = history.stays(listing.ended_at - WINDOW_S)
             found["time_in_status"] = tables.time_in_status(stays)
     return found
-
-
-def _iso(at: float) -> str:
-    return datetime.fromtimestamp(at, UTC).isoformat()

@@ -29,7 +29,8 @@ from petstore_tools.errors import (
     SheetError,
 )
 from petstore_tools.history import History
-from petstore_tools.reporting.presentation import COLOURS, TITLES, TOP, cells
+from petstore_tools.reporting.facts import TITLES
+from petstore_tools.reporting.presentation import COLOURS, TOP, cells
 from petstore_tools.reporting.report import check_looks, report_and_keep
 from petstore_tools.sandbox import samples
 from petstore_tools.service.server import ThreadedServer

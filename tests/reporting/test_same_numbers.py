@@ -25,7 +25,8 @@ from inventories import listing_frame
 
 from petstore_tools import spec
 from petstore_tools.history import History
-from petstore_tools.reporting.presentation import SHARES, TITLES, TOP, WITH_TOTAL, WORDS
+from petstore_tools.reporting.facts import TITLES
+from petstore_tools.reporting.presentation import SHARES, TOP, WITH_TOTAL, WORDS
 from petstore_tools.reporting.report import StatusReport, check_looks, report_and_keep
 
 Row = frozenset[tuple[str, str]]
