@@ -44,13 +44,13 @@ MODULES = {
 }
 
 
-def _show_log(ctx: click.Context, _: click.Parameter, times: int) -> None:
+def _show_log(ctx: click.Context, _: click.Parameter, level: int) -> None:
     """Write what the client does to stderr: on a terminal above the progress bar."""
-    if times:
+    if level:
         from tqdm.contrib.logging import logging_redirect_tqdm
 
         logger = logging.getLogger("petstore_tools")
-        logger.setLevel(logging.INFO if times == 1 else logging.DEBUG)
+        logger.setLevel(logging.INFO if level == 1 else logging.DEBUG)
         ctx.with_resource(logging_redirect_tqdm([logger]))
         logger.handlers[-1].setFormatter(
             logging.Formatter("%(asctime)s %(message)s", "%H:%M:%S")
@@ -84,9 +84,9 @@ class Commands(click.Group):
             return None
         module = import_module(f"{__name__}.{MODULES.get(name, name)}")
         command: click.Command = getattr(module, f"{name}_")
-        for each in (command, *getattr(command, "commands", {}).values()):
-            if VERBOSE not in each.params:
-                each.params.append(VERBOSE)
+        for part in (command, *getattr(command, "commands", {}).values()):
+            if VERBOSE not in part.params:
+                part.params.append(VERBOSE)
         return command
 
 
@@ -182,16 +182,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
         # nobody reads stdout any more: click has put another in its place, and exits
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = exits.DONE
-    except BaseException as failure:
-        end = failure
+    except BaseException as error:
         # a library made an error of its own of it
-        if signals and exits.is_mistake(failure):
-            end = KeyboardInterrupt()
-        code = exits.of_error(end)
-        exits.say(end)
+        is_signal = signals and exits.is_mistake(error)
+        failure = KeyboardInterrupt() if is_signal else error
+        code = exits.error_code(failure)
+        exits.show_error(failure)
         if "--json" in (sys.argv if arguments is None else arguments):
             with suppress(OSError):  # stdout may be on a disk that is full
-                click.echo(json.dumps(exits.facts_of(end)))
+                click.echo(json.dumps(exits.error_facts(failure)))
     sys.exit(code if isinstance(code, int) else exits.DONE)
 
 

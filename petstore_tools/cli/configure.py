@@ -15,7 +15,7 @@ from pydantic import SecretStr
 
 from petstore_tools import settings
 from petstore_tools.cli import exits
-from petstore_tools.cli.options import ENVIRONMENT
+from petstore_tools.cli.options import ENVIRONMENT, write_message
 from petstore_tools.doctor import Finding
 from petstore_tools.errors import PetstoreError
 from petstore_tools.store import PetStore
@@ -54,21 +54,19 @@ def configure_() -> None:
         entries["categories"] = str(path.parent / stored["categories"])
     while True:
         for name, question in QUESTIONS.items():
-            kept = entries.get(name)
-            if name == "base_url" and "://" not in str(kept):
+            default = entries.get(name)
+            if name == "base_url" and "://" not in str(default):
                 # whatever was typed there, a key perhaps, is not shown again
-                kept = None
-            entries[name] = _ask(name, question, kept)
+                default = None
+            entries[name] = _ask(name, question, default)
         try:
             if _works(entries) or click.confirm(
                 "Keep these settings anyway?", err=True
             ):
                 break
         except PetstoreError as error:
-            click.echo(f"Error: {error}", err=True)
-        click.echo(
-            "Nothing was kept yet. Correct the answers, or press Ctrl-C.", err=True
-        )
+            write_message(f"Error: {error}")
+        write_message("Nothing was kept yet. Correct the answers, or press Ctrl-C.")
     if entries["categories"] == NO_FILE:
         del entries["categories"]
     path.touch(mode=0o600)
@@ -79,26 +77,25 @@ def configure_() -> None:
         for name, value in entries.items()
     ]
     replace_file(path, "".join(lines).encode())
-    click.echo(
-        f"The settings are in {path}. Try them: petstore-tools list --first 5", err=True
+    write_message(
+        f"The settings are in {path}. Try them: petstore-tools list --first 5"
     )
 
 
-def _ask(name: str, question: str, kept: object) -> str | SecretStr:
+def _ask(name: str, question: str, default: object) -> str | SecretStr:
     """
-    Ask a question; Enter keeps the answer that is kept already, of which a key is
-    masked.
+    Ask a question; Enter answers with the default, of which a key is masked.
 
     Raises:
         UsageError: The input ended, and there is no terminal to ask in.
     """
     hide = name == "api_key"
-    if hide and kept:
+    if hide and default:
         question += " [****]"
     try:
         answer = click.prompt(
             question,
-            None if kept is None else _plain(kept),
+            None if default is None else _plain(default),
             type=str,
             hide_input=hide,
             show_default=not hide,
@@ -125,8 +122,8 @@ def _works(entries: dict[str, Any]) -> bool:
         file = Path(entries["categories"]).expanduser().resolve()
         read_categories(file)
         entries["categories"] = str(file)
-    given = {name: entries[name] for name in ("base_url", "api_key", "plan")}
-    with PetStore(**given, environment="production", progress=False) as store:
+    arguments = {name: entries[name] for name in ("base_url", "api_key", "plan")}
+    with PetStore(**arguments, environment="production", progress=False) as store:
         return not [
             finding for finding in store.examine() if _show(finding, err=True).error
         ]
@@ -167,7 +164,7 @@ def doctor_(environment: str | None) -> int:
     """
     with PetStore(environment=environment) as store:
         errors = [_show(finding).error for finding in store.examine()]
-    return next((exits.of_error(error) for error in errors if error), exits.DONE)
+    return next((exits.error_code(error) for error in errors if error), exits.DONE)
 
 
 def _show(finding: Finding, *, err: bool = False) -> Finding:

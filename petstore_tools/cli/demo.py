@@ -28,7 +28,7 @@ def demo_() -> int:
     """
     output = Path("petstore-report.html")
     check_writable(output)
-    started = time.perf_counter()
+    started_s = time.perf_counter()
     with (
         tempfile.TemporaryDirectory() as folder,
         Sandbox(plan="pro", animals=0) as sandbox,
@@ -36,16 +36,16 @@ def demo_() -> int:
         path = Path(folder) / "animals.csv"
         path.write_text(samples.animals_csv(ROWS), encoding="utf-8")
         sandbox.store.progress = None  # a bar on a terminal
-        begins_at = sandbox.clock.now()
+        began_at = sandbox.clock.now()
         result = sandbox.store.import_pets(path, wait=True)
-        plan_s = sandbox.clock.now() - begins_at
+        plan_s = sandbox.clock.now() - began_at
         report = status_report(sandbox.store.list_pets(), categories=samples.CATEGORIES)
     report.to_html(output)
-    took_s = time.perf_counter() - started
+    elapsed_s = time.perf_counter() - started_s
     click.echo(
         f"{result}\n\n{report.to_text()}\n\nAt a real service the import takes"
         f" {plan_s / 60:.1f} minutes; the sandbox's clock jumped ahead, and all took"
-        f" {took_s:.1f} s.\nThe report is in {output.resolve()}\nWith a service of your"
-        " own: petstore-tools configure, then petstore-tools import FILE"
+        f" {elapsed_s:.1f} s.\nThe report is in {output.resolve()}\nWith a service of"
+        " your own: petstore-tools configure, then petstore-tools import FILE"
     )
-    return exits.of_result(result)
+    return exits.result_code(result)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from petstore_tools import errors
+from petstore_tools.cli.options import write_message
 
 if TYPE_CHECKING:
     from petstore_tools.importing.results import ImportResult
@@ -25,7 +26,7 @@ AT_A_LIMIT: Final = 4
 SERVICE: Final = 5  # cannot be reached, fails, or contradicts the interface document
 INTERRUPTED: Final = 130
 
-_OF_ERRORS: Final[dict[type[BaseException], int]] = {  # the nearest kind first
+_ERROR_CODES: Final[dict[type[BaseException], int]] = {  # the nearest kind first
     errors.IncompleteListingError: PARTLY,
     errors.UnauthorizedError: KEY_REFUSED,
     errors.KeyBannedError: AT_A_LIMIT,
@@ -36,7 +37,7 @@ _OF_ERRORS: Final[dict[type[BaseException], int]] = {  # the nearest kind first
     click.Abort: INTERRUPTED,
     KeyboardInterrupt: INTERRUPTED,
 }
-_OF_STOPS: Final = {
+_STOP_CODES: Final = {
     "key refused": KEY_REFUSED,
     "quota": AT_A_LIMIT,
     "banned": AT_A_LIMIT,
@@ -45,48 +46,44 @@ _OF_STOPS: Final = {
 }
 
 
-def of_error(error: BaseException) -> int:
+def error_code(error: BaseException) -> int:
     """Return the exit code of an error: that of its nearest kind in the table."""
     return next(
-        (code for kind, code in _OF_ERRORS.items() if isinstance(error, kind)), USAGE
+        (code for kind, code in _ERROR_CODES.items() if isinstance(error, kind)), USAGE
     )
 
 
-def say(error: BaseException) -> None:
+def show_error(error: BaseException) -> None:
     """Write what ended a command to stderr; what nobody foresaw, with its traceback."""
     if isinstance(error, click.ClickException):
         error.show()
-    elif of_error(error) == INTERRUPTED:
-        click.echo("Interrupted.", err=True)
+    elif error_code(error) == INTERRUPTED:
+        write_message("Interrupted.")
     elif is_mistake(error):
         traceback.print_exception(error)
-        click.echo(
-            "This is a mistake of petstore_tools. Please report these lines.", err=True
-        )
+        write_message("This is a mistake of petstore_tools. Please report these lines.")
     else:
-        click.echo(
-            "; ".join([f"Error: {error}", *getattr(error, "__notes__", ())]), err=True
-        )
+        write_message("; ".join([f"Error: {error}", *getattr(error, "__notes__", ())]))
 
 
 def is_mistake(error: BaseException) -> bool:
     """Say whether nobody foresaw an error."""
     foreseen = (click.ClickException, errors.PetstoreError, OSError)
-    return of_error(error) != INTERRUPTED and not isinstance(error, foreseen)
+    return error_code(error) != INTERRUPTED and not isinstance(error, foreseen)
 
 
-def facts_of(error: BaseException) -> dict[str, Any]:
+def error_facts(error: BaseException) -> dict[str, Any]:
     """Return what `--json` prints of an error, with what is known of an import."""
     message = str(error) or "Interrupted."
     if isinstance(error, click.ClickException):
         message = error.format_message()
-    known = getattr(error, "result", None) or getattr(error, "preview", None)
-    facts = {} if known is None else known.to_dict()
+    report = getattr(error, "result", None) or getattr(error, "preview", None)
+    facts = {} if report is None else report.to_dict()
     return {**facts, "error": type(error).__name__, "message": message}
 
 
-def of_result(result: ImportResult) -> int:
+def result_code(result: ImportResult) -> int:
     """Return the exit code of an import."""
     kind = result.stopped.kind if result.stopped else ""
     partly = result.rejected or result.unknown or result.skipped_now
-    return _OF_STOPS.get(kind, PARTLY if partly else DONE)
+    return _STOP_CODES.get(kind, PARTLY if partly else DONE)

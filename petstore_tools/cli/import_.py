@@ -155,20 +155,22 @@ def _import(store: PetStore, choices: ImportOptions, *, yes: bool, json: bool) -
     if result.unknown or result.skipped_now:
         rows = pluralize(result.unknown + result.skipped_now, "row")
         command = f"petstore-tools imports show {result.journal}"
-        click.echo(f"{rows} may exist already. See which, and why: {command}", err=True)
+        options.write_message(
+            f"{rows} may exist already. See which, and why: {command}"
+        )
     if result.stopped is not None and result.stopped.kind != "first rows":
         command = shlex.join(["petstore-tools", *sys.argv[1:]])
         if result.stopped.resumes_at is not None:
             command += f"   # from {utc_text(result.stopped.resumes_at)}"
-        click.echo(f"Continue with: {command}", err=True)
-    return exits.of_result(result)
+        options.write_message(f"Continue with: {command}")
+    return exits.result_code(result)
 
 
 def _ask(preview: ImportPreview) -> Doubtful:
     """On a terminal, ask what happens to doubtful rows; `--yes` is no answer."""
     if not sys.stdin.isatty():
         return "ask"
-    click.echo(str(preview), err=True)
+    options.write_message(str(preview))
     answer = click.prompt(
         "Leave the doubtful rows out, send them, or stop",
         type=click.Choice(("skip", "send", "stop")),
@@ -180,7 +182,7 @@ def _ask(preview: ImportPreview) -> Doubtful:
 
 def _is_agreed(preview: ImportPreview, *, yes: bool) -> bool:
     """Show the preview and ask; what is refused is refused by the import itself."""
-    click.echo(str(preview), err=True)
+    options.write_message(str(preview))
     if not preview.to_send or preview.refusal:
         return True
     animals = pluralize(preview.to_send, "animal")

@@ -49,7 +49,7 @@ def imports_(context: click.Context, environment: str | None) -> None:
             infos = [info for info in infos if info.target.environment == environment]
         click.echo(_table(infos) if infos or errors else "No imports yet.")
         for error in errors:
-            click.echo(str(error), err=True)
+            options.write_message(str(error))
         if errors:
             context.exit(exits.USAGE)
 
@@ -87,16 +87,14 @@ def show(import_id: str) -> None:
         titles = ("row", *spec.NEW_PET_FIELDS, "outcome", "may be id", "why")
         click.echo("\n" + text_table(titles, rows))
     if info.bad_rows:
-        click.echo(
+        options.write_message(
             f"{pluralize(info.bad_rows, 'row')} of {info.target.path.name} had"
-            " problems; the file of rejected rows beside it names them",
-            err=True,
+            " problems; the file of rejected rows beside it names them"
         )
     if any(info.states[state] for state in ("unknown", "sending", "ambiguous")):
-        click.echo(
+        options.write_message(
             "\nTo find out what became of the unknown rows: petstore-tools imports"
-            f" reconcile {info.id}",
-            err=True,
+            f" reconcile {info.id}"
         )
 
 
@@ -165,16 +163,14 @@ def reconcile(
         _, listings = settle(store.inventory, journal, CallOptions())
         counts = journal.counts()
     if not listings[-1].complete:
-        click.echo(
+        options.write_message(
             "Only a complete listing shows what became of them."
-            f" {listings[-1].shortfall}",
-            err=True,
+            f" {listings[-1].shortfall}"
         )
     if decidable_at is not None:
-        click.echo(
+        options.write_message(
             "A listing can show what became of the unknown rows only from "
-            f"{utc_text(decidable_at)} on: run the same command again then.",
-            err=True,
+            f"{utc_text(decidable_at)} on: run the same command again then."
         )
     parts = [f"{count:,} {outcome}" for outcome, count in sorted(counts.items())]
     click.echo(", ".join(parts) or "The import has no rows.")
@@ -208,7 +204,7 @@ def _is_agreed(row: int, reasons: list[str], *, yes: bool) -> bool:
     """Ask whether a row is sent again although it may exist."""
     if not reasons:
         return True
-    click.echo(f"Row {row} may exist: {', and '.join(reasons)}.", err=True)
+    options.write_message(f"Row {row} may exist: {', and '.join(reasons)}.")
     question = f"Send row {row} again all the same?"
     return options.is_confirmed(question, yes=yes, otherwise="Nothing was changed")
 

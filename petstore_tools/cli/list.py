@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MINUTE = "%Y-%m-%d %H:%M"
-SHOWN_ROWS = 20
+MOST_ROWS = 20
 
 
 @click.command("list")
@@ -61,13 +61,13 @@ def list_(output: Path | None, environment: str | None, **query: Any) -> int:
     if output is None:
         counts = count_statuses(frame).items()
         parts = [f"{count:,} {status}" for status, count in counts if count]
-        click.echo(
-            f"{pluralize(len(frame), 'animal')}: {', '.join(parts) or 'none'}", err=True
+        options.write_message(
+            f"{pluralize(len(frame), 'animal')}: {', '.join(parts) or 'none'}"
         )
-    click.echo(str(listing), err=True)
+    options.write_message(str(listing))
     if from_snapshot:
-        click.echo(
-            f"from the snapshot of {utc_text(listing.ended_at)}, no request", err=True
+        options.write_message(
+            f"from the snapshot of {utc_text(listing.ended_at)}, no request"
         )
     return (
         exits.DONE if listing.complete or query["first"] is not None else exits.PARTLY
@@ -91,14 +91,14 @@ def write_rows(
         frame.insert(3, "category", category)
     if output is not None:
         export.write(frame, output)
-        click.echo(f"{pluralize(len(frame), noun)} in {output}", err=True)
+        options.write_message(f"{pluralize(len(frame), noun)} in {output}")
         return
-    shown = frame.head(SHOWN_ROWS)
-    minutes = shown.select_dtypes("datetime").apply(lambda at: at.dt.strftime(MINUTE))
-    cells = shown.assign(**minutes).astype("object").fillna("").astype(str)
+    rows = frame.head(MOST_ROWS)
+    times = rows.select_dtypes("datetime")
+    minutes = times.apply(lambda column: column.dt.strftime(MINUTE))
+    cells = rows.assign(**minutes).astype("object").fillna("").astype(str)
     click.echo(text_table(cells.columns.tolist(), cells.to_numpy().tolist()))
-    if len(frame) > SHOWN_ROWS:
-        click.echo(
-            f"... {len(frame) - SHOWN_ROWS:,} more; -o FILE writes all of them",
-            err=True,
+    if len(frame) > MOST_ROWS:
+        options.write_message(
+            f"... {len(frame) - MOST_ROWS:,} more; -o FILE writes all of them"
         )

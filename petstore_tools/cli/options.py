@@ -29,6 +29,7 @@ STATUS = click.option(
 )
 flag = partial(click.option, is_flag=True)  # an option without a value
 WAIT = flag("--wait", help="Wait for the next day's quota instead of stopping.")
+write_message = partial(click.echo, err=True)  # to people; stdout is for data
 YES = flag("--yes", help="Go ahead without asking.")
 
 
@@ -38,23 +39,23 @@ def output(*endings: str, multiple: bool = False) -> Callable[[Command], Command
     first request.
     """
 
-    def check(path: str) -> Path:
+    def check_path(path: str) -> Path:
         from petstore_tools.tabular.atomic import check_writable
 
-        place = Path(path)
-        ending = place.suffix.casefold()
+        file = Path(path)
+        ending = file.suffix.casefold()
         if ending not in endings:
             raise click.UsageError(f"{path!r} must end in one of {', '.join(endings)}")
         if ending == ".parquet" and find_spec("pyarrow") is None:
             raise missing_extra("pyarrow", "a Parquet file")
-        check_writable(place)
-        return place
+        check_writable(file)
+        return file
 
     help_ = f"Write a file that ends in {', '.join(endings)}."
     if multiple:
         help_ += " Repeat the option for more."
     return click.option(
-        "-o", "--output", type=check, metavar="FILE", multiple=multiple, help=help_
+        "-o", "--output", type=check_path, metavar="FILE", multiple=multiple, help=help_
     )
 
 
@@ -80,7 +81,7 @@ def is_confirmed(
         )
     agreed = click.confirm(question, err=True)
     if not agreed:
-        click.echo(f"{otherwise}.", err=True)
+        write_message(f"{otherwise}.")
     return agreed
 
 
@@ -100,7 +101,7 @@ def pairs(flag: str, form: str, help: str) -> Callable[[Command], Command]:  # n
         flag,
         type=read,
         multiple=True,
-        callback=lambda _, __, given: dict(given) or None,
+        callback=lambda _, __, pairs: dict(pairs) or None,
         metavar=f'"{form}"',
         help=help,
     )

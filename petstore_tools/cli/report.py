@@ -99,9 +99,9 @@ def report_(
         ending = path.suffix.casefold()
         headers = {"to": to, "subject": subject} if ending == ".eml" else {}
         getattr(report, WRITERS[ending])(path, **headers)
-        click.echo(f"{report.headline}; report in {path}", err=True)
+        options.write_message(f"{report.headline}; report in {path}")
     for note in report.notes if output else ():
-        click.echo(f"Note: {note}", err=True)
+        options.write_message(f"Note: {note}")
     return exits.DONE if report.listing.complete else exits.PARTLY
 
 
@@ -144,7 +144,7 @@ def history_(
     with PetStore(environment=environment) as store:
         history = store.history(id=pet_id, since=since)
         names = read_categories(store.settings.categories)
-        kept = store.snapshots()
+        snapshots = store.snapshots()
     rows = _flat(history)
     if output is None:
         rows = rows.drop(columns="last_seen (UTC)")  # narrower
@@ -152,7 +152,7 @@ def history_(
         write_rows(rows, "row", names, output)
     else:
         click.echo("The kept listings show no such animal.")
-    click.echo(str(kept), err=True)
+    options.write_message(str(snapshots))
 
 
 @history_.command("forget")

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from petstore_tools import plans, spec
-from petstore_tools.cli.options import ENVIRONMENTS, flag
+from petstore_tools.cli.options import ENVIRONMENTS, flag, write_message
 from petstore_tools.errors import SettingsError
 from petstore_tools.settings import state_folder
 from petstore_tools.text import text_table, utc_text
@@ -22,8 +22,8 @@ PORT = click.IntRange(1, 65_535)
 def _addresses(text: str) -> str:
     """Check IP addresses, or networks of them, separated by commas."""
     try:
-        for one in text.split(","):
-            ip_network(one.strip())
+        for address in text.split(","):
+            ip_network(address.strip())
     except ValueError as error:
         raise click.BadParameter(
             f"name an IP address, such as 127.0.0.1: {error}"
@@ -51,7 +51,7 @@ ENVIRONMENT = click.option(
 )
 
 
-def _place(database: str | None, environment: str) -> str:
+def _database_name(database: str | None, environment: str) -> str:
     """
     Return the database that was named, else the file of the environment in the state
     folder.
@@ -62,7 +62,7 @@ def _place(database: str | None, environment: str) -> str:
 def _open(database: str | None, environment: str) -> closing[Any]:
     from petstore_tools.service.database import Database
 
-    return closing(Database(_place(database, environment)))
+    return closing(Database(_database_name(database, environment)))
 
 
 @click.command("serve")
@@ -125,7 +125,7 @@ def serve_(
     workers: int,
     database: str | None,
     environment: str,
-    **options: Any,
+    **server_options: Any,
 ) -> None:
     """
     Run the Animal Store Service on this machine.
@@ -140,28 +140,27 @@ def serve_(
     from petstore_tools.service import server
     from petstore_tools.service.database import POSTGRES
 
-    place = _place(database, environment)
-    if workers > 1 and not place.startswith(POSTGRES):
+    name = _database_name(database, environment)
+    if workers > 1 and not name.startswith(POSTGRES):
         raise click.UsageError(
             "--workers needs a postgresql:// database: SQLite serves one process"
         )
     port = port or PORTS[environment]
-    metrics_port = options["metrics_port"]
-    options["metrics_enabled"] = metrics_port is not None
+    metrics_port = server_options["metrics_port"]
+    server_options["metrics_enabled"] = metrics_port is not None
     if metrics_port == port:
         raise click.UsageError("--metrics-port and --port must be two ports")
     with suppress(KeyboardInterrupt):
-        with _open(place, environment) as store:
+        with _open(name, environment) as service:
             server.require_free("--port", host, port)
             if metrics_port is not None:
                 server.require_free("--metrics-port", "127.0.0.1", metrics_port)
-            name = f"[{host}]" if ":" in host else host
-            click.echo(
-                f"Serving {environment} at http://{name}:{port}{spec.PATH_PREFIX} "
-                f"from {store.name} (Ctrl-C stops it)",
-                err=True,
+            address = f"[{host}]" if ":" in host else host
+            write_message(
+                f"Serving {environment} at http://{address}:{port}{spec.PATH_PREFIX} "
+                f"from {service.name} (Ctrl-C stops it)"
             )
-        server.serve(place, host, port, workers=workers, **options)
+        server.serve(name, host, port, workers=workers, **server_options)
 
 
 @click.group("keys")
@@ -193,11 +192,10 @@ def create(plan: str, label: str, database: str | None, environment: str) -> Non
     with _open(database, environment) as service:
         key_id, key = service.create_key(numbers, label=label, now=time.time())
     prefix = "STAGING_" if environment == "staging" else ""
-    click.echo(
+    write_message(
         f"Key {key_id}, {numbers}. Copy the key now: it cannot be shown again. Type"
         " address, key and plan into `petstore-tools configure`, or set these"
-        " variables:",
-        err=True,
+        " variables:"
     )
     click.echo(
         f"PETSTORE_{prefix}BASE_URL=http://127.0.0.1:{PORTS[environment]}{spec.PATH_PREFIX}\n"
@@ -210,7 +208,7 @@ def create(plan: str, label: str, database: str | None, environment: str) -> Non
 @keys_.command("list")
 @DATABASE
 @ENVIRONMENT
-def list_keys(**named: Any) -> None:
+def list_keys(**database: Any) -> None:
     """
     List the keys by their ids; the keys themselves are not stored.
 
@@ -218,17 +216,13 @@ def list_keys(**named: Any) -> None:
     Example:
       petstore-tools keys list --environment staging
     """
-    with _open(**named) as service:
-        rows = [
-            (
-                key.id,
-                key.label,
-                str(key.plan),
-                utc_text(key.created_at),
-                utc_text(key.revoked_at) if key.revoked_at else "",
-            )
-            for key in service.list_keys()
-        ]
+    with _open(**database) as service:
+        keys = service.list_keys()
+    rows = []
+    for key in keys:
+        created = utc_text(key.created_at)
+        revoked = utc_text(key.revoked_at) if key.revoked_at else ""
+        rows.append((key.id, key.label, str(key.plan), created, revoked))
     titles = ("id", "label", "plan", "created", "revoked")
     click.echo(text_table(titles, rows) if rows else "No keys yet.")
 
@@ -237,12 +231,12 @@ def list_keys(**named: Any) -> None:
 @click.argument("key_id")
 @DATABASE
 @ENVIRONMENT
-def revoke(key_id: str, **named: Any) -> None:
+def revoke(key_id: str, **database: Any) -> None:
     """Make a key invalid forever; KEY_ID is its id in `keys list`."""
-    with _open(**named) as service:
+    with _open(**database) as service:
         if not service.revoke(key_id, time.time()):
             raise SettingsError(
                 f"there is no valid key with the id {key_id!r}; petstore-tools keys"
                 " list shows them"
             )
-    click.echo(f"Key {key_id} is revoked.", err=True)
+    write_message(f"Key {key_id} is revoked.")

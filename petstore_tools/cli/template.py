@@ -36,9 +36,9 @@ def template_(file: Path, categories: Path | None) -> None:
       petstore-tools template animals.xlsx --categories categories.csv
     """
     if file.suffix.casefold() != ".xlsx" or file.exists():
-        why = "exists already" if file.exists() else "does not end in .xlsx"
+        reason = "exists already" if file.exists() else "does not end in .xlsx"
         raise click.BadParameter(
-            f"{file.name!r} {why}: name a new file that ends in .xlsx"
+            f"{file.name!r} {reason}: name a new file that ends in .xlsx"
         )
     categories = categories or settings.category_file()
     write_output(file, template_bytes(read_categories(categories)))
