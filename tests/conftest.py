@@ -5,19 +5,27 @@ asks.
 
 from __future__ import annotations
 
+import logging
 import os
+import random
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
 import postgres as postgres_
 import pytest
+import responses
 from inventories import ROWS
 from isolation import isolate_settings
+from responses import registries
+from wires import BASE, KEY, T0
 
-from petstore_tools import Sandbox
+from petstore_tools import PetStore, Sandbox
+from petstore_tools.clock import ManualClock
+from petstore_tools.http.client import Client
 from petstore_tools.plans import Plan
 from petstore_tools.sandbox import samples
+from petstore_tools.settings import SecretStr, Settings
 
 CASES = Path(__file__).with_name("cases.txt")
 DOCUMENT = Path(__file__).parents[2] / "shared" / "INTERFACE.md"
@@ -110,6 +118,45 @@ def file(tmp_path: Path) -> Path:
     path = tmp_path / "animals.csv"
     path.write_text(samples.animals_csv(ROWS), encoding="utf-8")
     return path
+
+
+@pytest.fixture
+def wire() -> Iterator[responses.RequestsMock]:
+    """
+    Answers in the order they are added; a test fails where one of them is not asked
+    for.
+    """
+    with responses.RequestsMock(registry=registries.OrderedRegistry) as mock:
+        yield mock
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[PetStore]:
+    """
+    A store on plan Free, with a clock that moves by itself and waits of the same length
+    each time.
+    """
+    settings = Settings(
+        BASE, "production", SecretStr(KEY), Plan(60, 1_000, "free"), tmp_path
+    )
+    with PetStore.from_settings(settings, clock=ManualClock(T0)) as found:
+        found.client.rng = random.Random(1)
+        yield found
+
+
+@pytest.fixture
+def client(store: PetStore) -> Client:
+    """What sends the requests of that store."""
+    return store.client
+
+
+@pytest.fixture
+def log(caplog: pytest.LogCaptureFixture) -> Iterator[pytest.LogCaptureFixture]:
+    """
+    What a program sees that asks for waits, retries, refusals and reconciliations.
+    """
+    with caplog.at_level(logging.INFO, logger="petstore_tools"):
+        yield caplog
 
 
 @pytest.fixture(scope="session")

@@ -8,12 +8,16 @@ import sys
 import tomllib
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 from commands import RunCommand
+from leaks import visible_text
+from wires import KEY
 
 from petstore_tools import PetStore, Sandbox
 from petstore_tools.cli import cli
+from petstore_tools.cli.configure import configure_
 
 
 def configure(*answers: str) -> Result:
@@ -175,3 +179,20 @@ def test_doctor_sees_a_clock_that_is_wrong(run: RunCommand) -> None:
 
     assert "Set this machine's clock by a time server." in done.stdout
     assert done.returncode == 0
+
+
+def test_what_configure_asks_for_is_not_shown_either(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It has the key from the keyboard, or from the file it kept."""
+    monkeypatch.setenv("PETSTORE_RECONCILE_AFTER_S", "soon")
+    for answers in (f"https://host/v1\n{KEY}\npro\n\n", "\n\n\n\n"):
+        with (
+            CliRunner().isolation(input=answers),
+            pytest.raises(click.UsageError) as raised,
+        ):
+            configure_.callback()  # type: ignore[misc]
+        assert KEY not in visible_text(raised.value)
+        Path(os.environ["PETSTORE_CONFIG"]).write_text(
+            f'base_url = "https://host/v1"\napi_key = "{KEY}"\n'
+        )

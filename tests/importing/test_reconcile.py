@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
+from inventories import ROWS, connect_through
+from proxy import FaultProxy
 from tables import read_cases
 
+from petstore_tools import Sandbox
 from petstore_tools.importing.doubtful import Entry, State
 from petstore_tools.importing.reconcile import Animal, decide, judge
 from petstore_tools.importing.values import PetValues
@@ -85,3 +89,25 @@ def test_a_listing_says_what_became_of_lost_rows(
     second = [replace(row, absent=row.key in absent) for row in rows]
     second_outcomes = decide(second, listed_animals(animals))
     assert {key for key, o in second_outcomes.items() if o.state == "unsent"} == absent
+
+
+def test_a_reconciliation_is_logged_once(
+    fast: Sandbox, file: Path, log: pytest.LogCaptureFixture
+) -> None:
+    """
+    Two answers are lost, one animal exists: the wait, and what became of the rows.
+    """
+    lost = {5: "drop before", 10: "drop after"}
+    with FaultProxy(
+        fast.base_url,
+        lambda method, n: lost.get(n, "pass") if method == "POST" else "pass",
+    ) as proxy:
+        result = connect_through(fast, proxy).import_pets(file)
+
+    waits, reconciled = log.messages
+    assert result.created == ROWS
+    assert re.fullmatch(
+        r"Waiting until 20[0-9-]{8} [0-9:]{8} UTC: .* 2 rows whose answer was lost\.",
+        waits,
+    )
+    assert reconciled == "Reconciled 2 rows: 1 created, 1 unsent."

@@ -8,7 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import responses
+from wires import BASE, KEY
 
+from petstore_tools import PetStore
 from petstore_tools.errors import ArgumentError
 from petstore_tools.listing.links import holds_id, link_targets
 from petstore_tools.listing.pager import Pager
@@ -130,3 +133,23 @@ def test_a_query_that_cannot_be_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ArgumentError, match=f"^{name} must be .*, not {value!r}$"):
         ListQuery(**wrong)
     assert {ListQuery(limit=limit, first=1).limit for limit in (1, 100)} == {1, 100}
+
+
+@pytest.mark.case("P8")
+def test_a_link_to_another_host_is_not_followed_and_logged_once(
+    wire: responses.RequestsMock, store: PetStore, log: pytest.LogCaptureFixture
+) -> None:
+    """So is any listing that ends incomplete; one that was asked to be short is not."""
+    link = {"Link": f'<https://user:{KEY}@elsewhere.example/v2/pets>; rel="next"'}
+    animals = [{"id": n, "name": "Rex", "categoryId": 1} for n in range(1, 101)]
+    wire.get(f"{BASE}/pets", json=animals, headers=link)
+    wire.get(f"{BASE}/pets", json=animals[:2])
+
+    with pytest.warns(UserWarning, match="elsewhere"):
+        store.list_pets()
+    store.list_pets(first=2)
+
+    assert log.messages == [
+        "A listing is cut: the service says that the next page is at"
+        " https://elsewhere.example; the key is not sent there."
+    ]

@@ -1,17 +1,30 @@
 """The gate between callers and the ledger."""
 
+import re
+import threading
+import time
+from datetime import UTC, datetime
+from email.utils import format_datetime
 from pathlib import Path
 
 import pytest
+import responses
+from requests import PreparedRequest
+from wires import BASE, KEY, PET, T0
 
+from petstore_tools import PetStore, Sandbox
 from petstore_tools.clock import ManualClock
-from petstore_tools.errors import LedgerError, QuotaError
+from petstore_tools.errors import (
+    ApiError,
+    KeyBannedError,
+    LedgerError,
+    QuotaError,
+)
 from petstore_tools.plans import Plan
 from petstore_tools.throttle.gate import CallOptions, Gate
 from petstore_tools.throttle.ledger import MemoryLedger, SqliteLedger
 from petstore_tools.throttle.throttle import Wait
 
-T0 = 1_800_000_000.0
 SAID = {
     "X-RateLimit-Limit": "60",
     "X-RateLimit-Remaining": "59",
@@ -139,3 +152,143 @@ def test_who_waits_for_the_probe_of_another_process_asks_soon_for_its_answer() -
     second.acquire(CallOptions(on_wait=answer))
 
     assert T0 < clock.now() < T0 + 1
+
+
+def date(at: float) -> str:
+    return format_datetime(datetime.fromtimestamp(at, UTC), usegmt=True)
+
+
+@pytest.mark.case("P72")
+@pytest.mark.parametrize(
+    ("said", "least_s", "most_s"),
+    [
+        ("20", 20, 22),
+        (date(T0 + 40), 40, 42),
+        ("1000000000", 300, 302),
+        (date(4_102_444_800), 300, 302),
+        ("soon", 0, 2),
+    ],
+)
+def test_a_503_is_asked_again_when_it_said(
+    wire: responses.RequestsMock,
+    store: PetStore,
+    said: str,
+    least_s: float,
+    most_s: float,
+) -> None:
+    """
+    Seconds, a date, or at most five minutes; nonsense is a failure like any other,
+    under backoff.
+    """
+    wire.get(
+        f"{BASE}/pets", status=503, headers={"Retry-After": said, "Date": date(T0)}
+    )
+    wire.get(f"{BASE}/pets", json=[])
+
+    assert len(store.list_pets(wait=True)) == 0
+
+    assert least_s <= store.client.clock.now() - T0 <= most_s
+
+
+@pytest.mark.case("P72")
+def test_whoever_shares_the_budget_keeps_the_pause(
+    wire: responses.RequestsMock, store: PetStore
+) -> None:
+    """
+    A create of one process is answered 503: a listing of another waits, and says until
+    when.
+    """
+    wire.post(f"{BASE}/pets", status=503, headers={"Retry-After": "200"})
+    wire.get(f"{BASE}/pets", json=[])
+    with pytest.raises(ApiError, match="503"):
+        store.create_pet("Rex", category_id=3)
+
+    with PetStore.from_settings(store.settings, clock=store.client.clock) as other:
+        why = r"the service asked for a pause \(503\)\. Run the same call"
+        with pytest.raises(QuotaError, match=why) as caught:
+            other.list_pets()
+        assert caught.value.resumes_at == pytest.approx(T0 + 200, abs=1)
+        assert other.quota().blocked_until == caught.value.resumes_at
+        assert len(other.list_pets(wait=True)) == 0
+
+    assert store.client.clock.now() >= T0 + 200
+
+
+@pytest.mark.case("P17")
+def test_a_clock_set_back_while_a_request_is_blocked_makes_the_wait_no_longer(
+    wire: responses.RequestsMock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By an hour: a Retry-After of 1 s is over in under three by a stopwatch."""
+    real = time.time
+    back_s = [0.0]
+    monkeypatch.setattr(time, "time", lambda: real() - back_s[0])
+
+    def refuse(_: PreparedRequest) -> tuple[int, dict[str, str], str]:
+        threading.Timer(0.5, lambda: back_s.__setitem__(0, 3_600.0)).start()
+        return 429, {"Retry-After": "1"}, ""
+
+    wire.add_callback("GET", f"{BASE}/pets/17", callback=refuse)
+    wire.get(f"{BASE}/pets/17", json=PET)
+    with PetStore(base_url=BASE, api_key=KEY, plan="pro", state_dir=tmp_path) as store:
+        began_at = time.monotonic()
+        assert store.client.get(17).id == 17
+        took_s = time.monotonic() - began_at
+
+    assert back_s == [3_600.0]
+    assert 1.5 <= took_s < 3
+
+
+@pytest.mark.case("P29")
+def test_a_ban_is_named_with_its_time_and_nothing_more_is_sent(
+    wire: responses.RequestsMock, store: PetStore
+) -> None:
+    """One request learns of it; the next call sends none."""
+    body = {"code": "key_banned", "message": "banned", "status": 429}
+    wire.get(f"{BASE}/pets", json=body, status=429, headers={"Retry-After": "900"})
+
+    for _ in range(2):
+        with pytest.raises(KeyBannedError, match="banned") as raised:
+            store.list_pets(wait=True)
+
+    assert raised.value.retry_at == pytest.approx(T0 + 900, abs=2)
+    assert len(wire.calls) == 1
+
+
+@pytest.mark.case("P20")
+def test_an_answer_without_headers_still_costs_the_budget(
+    wire: responses.RequestsMock, store: PetStore
+) -> None:
+    """A proxy's 502 has no rate headers: it is counted all the same."""
+    wire.post(f"{BASE}/pets", status=502, body="<html>")
+
+    with pytest.raises(ApiError, match="without an Error body"):
+        store.create_pet("Rex", category_id=3)
+
+    assert (store.quota().minute.left, store.quota().day.left) == (59, 999)
+
+
+TIME = r"20[0-9-]{8} [0-9:]{8} UTC"
+
+
+def test_threads_that_wait_for_the_same_moment_log_one_line(
+    log: pytest.LogCaptureFixture,
+) -> None:
+    """130 requests of eight threads at 60 a minute meet the end of the minute twice."""
+    with Sandbox(plan="60/1000", animals=1) as box:
+
+        def read() -> None:
+            for _ in range(17):
+                box.store.client.call("GET", f"{box.base_url}/pets")
+
+        with box.clock.working():
+            threads = [threading.Thread(target=read) for _ in range(8)]
+            for thread in threads:
+                thread.start()
+        for thread in threads:
+            thread.join(60)
+
+    assert len(log.messages) == len(set(log.messages)) == 2
+    for line in log.messages:
+        assert re.fullmatch(
+            rf"Waiting until {TIME}: all 60 requests of this minute are used\.", line
+        )

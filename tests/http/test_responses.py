@@ -1,53 +1,36 @@
 """
-What leaves on the wire, and what each reply does that a real server cannot be made to
-show.
+What a reply says: animals, an error of the tree, or that another program answered.
 """
 
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
 import responses
-from wires import BASE, KEY, PET, T0, rate_headers
+from pydantic import SecretStr
+from raw import RawServer, reply_bytes
+from wires import BASE, PET, rate_headers
 
-from petstore_tools import PetStore
+from petstore_tools import PetStore, Sandbox
 from petstore_tools.clock import ManualClock
 from petstore_tools.errors import (
     ApiError,
     BadRequestError,
-    KeyBannedError,
     NotFoundError,
+    PetstoreError,
     ProtocolError,
+    TransportError,
     UnauthorizedError,
 )
-from petstore_tools.http.transport import TIMEOUT_S
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.export import ENDINGS, write
-
-
-def test_a_listing_asks_for_the_documented_maximum_with_key_and_timeout(
-    wire: responses.RequestsMock, store: PetStore
-) -> None:
-    """
-    GET /pets?limit=100&status=sold, bearer key, JSON wanted, a timeout always (§4.1,
-    §5).
-    """
-    wire.get(
-        f"{BASE}/pets", json=[PET], headers=rate_headers(**{"X-Has-More": "false"})
-    )
-
-    frame = store.list_pets(status="sold")
-
-    sent = wire.calls[0].request
-    assert sent.url == f"{BASE}/pets?limit=100&status=sold"
-    assert sent.headers["Authorization"] == f"Bearer {KEY}"
-    assert sent.headers["Accept"] == "application/json"
-    assert sent.req_kwargs["timeout"] == TIMEOUT_S  # type: ignore[attr-defined]
-    assert frame["id"].tolist() == [17]
+from petstore_tools.sandbox.faults import Fault
+from petstore_tools.settings import load
 
 
 @pytest.mark.case("P39")
@@ -140,35 +123,6 @@ def test_half_a_character_costs_no_inventory(
     assert store.create_pet("Rex", category_id=3).name == names[0]
 
 
-@pytest.mark.case("P29")
-def test_a_ban_is_named_with_its_time_and_nothing_more_is_sent(
-    wire: responses.RequestsMock, store: PetStore
-) -> None:
-    """One request learns of it; the next call sends none."""
-    body = {"code": "key_banned", "message": "banned", "status": 429}
-    wire.get(f"{BASE}/pets", json=body, status=429, headers={"Retry-After": "900"})
-
-    for _ in range(2):
-        with pytest.raises(KeyBannedError, match="banned") as raised:
-            store.list_pets(wait=True)
-
-    assert raised.value.retry_at == pytest.approx(T0 + 900, abs=2)
-    assert len(wire.calls) == 1
-
-
-@pytest.mark.case("P20")
-def test_an_answer_without_headers_still_costs_the_budget(
-    wire: responses.RequestsMock, store: PetStore
-) -> None:
-    """A proxy's 502 has no rate headers: it is counted all the same."""
-    wire.post(f"{BASE}/pets", status=502, body="<html>")
-
-    with pytest.raises(ApiError, match="without an Error body"):
-        store.create_pet("Rex", category_id=3)
-
-    assert (store.quota().minute.left, store.quota().day.left) == (59, 999)
-
-
 @pytest.mark.case("P12")
 def test_unknown_fields_and_statuses_are_kept_and_told(
     wire: responses.RequestsMock, store: PetStore
@@ -188,27 +142,6 @@ def test_unknown_fields_and_statuses_are_kept_and_told(
     }
     assert frame["status"].tolist() == ["resting"]
     assert store.client.environment == "production"
-
-
-def test_after_the_removal_a_404_says_removed_as_announced(
-    wire: responses.RequestsMock, store: PetStore
-) -> None:
-    """
-    From that day on a missing operation is no missing animal (§4.3); the call warns
-    before.
-    """
-    clock = store.client.clock
-    assert isinstance(clock, ManualClock)
-    clock.advance(1_922_659_200 - T0)
-    wire.get(f"{BASE}/pets/17", status=410)
-
-    with (
-        pytest.warns(
-            DeprecationWarning, match=r"5 December 2030. Use list_pets\(status=...\)"
-        ),
-        pytest.raises(NotFoundError, match="removed as announced"),
-    ):
-        store.get_pet(17)
 
 
 WIRE = sorted((Path(__file__).parents[1] / "wire").glob("*.json"))
@@ -253,3 +186,89 @@ def test_the_client_reads_the_literal_replies_written_from_the_document(
             answer["status"],
             answer["body"]["code"],
         )
+
+
+PAGE = (
+    b"<!DOCTYPE html><html><head><title>Welcome</title></head><body>Hello</body></html>"
+)
+TLS_ALERT = b"\x15\x03\x01\x00\x02\x02\x46"  # what a TLS server says to plain HTTP
+GO = b"Client sent an HTTP request to an HTTPS server.\n"
+NGINX = (
+    b"<html><head><title>400 The plain HTTP request was sent to HTTPS"
+    b" port</title></head></html>"
+)
+
+
+def sending(answer: bytes) -> RawServer:
+    """Answer every connection with these bytes and close it."""
+    return RawServer(lambda connection, request: connection.sendall(answer))
+
+
+def refusal(address: str) -> PetstoreError:
+    settings = load(base_url=address, api_key=SecretStr("k"), plan="pro")
+    with PetStore.from_settings(settings, clock=ManualClock(time.time())) as store:
+        with pytest.raises(PetstoreError) as caught:
+            store.list_pets(first=1)
+        return caught.value
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"",
+        TLS_ALERT,
+        reply_bytes(400, GO, Content_Type="text/plain"),
+        reply_bytes(400, NGINX),
+    ],
+)
+def test_http_to_a_service_that_speaks_https_says_so(answer: bytes) -> None:
+    """A closed connection, an alert, and what Go and nginx answer."""
+    with sending(answer) as server:
+        error = refusal(server.base_url)
+
+    assert "https" in str(error)
+    assert "write https:// in the base address" in str(error)
+
+
+def test_https_to_a_service_that_speaks_http_says_so() -> None:
+    """In place of: no service answers."""
+    with Sandbox(animals=1) as box:
+        error = refusal(box.base_url.replace("http://", "https://"))
+
+    assert (
+        "does not use https; if it uses http, write http:// in the base address"
+        in str(error)
+    )
+    assert isinstance(error, TransportError)
+    assert not error.may_have_left
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [(200, ProtocolError), (404, ApiError), (502, ApiError)],
+)
+def test_a_web_page_behind_the_address_is_called_one(
+    status: int, kind: type[PetstoreError]
+) -> None:
+    """
+    And where it cannot be a proxy's word on a service that is down, the address is
+    asked about.
+    """
+    with sending(reply_bytes(status, PAGE, Content_Type="text/html")) as server:
+        error = refusal(server.base_url)
+
+    assert isinstance(error, kind)
+    assert "a web page came instead" in str(error)
+    assert ("is the base address right?" in str(error)) == (status < 500)
+
+
+def test_a_connection_that_breaks_later_is_no_matter_of_the_address() -> None:
+    """Once the service has answered, nobody is sent to look at https."""
+    drops = Fault("drop_before", method="GET", numbers=tuple(range(2, 9)))
+    with (
+        Sandbox(animals=150, faults=[drops]) as box,
+        pytest.raises(TransportError) as caught,
+    ):
+        box.store.list_pets()
+
+    assert "https" not in str(caught.value)

@@ -1,0 +1,387 @@
+"""
+The one call loop: what leaves again and what does not, what a caller is told of it,
+and what is logged.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import socket
+import subprocess
+import sys
+import threading
+from contextlib import nullcontext, suppress
+from pathlib import Path
+from urllib.parse import quote
+
+import pandas as pd
+import pytest
+import requests
+import responses
+from raw import RawServer, reply_bytes
+from requests import PreparedRequest
+from urllib3.exceptions import NewConnectionError
+from wires import BASE, KEY, PET, T0, rate_headers
+
+from petstore_tools import PetStore, Sandbox
+from petstore_tools.clock import ManualClock
+from petstore_tools.errors import (
+    KeyBannedError,
+    NotFoundError,
+    QuotaError,
+    TransportError,
+    UnauthorizedError,
+)
+from petstore_tools.http.client import Client
+from petstore_tools.http.transport import TIMEOUT_S
+from petstore_tools.sandbox.faults import Fault
+from petstore_tools.throttle.gate import CallOptions
+from petstore_tools.throttle.throttle import Wait
+
+REFUSED = requests.ConnectionError(NewConnectionError(None, "refused"))  # type: ignore[arg-type]
+
+
+def create(client: Client) -> tuple[list[str], int]:
+    """
+    Create an animal; return what the hooks were told in order, and the status, or
+    whether the request may have left.
+    """
+    steps: list[str] = []
+    try:
+        reply = client.call(
+            "POST",
+            f"{BASE}/pets",
+            b"{}",
+            before=lambda: steps.append("before"),
+            on_no_effect=lambda: steps.append("no effect"),
+        )
+    except TransportError as error:
+        return steps, error.may_have_left
+    return steps, reply.status
+
+
+LOST = {"body": requests.ConnectionError("the connection broke")}
+ENDS = {
+    "a refused connection and a 429 change nothing": (
+        [
+            {"body": REFUSED},
+            {"status": 429, "headers": {"Retry-After": "5"}},
+            {"status": 201},
+        ],
+        ["before", "no effect", "before", "no effect", "before"],
+        201,
+    ),
+    "it may have been created, so it is sent once": ([LOST], ["before"], True),
+    "five attempts, then the error": (
+        [{"body": REFUSED}] * 5,
+        ["before", "no effect"] * 5,
+        False,
+    ),
+}
+
+
+@pytest.mark.case("P31")
+@pytest.mark.parametrize(("answers", "told", "end"), ENDS.values(), ids=ENDS)
+def test_each_attempt_that_changed_nothing_is_reported_before_the_next_one(
+    wire: responses.RequestsMock,
+    client: Client,
+    answers: list[dict[str, object]],
+    told: list[str],
+    end: int,
+) -> None:
+    """The end is a status, or an error that says whether the request may have left."""
+    for answer in answers:
+        wire.post(f"{BASE}/pets", **answer)  # type: ignore[arg-type]
+
+    assert create(client) == (told, end)
+
+
+@pytest.mark.parametrize(("wait", "attempts"), [(False, 3), (True, 5)])
+@pytest.mark.parametrize("lost", [True, False])
+def test_no_further_attempt_begins_once_max_wait_s_has_passed(
+    wire: responses.RequestsMock, client: Client, wait: bool, attempts: int, lost: bool
+) -> None:
+    """Each takes 40 s to fail, and 90 s may pass, unless the call waits."""
+
+    def fail(_: requests.PreparedRequest) -> tuple[int, dict[str, str], str]:
+        client.clock.advance(40)  # type: ignore[union-attr]
+        if lost:
+            raise requests.ConnectionError("the connection broke")
+        return 503, {}, ""
+
+    for _ in range(attempts):
+        wire.add_callback("GET", f"{BASE}/pets", callback=fail)
+
+    with pytest.raises(TransportError) if lost else nullcontext():
+        client.call("GET", f"{BASE}/pets", call_options=CallOptions(wait=wait))
+
+    assert client.sent == attempts
+
+
+def test_refusals_end_a_call_once_max_wait_s_has_passed(
+    wire: responses.RequestsMock, client: Client
+) -> None:
+    """Each wait alone is short enough: 1 s, doubled seven times."""
+    for _ in range(7):
+        wire.get(f"{BASE}/pets", status=429, headers={"Retry-After": "1"})
+
+    with pytest.raises(QuotaError):
+        client.call("GET", f"{BASE}/pets")
+
+
+def test_an_exception_before_an_attempt_sends_and_spends_nothing(
+    client: Client,
+) -> None:
+    """
+    The caller could not record its intent: nothing left, and the request is given back.
+    """
+
+    def fail() -> None:
+        raise OSError("the disk is full")
+
+    with pytest.raises(OSError, match="disk is full"):
+        client.call("POST", f"{BASE}/pets", b"{}", before=fail)
+
+    assert client.sent == 0
+    assert len(client.ledger.update(lambda budget: budget.in_flight)) == 0
+
+
+@pytest.mark.case("P95")
+@pytest.mark.parametrize("progress", [True, False])
+def test_what_shows_progress_shows_what_it_waits_for(
+    wire: responses.RequestsMock,
+    store: PetStore,
+    capsys: pytest.CaptureFixture[str],
+    progress: bool,
+) -> None:
+    """
+    A create waits for the minute, and the fetch of an animal for its second attempt.
+    """
+    store.progress = progress
+    wire.get(f"{BASE}/pets/17", status=503)
+    wire.get(f"{BASE}/pets/17", json=PET, headers=rate_headers(0))
+    wire.post(f"{BASE}/pets", json=PET, status=201)
+
+    with pytest.warns(DeprecationWarning, match="get_pet is deprecated"):
+        store.get_pet(17)
+    store.create_pet("Rex", category_id=3)
+
+    shown = capsys.readouterr().err
+    assert (
+        "/v1/pets/17: the service answered 503; attempt 2 of 5 follows" in shown
+    ) is progress
+    assert ("all 60 requests of this minute are used" in shown) is progress
+
+
+@pytest.mark.case("P95")
+def test_a_service_that_says_nothing_is_shown_while_it_is_waited_for(
+    tmp_path: Path,
+) -> None:
+    """
+    It answers when that was told: to a call alone, and to an import that lists and
+    creates.
+    """
+    told = threading.Event()
+    reasons = list[str | None]()
+
+    def tell(wait: Wait | None) -> None:
+        reasons.append(wait and wait.reason)
+        if wait:
+            told.set()
+
+    def serve(connection: socket.socket, request: bytes) -> None:
+        if told.wait(20):
+            told.clear()
+            is_list = request.startswith(b"GET /v1/pets?")
+            body = b"[]" if is_list else json.dumps(PET).encode()
+            connection.sendall(
+                reply_bytes(200 if request.startswith(b"GET") else 201, body)
+            )
+
+    with (
+        RawServer(serve) as server,
+        PetStore(base_url=server.base_url, api_key=KEY, state_dir=tmp_path) as store,
+    ):
+        url = f"{server.base_url}/pets/17"
+        store.client.call("GET", url, call_options=CallOptions(on_wait=tell))
+        animals = pd.DataFrame({"name": ["Rex"], "categoryId": [3], "status": ["sold"]})
+        result = store.import_pets(
+            animals, name="a", progress=lambda now: tell(now.wait)
+        )
+
+    assert result.created == 1
+    assert reasons[:2] == ["the answer to GET /v1/pets/17", None]
+    assert {"the answer to GET /v1/pets", "the answer to POST /v1/pets"} <= {*reasons}
+
+
+@pytest.mark.parametrize("shown", [False, True])
+def test_an_answer_is_watched_only_where_waits_are_shown(
+    wire: responses.RequestsMock, store: PetStore, shown: bool
+) -> None:
+    """A request that nobody watches starts no thread."""
+    names = list[str]()
+
+    def serve(_: PreparedRequest) -> tuple[int, dict[str, str], str]:
+        names.extend(thread.name for thread in threading.enumerate())
+        return 200, {}, "[]"
+
+    wire.add_callback("GET", f"{BASE}/pets", callback=serve)
+    options = CallOptions(on_wait=lambda wait: None) if shown else CallOptions()
+    store.client.call("GET", f"{BASE}/pets", call_options=options)
+
+    assert ("wait" in names) is shown
+
+
+def test_after_the_removal_a_404_says_removed_as_announced(
+    wire: responses.RequestsMock, store: PetStore
+) -> None:
+    """
+    From that day on a missing operation is no missing animal (§4.3); the call warns
+    before.
+    """
+    clock = store.client.clock
+    assert isinstance(clock, ManualClock)
+    clock.advance(1_922_659_200 - T0)
+    wire.get(f"{BASE}/pets/17", status=410)
+
+    with (
+        pytest.warns(
+            DeprecationWarning, match=r"5 December 2030. Use list_pets\(status=...\)"
+        ),
+        pytest.raises(NotFoundError, match="removed as announced"),
+    ):
+        store.get_pet(17)
+
+
+TIME = r"20[0-9-]{8} [0-9:]{8} UTC"
+
+
+def refusal(status: int, code: str) -> dict[str, object]:
+    body = {"code": code, "message": f"no, {KEY}", "status": status}
+    return {"status": status, "json": body, "headers": {"Retry-After": "30"}}
+
+
+REFUSAL = r"WARNING The service refused a request \(429\): "
+WAITING = rf"INFO Waiting until {TIME}: .*429.*\."
+RETRY = r"INFO GET /v1/pets/1: {} Attempt {} of 5 follows in {} s\."
+LOGGED = {  # what is answered, what is logged, and the seconds that pass
+    "429": (
+        [refusal(429, "rate_limited"), {"json": PET}],
+        [REFUSAL + r"there were too many requests\.", WAITING],
+        30,
+    ),
+    "ban": ([refusal(429, "key_banned")], [REFUSAL + r"it has banned the key\."], 0),
+    "401": (
+        [refusal(401, "unauthorized")],
+        [r"WARNING The service refused a request \(401\): it does not know the key\."],
+        0,
+    ),
+    "retries": (
+        [{"status": 500}, {"body": ConnectionError("broken")}, {"json": PET}],
+        [
+            RETRY.format(r"the service answered 500\.", 2, r"0\.\d"),
+            RETRY.format(r"the connection broke .*\.", 3, ".*"),
+        ],
+        0.75,
+    ),
+}
+
+
+@pytest.mark.case("P6", "P39")
+@pytest.mark.parametrize(("answers", "lines", "least_s"), LOGGED.values(), ids=LOGGED)
+def test_refusals_waits_and_retries_are_logged_once(
+    wire: responses.RequestsMock,
+    client: Client,
+    log: pytest.LogCaptureFixture,
+    answers: list[dict[str, object]],
+    lines: list[str],
+    least_s: float,
+) -> None:
+    """
+    A refusal is a warning, a wait a line of information; a call after a ban logs
+    nothing.
+    """
+    for answer in answers:
+        wire.get(f"{BASE}/pets/1", **answer)  # type: ignore[arg-type]
+
+    with suppress(UnauthorizedError, KeyBannedError):
+        client.get(1)
+    if "banned" in lines[0]:
+        with pytest.raises(KeyBannedError):
+            client.get(1)
+
+    assert least_s <= client.clock.now() - T0 <= 1.5 * least_s + 1
+    for record, line in zip(log.records, lines, strict=True):
+        assert re.fullmatch(line, f"{record.levelname} {record.getMessage()}")
+
+
+def test_no_record_holds_the_key(caplog: pytest.LogCaptureFixture, file: Path) -> None:
+    """
+    Not even of each request, from a service that fails; what is said of refusals is
+    above.
+    """
+    faults = (
+        Fault("error_before", every=4),
+        Fault("drop_after", method="POST", every=5),
+    )
+    with (
+        caplog.at_level(logging.DEBUG, logger="petstore_tools"),
+        Sandbox(plan="60/1000", animals=250, faults=faults) as box,
+    ):
+        key = box.api_key
+        box.store.import_pets(file)
+
+    assert {record.levelname for record in caplog.records} == {"DEBUG", "INFO"}
+    formatted = logging.Formatter("%(message)s")
+    for record in caplog.records:
+        shown = formatted.format(record) + repr(vars(record))
+        assert key not in shown
+        assert quote(key, safe="") not in shown
+
+
+def test_nothing_is_written_unless_a_program_asks() -> None:
+    """
+    A retry, a wait and a refused key: not even Python's last resort for warnings shows
+    them.
+    """
+    script = """if True:
+        from contextlib import suppress
+        from pydantic import SecretStr
+        from petstore_tools import Sandbox
+        from petstore_tools.errors import UnauthorizedError
+        from petstore_tools.sandbox.faults import Fault
+
+        faults = [Fault("error_before", numbers=(2,))]
+        with Sandbox(plan="2/100", animals=150, faults=faults) as box:
+            box.store.list_pets()
+            with suppress(UnauthorizedError):
+                box.connect(api_key=SecretStr("psk_wrong")).list_pets()
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60
+    )
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_a_listing_asks_for_the_documented_maximum_with_key_and_timeout(
+    wire: responses.RequestsMock, store: PetStore
+) -> None:
+    """
+    GET /pets?limit=100&status=sold, bearer key, JSON wanted, a timeout always (§4.1,
+    §5).
+    """
+    wire.get(
+        f"{BASE}/pets", json=[PET], headers=rate_headers(**{"X-Has-More": "false"})
+    )
+
+    frame = store.list_pets(status="sold")
+
+    sent = wire.calls[0].request
+    assert sent.url == f"{BASE}/pets?limit=100&status=sold"
+    assert sent.headers["Authorization"] == f"Bearer {KEY}"
+    assert sent.headers["Accept"] == "application/json"
+    assert sent.req_kwargs["timeout"] == TIMEOUT_S  # type: ignore[attr-defined]
+    assert frame["id"].tolist() == [17]
