@@ -50,8 +50,10 @@ class PetColumns:
 
     def __init__(self) -> None:
         self._values: dict[str, Any] = {
-            name: array("q") if kind is int else []
-            for name, kind in spec.PET_FIELDS.items()
+            "id": array("q"),
+            "name": [],
+            "categoryId": array("q"),
+            "status": [],
         }
 
     def __len__(self) -> int:

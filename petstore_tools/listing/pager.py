@@ -62,15 +62,12 @@ from typing import Final
 from petstore_tools.listing import schemes
 from petstore_tools.listing.links import follow, with_query
 from petstore_tools.listing.protocol import End, NextPage, PageReply
-from petstore_tools.listing.schemes import PAGE_0, SCHEMES, Scheme
+from petstore_tools.listing.schemes import PAGE, PAGE_0, SCHEMES, Scheme
 from petstore_tools.listing.state import Evidence, ListingState, Moved, Steps
-from petstore_tools.listing.trials import end_of_filter, prove
 from petstore_tools.text import pluralize
 
 COUNTED: Final = "the service counts as many animals as came"
 EMPTY_PAGES: Final = 50  # in a row, each promising more
-OVERLAPPED: Final = 40  # animals of a page from which on each page repeats one
-FIRST_PAGES: Final = 4  # which repeat one whatever their size
 RESTARTS: Final = 3  # where the inventory changes while the way to page is tried
 
 
@@ -113,11 +110,6 @@ class Pager:
         new_ids = self.state.new_ids
         return [pet_id for pet_id in new_ids if pet_id not in self._earlier_ids]
 
-    @property
-    def rows_per_page(self) -> int:
-        """New animals on a full page of the scheme."""
-        return _rows_per_page(self.state)
-
     def feed(self, reply: PageReply | None) -> NextPage | End:
         """Take a reply, None where a trial was refused, and return what comes next."""
         self.replies += 1
@@ -141,8 +133,7 @@ class Pager:
         scheme = self.state.scheme
         if scheme is None or scheme.counts == "id":
             return []
-        pages = [_next_page(self.state, scheme, skipped) for skipped in range(count)]
-        return [page.url for page in pages]
+        return [_next_page(self.state, scheme, pages).url for pages in range(count)]
 
     def _read(self) -> Steps[End]:
         """Read the listing, from its first page anew where that changes meanwhile."""
@@ -265,13 +256,13 @@ def _probe_signs(state: ListingState) -> Steps[End]:
         return state.end(COUNTED)
     if state.rows > 1:
         return state.unproven("the usual parameters do not lead to a next page")
-    return (yield from end_of_filter(state, "the service shows no other animal"))
+    return (yield from _end_of_filter(state, "the service shows no other animal"))
 
 
 def _read_by_any(state: ListingState, usual: Iterable[Scheme]) -> Steps[End | None]:
     """Read on by the first of these ways that is proven, None where none is."""
     for scheme in usual:
-        proven_scheme = yield from prove(state, scheme)
+        proven_scheme = yield from _prove(state, scheme)
         if proven_scheme is not None:
             return (yield from _read_on(state, proven_scheme))
     return None
@@ -290,7 +281,7 @@ def _read_on(state: ListingState, scheme: Scheme) -> Steps[End]:
         if not page.overlap and _repeats(state, reply):
             state.may_have_hole |= not page.is_gapless
             reason = f"no animal follows the last one, paged by {scheme.parameter!r}"
-            return (yield from end_of_filter(state, reason))
+            return (yield from _end_of_filter(state, reason))
         state.take(page, reply)
         if page.overlap and not reply.ids:
             # unproven: an overlap that does not come is no end
@@ -305,12 +296,12 @@ def _repeats(state: ListingState, reply: PageReply) -> bool:
     return [*last_ids] == [*reversed(reply.ids)]
 
 
-def _next_page(state: ListingState, scheme: Scheme, skipped: int = 0) -> NextPage:
+def _next_page(state: ListingState, scheme: Scheme, full_pages: int = 0) -> NextPage:
     """Return the page of a scheme behind what came and so many full pages."""
-    overlap = _overlap(state)
+    overlap = state.overlap
     values = {
-        "rows": state.rows - overlap + skipped * _rows_per_page(state),
-        "pages": state.pages + skipped + scheme.base,
+        "rows": state.rows - overlap + full_pages * state.rows_per_page,
+        "pages": state.pages + full_pages + scheme.base,
         "id": state.last_page[-1],
     }
     url = with_query(state.url, {scheme.parameter: values[scheme.counts]})
@@ -320,18 +311,71 @@ def _next_page(state: ListingState, scheme: Scheme, skipped: int = 0) -> NextPag
     )
 
 
-def _rows_per_page(state: ListingState) -> int:
-    return max(1, state.longest - _overlap(state))
-
-
-def _overlap(state: ListingState) -> int:
+def _prove(state: ListingState, scheme: Scheme) -> Steps[Scheme | None]:
     """
-    How many animals the next page repeats, so that an insertion or a deletion shows.
+    Return the way that a scheme turns out to be, None where it leads nowhere.
 
-    None behind a page that held nothing else; and of small pages only the first ones,
-    since that would cost many requests.
+    Raises:
+        Moved: The page in hand has changed.
     """
-    counts_rows = state.scheme is not None and state.scheme.counts == "rows"
-    is_cheap = state.longest >= OVERLAPPED or state.pages < FIRST_PAGES
-    is_possible = state.longest > 1 and not state.was_alone
-    return int(counts_rows and is_cheap and is_possible)
+    if scheme.counts == "pages":
+        return (yield from _prove_pages(state, scheme))
+    page = state.last_page
+    position = max(1, len(page) - 1)
+    value = position if scheme.counts == "rows" else page[position - 1]
+    reply = yield from state.ask(**{scheme.parameter: value})
+    if reply is None or reply.ids[:1] == page[:1]:
+        return None
+    if not reply.ids:
+        is_end = len(page) == 1 and scheme == state.evidence.scheme
+        return scheme if is_end else None
+    if len(page) == 1:  # then another animal must not come by itself
+        first_page = yield from state.ask()
+        if first_page is not None and first_page.ids == page:
+            return scheme
+        raise Moved
+    if schemes.landing_position(page, reply.ids) == position:
+        is_by_id = scheme.counts == "id"
+        state.take(NextPage(reply.url, overlap=1, is_gapless=is_by_id), reply)
+        return scheme
+    if scheme.counts == "rows":
+        raise Moved
+    return None
+
+
+def _prove_pages(state: ListingState, likely: Scheme) -> Steps[Scheme | None]:
+    """Tell page numbers that begin at 1 from those that begin at 0, and from none."""
+    page = state.last_page
+    reply = yield from state.ask(limit=max(1, len(page) // 3), page=2)
+    if reply is None or reply.ids[:1] == page[:1]:
+        return None
+    position = schemes.landing_position(page, reply.ids)
+    size = len(reply.ids)
+    if position and position in (size, 2 * size):
+        return PAGE if position == size else PAGE_0
+    for scheme in sorted((PAGE, PAGE_0), key=lambda scheme: scheme != likely):
+        first_page = yield from state.ask(page=scheme.base)
+        if first_page is not None and first_page.ids == page:
+            return scheme
+    if position is not None:
+        raise Moved
+    return None
+
+
+def _end_of_filter(state: ListingState, reason: str) -> Steps[End]:
+    """
+    End behind the last page of a way; under a filter only where that is applied first.
+    """
+    evidence = state.evidence
+    if not state.is_filtered or evidence.filters_first or state.unfiltered:
+        return state.end(reason)
+    size = state.longest
+    all_statuses = yield from state.ask(limit=size, status=None)
+    filtered = yield from state.ask(limit=size)
+    if all_statuses is not None and filtered is not None:
+        is_as_long = len(filtered.ids) >= len(all_statuses.ids)
+        is_other_page = not set(filtered.ids) <= set(all_statuses.ids)
+        evidence.filters_first = is_as_long and is_other_page
+    if evidence.filters_first:
+        return state.end(reason)
+    return state.unproven("it may cut before it filters")

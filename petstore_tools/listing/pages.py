@@ -283,7 +283,7 @@ class PageReader:
         to come call for.
         """
         rows = self._pager.state.rows
-        rows_per_page = self._pager.rows_per_page
+        rows_per_page = self._pager.state.rows_per_page
         latency_s = self._client.transport.fastest_s or 0.0
         if latency_s < SLOW_S:
             return []
@@ -314,14 +314,11 @@ class PageReader:
     def _note_surprises(self, rows: list[PetRow]) -> None:
         """Note what the document does not name, and characters that were broken."""
         statuses = {row.get("status") for row in rows} - _STATUSES
-        fields = set[str | None]().union(*rows) - spec.PET_FIELDS.keys()
-        names = [("status", name) for name in statuses]
-        names += [("field", name) for name in fields]
-        for kind, name in names:
-            note = (
-                f"the interface document does not name the {kind} {quoted(str(name))}"
-            )
-            self._notes[note] = None
+        fields = set[str]().union(*rows) - spec.PET_FIELDS.keys()
+        surprises = [f"status {quoted(str(status))}" for status in statuses]
+        surprises += [f"field {quoted(name)}" for name in fields]
+        for surprise in surprises:
+            self._notes[f"the interface document does not name the {surprise}"] = None
         if any(NO_CHARACTER in row["name"] for row in rows):
             note = f"a broken character in a name is shown as {NO_CHARACTER}"
             self._notes[note] = None
@@ -343,8 +340,8 @@ class Prefetcher:
         self._call = partial(call, call_options=call_options)
         self._on_wait = call_options.on_wait
         self._wait: Wait | None = None  # of a thread
-        ahead = replace(call_options, on_wait=partial(setattr, self, "_wait"))
-        self._call_ahead = partial(call, call_options=ahead)
+        options = replace(call_options, on_wait=partial(setattr, self, "_wait"))
+        self._call_ahead = partial(call, call_options=options)
         self._fetched: dict[str, Future[Reply]] = {}
 
     def get(self, page: NextPage, predicted: Iterable[str]) -> Reply:

@@ -19,6 +19,8 @@ T = TypeVar("T")
 # asks for pages, is sent their replies (None: refused), and returns what that showed
 Steps: TypeAlias = Generator[NextPage, PageReply | None, T]
 
+OVERLAPPED: Final = 40  # animals of a page from which on each page repeats one
+FIRST_PAGES: Final = 4  # which repeat one whatever their size
 CAPS: Final = (1_000, 10_000)  # at which services stop to count
 
 
@@ -46,16 +48,15 @@ class Evidence:
     sizes: dict[str, int] = field(default_factory=dict)
 
 
+@dataclass
 class ListingState:
     """
     The animals of one listing since it began, by their ids, and what they prove.
 
-    Args:
+    Attributes:
         url: Address of the first page, with its query.
         evidence: What is proved of the service by now.
         pagination: How it pages, as the caller named it.
-
-    Attributes:
         scheme: The way by which this listing goes on, once it is proven.
         ids: The different ids, in the order they came.
         new_ids: Ids of the last page that had not come before.
@@ -74,27 +75,23 @@ class ListingState:
         unfiltered: An animal came that does not bear the status asked for.
     """
 
-    def __init__(
-        self, url: str, evidence: Evidence, pagination: Scheme | None = None
-    ) -> None:
-        self.url = url
-        self.evidence = evidence
-        self.pagination = pagination
-        self.is_filtered = "status=" in url
-        self.scheme: Scheme | None = None
-        self.ids: dict[int, None] = {}
-        self.new_ids: list[int] = []
-        self.last_page: tuple[int, ...] = ()
-        self.longest = 0
-        self.pages = 0
-        self.empty_pages = 0
-        self.urls: set[str] = set()
-        self.doubles = 0
-        self.moved = False
-        self.may_have_hole = False
-        self.says_more = False
-        self.unfiltered = False
-        self.totals: set[int | None] = set()
+    url: str
+    evidence: Evidence
+    pagination: Scheme | None = None
+    scheme: Scheme | None = None
+    ids: dict[int, None] = field(default_factory=dict)
+    new_ids: list[int] = field(default_factory=list)
+    last_page: tuple[int, ...] = ()
+    longest: int = 0
+    pages: int = 0
+    empty_pages: int = 0
+    urls: set[str] = field(default_factory=set)
+    doubles: int = 0
+    moved: bool = False
+    may_have_hole: bool = False
+    totals: set[int | None] = field(default_factory=set)
+    says_more: bool = False
+    unfiltered: bool = False
 
     def take(self, page: NextPage, reply: PageReply) -> None:
         """
@@ -132,6 +129,11 @@ class ListingState:
         return reply
 
     @property
+    def is_filtered(self) -> bool:
+        """Whether one status is asked for."""
+        return "status=" in self.url
+
+    @property
     def rows(self) -> int:
         """Different animals so far."""
         return len(self.ids)
@@ -140,6 +142,25 @@ class ListingState:
     def was_alone(self) -> bool:
         """Whether the last page held nothing but the animal that it repeats."""
         return self.pages > 1 and not self.new_ids and len(self.last_page) == 1
+
+    @property
+    def overlap(self) -> int:
+        """
+        How many animals the next page repeats, so that an insertion or a deletion
+        shows.
+
+        None behind a page that held nothing else; and of small pages only the first
+        ones, since that would cost many requests.
+        """
+        counts_rows = self.scheme is not None and self.scheme.counts == "rows"
+        is_cheap = self.longest >= OVERLAPPED or self.pages < FIRST_PAGES
+        is_possible = self.longest > 1 and not self.was_alone
+        return int(counts_rows and is_cheap and is_possible)
+
+    @property
+    def rows_per_page(self) -> int:
+        """New animals on a full page of the scheme."""
+        return max(1, self.longest - self.overlap)
 
     @property
     def total(self) -> int | None:
