@@ -155,9 +155,9 @@ def serve(speaks: str, animals: str, latency_s: str, kind: str) -> None:
     )
 
     def staff(_: object) -> None:
-        if len(service.asked) == 2:
+        if len(service.queries) == 2:
             del service.rows[0]
-        if len(service.asked) == 3:
+        if len(service.queries) == 3:
             service.rows.insert(0, (0, "sold"))
 
     if kind == "moving":

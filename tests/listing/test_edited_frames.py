@@ -26,9 +26,9 @@ def frame() -> pd.DataFrame:
     )
 
 
-def edited(df: pd.DataFrame, column: str, at: int, value: object) -> pd.DataFrame:
+def edited(df: pd.DataFrame, column: str, label: int, value: object) -> pd.DataFrame:
     changed = df.copy()
-    changed.loc[at, column] = value
+    changed.loc[label, column] = value
     return changed
 
 

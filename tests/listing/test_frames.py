@@ -48,15 +48,15 @@ def test_dtypes_are_the_same_when_empty_when_huge_and_when_a_status_is_missing()
 @pytest.mark.case("P12")
 def test_a_status_the_document_does_not_name_is_kept_behind_the_three() -> None:
     """A newer service may send one: it is a further category of that frame."""
-    found = listing_frame([(1, "Rex", 1, "resting")])
+    frame = listing_frame([(1, "Rex", 1, "resting")])
 
-    assert list(found["status"].cat.categories) == [
+    assert list(frame["status"].cat.categories) == [
         "available",
         "pending",
         "sold",
         "resting",
     ]
-    assert status_report(found).breakdown.loc["resting", "count"] == 1
+    assert status_report(frame).breakdown.loc["resting", "count"] == 1
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from petstore_tools.listing.completeness import Listing
 
 @pytest.mark.case("P1", "P9", "P77")
 @pytest.mark.parametrize(
-    ("animals", "first", "again"),
+    ("animals", "first", "second"),
     [
         (0, 1, 1),
         (1, 7, 7),
@@ -21,7 +21,7 @@ from petstore_tools.listing.completeness import Listing
     ],
 )
 def test_all_rows_come_with_no_request_too_many(
-    animals: int, first: int, again: int
+    animals: int, first: int, second: int
 ) -> None:
     """
     ceil(N/100) requests, also where N is a multiple of 100, and one more until a next
@@ -29,7 +29,7 @@ def test_all_rows_come_with_no_request_too_many(
     last id.
     """
     with Sandbox(animals=animals) as box:
-        for requests in (first, again):
+        for requests in (first, second):
             frame = box.store.list_pets()
 
             listing = Listing.of(frame)

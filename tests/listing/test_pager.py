@@ -158,9 +158,14 @@ def play(way: str, story: dict[str, Any]) -> Outcome:
     before = story.get("before")
     evidence = play(before["way"], before).evidence if before else None
     options = {name: story[name] for name in ("pagination", "limit") if name in story}
-    return read_service(
-        Service(Way.read(way), rows), story.get("status"), evidence=evidence, **options
-    )
+    requests, index = story.get("removes", (-1, 0))
+
+    def change(service: Service) -> None:
+        if len(service.queries) == requests:
+            del service.rows[index]
+
+    service = Service(Way.read(way), rows, change)
+    return read_service(service, story.get("status"), evidence=evidence, **options)
 
 
 @pytest.mark.case("P1", "P3", "P7", "P77", "P93")
@@ -175,11 +180,11 @@ def test_how_a_listing_ends(story: dict[str, Any]) -> None:
 
         assert outcome.end.completeness == story["end"], outcome.end
         assert story.get("reason", "") in outcome.end.reason
-        assert story.get("ids", len(outcome.ids)) == len(outcome.ids)
         assert outcome.requests <= story.get("requests", outcome.requests)
-        assert (
-            story.get("may_have_hole", outcome.may_have_hole) == outcome.may_have_hole
-        )
+        if "ids" in story:
+            assert len(outcome.ids) == story["ids"]
+        if "may_have_hole" in story:
+            assert outcome.may_have_hole == story["may_have_hole"]
 
 
 class Changing:
@@ -194,7 +199,7 @@ class Changing:
     def __call__(self, service: Service) -> None:
         """Change the animals of a service, for its first answers."""
         rows = service.rows
-        if self.rng.random() < 0.5 or len(service.asked) > 60:
+        if self.rng.random() < 0.5 or len(service.queries) > 60:
             return
         status = self.rng.choice(STATUSES)
         if self.kind == "added":
@@ -202,10 +207,10 @@ class Changing:
         elif self.kind == "added at the head":
             rows.insert(0, (rows[0][0] - 1, status))
         elif len(rows) > 1:
-            place = self.rng.randrange(len(rows))
-            pet_id, _ = rows[place]
+            position = self.rng.randrange(len(rows))
+            pet_id, _ = rows[position]
             self.touched.add(pet_id)
-            rows[place : place + 1] = (
+            rows[position : position + 1] = (
                 [(pet_id, status)] if self.kind == "edited" else []
             )
 
@@ -248,8 +253,8 @@ def test_a_head_that_moves_is_read_again_or_makes_the_listing_unproven(
     """
 
     def change(service: Service) -> None:
-        if len(service.asked) in (1, 2):
-            service.rows.insert(0, (4 - len(service.asked), "sold"))
+        if len(service.queries) in (1, 2):
+            service.rows.insert(0, (4 - len(service.queries), "sold"))
 
     outcome = read_service(Service(Way.read(way), animals(250), change))
 
@@ -259,7 +264,7 @@ def test_a_head_that_moves_is_read_again_or_makes_the_listing_unproven(
     assert reason in outcome.end.reason
 
 
-def test_a_way_that_is_told_is_tried_again_after_a_5xx() -> None:
+def test_a_way_that_is_named_is_tried_again_after_a_5xx() -> None:
     """No other way follows it."""
     for pagination, retries in ((None, False), (schemes.PAGE, True)):
         pager = Pager(

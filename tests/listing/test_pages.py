@@ -37,17 +37,17 @@ REFUSED, FAILS = str(11 * 99), str(13 * 99)  # pages 12 and 14: each repeats an 
 
 @contextmanager
 def store_of(
-    service: PagingService, folder: Path, **told: object
+    service: PagingService, folder: Path, **options: object
 ) -> Iterator[PetStore]:
     server = ThreadedServer(service).start()
-    given = {
+    settings = {
         "base_url": server.base_url,
         "api_key": "k",
         "plan": AMPLE,
         "progress": False,
     }
     try:
-        with PetStore(state_dir=folder, **given | told) as store:  # type: ignore[arg-type]
+        with PetStore(state_dir=folder, **settings | options) as store:  # type: ignore[arg-type]
             yield store
     finally:
         server.stop()
@@ -151,13 +151,13 @@ def test_a_way_is_learnt_and_remembered_on_disk(way: str, tmp_path: Path) -> Non
     service = PagingService(numbered_animals(1_050), way)
     with store_of(service, tmp_path) as store:
         first = store.list_pets()
-        asked = len(service.asked)
+        cost = len(service.queries)
         with PetStore.from_settings(store.settings) as other:
-            again = other.list_pets()
+            second = other.list_pets()
 
-    for frame in (first, again):
+    for frame in (first, second):
         assert (len(frame), Listing.of(frame).completeness) == (1_050, "complete")
-    assert len(service.asked) - asked <= min(asked, 11 + 2)
+    assert len(service.queries) - cost <= min(cost, 11 + 2)
 
 
 @pytest.mark.case("P93")
@@ -179,7 +179,7 @@ def test_ordinary_services_are_read_to_their_end(way: str, tmp_path: Path) -> No
         frame = store.list_pets()
 
     assert (len(frame), Listing.of(frame).completeness) == (1_250, "complete")
-    assert sum("offset" in query for query in service.asked) <= 1
+    assert sum("offset" in query for query in service.queries) <= 1
 
 
 @pytest.mark.case("P7")
@@ -192,9 +192,9 @@ def test_a_service_that_ignores_the_filter_is_read_and_told(tmp_path: Path) -> N
     ):
         frame = store.list_pets(status="sold")
 
-    wanted = [pet_id for pet_id, status in service.rows if status == "sold"]
-    assert frame["id"].tolist() == wanted
-    assert Listing.of(frame).rows == len(wanted)
+    sold_ids = [pet_id for pet_id, status in service.rows if status == "sold"]
+    assert frame["id"].tolist() == sold_ids
+    assert Listing.of(frame).rows == len(sold_ids)
 
 
 def test_completeness_can_be_required(tmp_path: Path) -> None:
@@ -223,15 +223,15 @@ def test_a_slow_service_is_asked_side_by_side_and_not_past_its_end(
     service = PagingService(numbered_animals(2_050), way, latency_s=0.02)
     with store_of(service, tmp_path) as store:
         store.list_pets()
-        first_time = len(service.asked)
-        service.asked = []
+        first_time = len(service.queries)
+        service.queries = []
         frame = store.list_pets()
 
     assert frame["id"].tolist() == list(range(1, 2_051))
     assert Listing.of(frame).complete
     assert service.most_at_once > 3
     assert first_time <= 21 + 8
-    assert len(service.asked) <= 21 + 3
+    assert len(service.queries) <= 21 + 3
 
 
 def test_pages_fetched_ahead_that_turn_out_wrong_are_not_believed(
@@ -241,7 +241,9 @@ def test_pages_fetched_ahead_that_turn_out_wrong_are_not_believed(
     service = PagingService(
         numbered_animals(2_000), "offset total=listing", latency_s=0.02
     )
-    service.change = lambda _: len(service.asked) == 10 and service.rows.pop(3) and None
+    service.change = lambda _: (
+        len(service.queries) == 10 and service.rows.pop(3) and None
+    )
     with (
         store_of(service, tmp_path) as store,
         pytest.warns(UserWarning, match="changed while it was read"),
@@ -280,19 +282,19 @@ def test_what_a_page_that_is_fetched_ahead_waits_for_is_shown(tmp_path: Path) ->
         return refusals.pop() if is_late and refusals else answer(query)
 
     service.answer = refusing  # type: ignore[method-assign]
-    shown = []
+    calls = []
 
     def show(read: int, total: int | None, wait: Wait | None) -> None:
         assert threading.current_thread() is threading.main_thread()
-        shown.append((read, total, wait.reason if wait else ""))
+        calls.append((read, total, wait.reason if wait else ""))
 
     with store_of(service, tmp_path) as store:
         store.inventory.fetch(ListQuery(), wait=False, show=show)
 
     assert "the service answered 429 (too many requests)" in [
-        why for _, _, why in shown
+        reason for _, _, reason in calls
     ]
-    assert shown[-1] == (2_050, 2_050, "")
+    assert calls[-1] == (2_050, 2_050, "")
 
 
 @pytest.mark.parametrize(
@@ -308,9 +310,9 @@ def test_a_wait_for_the_plan_is_shown_on_a_bar(
         box.store.progress = True
         read(box.store)
 
-    shown = capsys.readouterr().err
+    printed = capsys.readouterr().err
     assert re.search(
-        r"400/.*, waits until 20.* UTC: all 4 requests of this minute are used", shown
+        r"400/.*, waits until 20.* UTC: all 4 requests of this minute are used", printed
     )
 
 
@@ -326,7 +328,7 @@ def test_an_interrupted_listing_keeps_what_came(way: str, tmp_path: Path) -> Non
     main = threading.get_ident()
 
     def interrupt(_: Service) -> None:
-        if len(service.asked) == 30:
+        if len(service.queries) == 30:
             signal.pthread_kill(main, signal.SIGINT)
 
     service.change = interrupt
@@ -362,7 +364,9 @@ def test_the_end_of_a_listing_ends_what_is_fetched_ahead(tmp_path: Path) -> None
         )
 
     def wait_longer(_: Service) -> None:
-        service.latency_s = 0.4 if service.asked[-1].get("offset") == REFUSED else 0.02
+        service.latency_s = (
+            0.4 if service.queries[-1].get("offset") == REFUSED else 0.02
+        )
 
     service.answer, service.change = refusing, wait_longer  # type: ignore[method-assign]
     with store_of(service, tmp_path, pagination="offset") as store:
@@ -373,4 +377,4 @@ def test_the_end_of_a_listing_ends_what_is_fetched_ahead(tmp_path: Path) -> None
                 thread.join(60)
                 assert not thread.is_alive()
 
-    assert [query.get("offset") for query in service.asked].count(FAILS) == 1
+    assert [query.get("offset") for query in service.queries].count(FAILS) == 1

@@ -51,7 +51,7 @@ class PagingService(Service):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         query = dict(parse_qsl(scope["query_string"].decode()))
-        self.asked.append(query)
+        self.queries.append(query)
         self._under_way += 1
         self.most_at_once = max(self.most_at_once, self._under_way)
         self.change(self)

@@ -103,7 +103,7 @@ class Service:
     way: Way
     rows: list[Animal]
     change: Callable[[Service], object] = lambda service: None
-    asked: list[dict[str, str]] = field(default_factory=list)
+    queries: list[dict[str, str]] = field(default_factory=list)
 
     def listed(self, status: str | None) -> list[Animal]:
         """Return the animals in the order of a listing."""
@@ -204,10 +204,10 @@ def read_service(
     ids: list[int] = []
     step = pager.next
     while isinstance(step, NextPage):
-        asked = dict(parse_qsl(urlsplit(step.url).query))
+        sent_query = dict(parse_qsl(urlsplit(step.url).query))
         service.change(service)
-        service.asked.append(asked)
-        answered, headers, rows = service.answer(asked)
+        service.queries.append(sent_query)
+        answered, headers, rows = service.answer(sent_query)
         if step.is_refused(answered):
             step = pager.feed(None)
             continue
