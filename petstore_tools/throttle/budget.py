@@ -130,7 +130,7 @@ class WindowBudget:
             del self.counts[bucket]
 
     @property
-    def since_reset(self) -> int:
+    def requests_since_reset(self) -> int:
         """Requests that may have come since the last Reset."""
         return self.requests - self.beginning.requests_before
 
@@ -139,7 +139,7 @@ class WindowBudget:
         Take it for proven where an answer says that no more was used than was sent
         since the Reset.
         """
-        is_enough = reading.limit - reading.remaining <= self.since_reset + 1
+        is_enough = reading.limit - reading.remaining <= self.requests_since_reset + 1
         if is_enough and self.counts_from_reset(now, probe_at=0.0):
             self.beginning = replace(self.beginning, state="proven")
 
@@ -159,7 +159,7 @@ class WindowBudget:
         reset_at = self.beginning.reset_at
         if not reset_at <= now < reset_at + self.period_s:
             return False
-        is_first_probe = probe_at < reset_at and not self.since_reset
+        is_first_probe = probe_at < reset_at and not self.requests_since_reset
         is_next_probe = not self.slides and now >= reset_at + PROBE_LEASE_S
         return self.beginning.state == "proven" or is_first_probe or is_next_probe
 
@@ -174,7 +174,7 @@ class WindowBudget:
         """
         reset_at = self.beginning.reset_at
         if self.counts_from_reset(now, probe_at):
-            return self.since_reset, reset_at + self.period_s + GUARD_S
+            return self.requests_since_reset, reset_at + self.period_s + GUARD_S
         first_bucket = min(self.counts, default=0)
         frees_at: float = (first_bucket + 1) * self.width_s + self.period_s
         next_probe_at = reset_at + PROBE_LEASE_S

@@ -183,13 +183,14 @@ class Gate:
         nothing left.
         """
         now = self.now()
-        self._unrecorded.append(
-            lambda throttle: (
+
+        def record(throttle: Throttle) -> None:
+            if may_have_left:
                 throttle.record_loss(go.token, now)
-                if may_have_left
-                else throttle.cancel_grant(go)
-            )
-        )
+            else:
+                throttle.cancel_grant(go)
+
+        self._unrecorded.append(record)
         self.flush()
 
     def flush(self) -> None:
@@ -206,7 +207,7 @@ class Gate:
         return self._clock.now() + self._ahead_s
 
     def local_time(self, ledger_time: float) -> float:
-        """Return what this machine's clock shows when the ledger's shows `at`."""
+        """Return what this machine's clock shows at a time of the ledger's."""
         return ledger_time - self._ahead_s
 
     def read_budget(self) -> Throttle:

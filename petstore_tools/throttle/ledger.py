@@ -129,18 +129,15 @@ class DatabaseLedger(ABC):
 
     Args:
         subject: Which budget (`subject`).
-        connect: Returns a connection; the table is there.
         error: What the database raises.
     """
 
     ahead_s = takes_s = 0.0
 
-    def __init__(
-        self, subject: str, connect: Callable[[], Any], error: type[Exception]
-    ) -> None:
+    def __init__(self, subject: str, error: type[Exception]) -> None:
         self._subject = subject
         self._unusable = (error, OSError, ValueError)
-        self._connection: sqlite.PerProcess[Any] = sqlite.PerProcess(connect)
+        self._connection = sqlite.PerProcess(self._open)
 
     def update(self, change: Callable[[Throttle], T]) -> T:
         """
@@ -178,9 +175,13 @@ class DatabaseLedger(ABC):
             self._connection.close()
 
     @abstractmethod
+    def _open(self) -> Any:
+        """Return a connection to a database that has the table."""
+
+    @abstractmethod
     def _transact(self, replace_state: Callable[[str], str]) -> None:
         """
-        Replace the budget by what `changed` makes of it, in one transaction; all others
+        Let `replace_state` work on the stored budget in one transaction; all others
         wait.
         """
 
@@ -206,7 +207,7 @@ class SqliteLedger(DatabaseLedger):
     scope = "for all programs of this user on this machine"
 
     def __init__(self, path: Path, subject: str) -> None:
-        super().__init__(subject, self._open, sqlite3.Error)
+        super().__init__(subject, sqlite3.Error)
         self.path = path
         self._file: tuple[int, ...] | None = None
 
@@ -291,7 +292,7 @@ class PostgresLedger(DatabaseLedger):
             import psycopg
         except ImportError as error:
             raise missing_extra("postgres", "a ledger on PostgreSQL") from error
-        super().__init__(subject, self._open, psycopg.Error)
+        super().__init__(subject, psycopg.Error)
         self._wall = wall
         self._url = url
         self._psycopg = psycopg

@@ -70,34 +70,33 @@ def read_reply(
 
     Spec: §8.3, §8.4.
     """
-    date = _read_date(headers.get("Date"))
+    date = _read_date(headers.get("Date", ""))
+    retry_after = headers.get(spec.HEADER_RETRY_AFTER, "")
     return RateReply(
         status,
-        _read_count(headers.get(spec.HEADER_LIMIT)),
-        _read_count(headers.get(spec.HEADER_REMAINING)),
-        _read_number(headers.get(spec.HEADER_RESET)),
-        _read_retry_after(status, headers.get(spec.HEADER_RETRY_AFTER), date or now),
+        _read_count(headers.get(spec.HEADER_LIMIT, "")),
+        _read_count(headers.get(spec.HEADER_REMAINING, "")),
+        _read_number(headers.get(spec.HEADER_RESET, "")),
+        _read_retry_after(status, retry_after, date or now),
         date,
         banned,
     )
 
 
-def _read_count(text: str | None) -> int | None:
+def _read_count(text: str) -> int | None:
     """Read requests of a window; more than nine digits are beyond reason."""
-    digits = re.fullmatch(r"\s*\d{1,9}\s*", text or "", re.ASCII)
-    return int(digits[0]) if digits else None
+    return int(text) if re.fullmatch(r"\s*\d{1,9}\s*", text, re.ASCII) else None
 
 
-def _read_number(text: str | None) -> float | None:
-    digits = re.fullmatch(r"\s*\d{1,20}(\.\d{1,20})?\s*", text or "", re.ASCII)
-    return float(digits[0]) if digits else None
+def _read_number(text: str) -> float | None:
+    is_number = re.fullmatch(r"\s*\d{1,20}(\.\d{1,20})?\s*", text, re.ASCII)
+    return float(text) if is_number else None
 
 
-def _read_retry_after(status: int, text: str | None, now: float) -> float | None:
+def _read_retry_after(status: int, text: str, now: float) -> float | None:
     seconds = _read_number(text)
-    if seconds is None:
-        retry_at = _read_date(text)
-        seconds = None if retry_at is None else retry_at - now
+    if seconds is None and (retry_at := _read_date(text)) is not None:
+        seconds = retry_at - now
     if seconds is None or seconds < 0:
         return None
     if status == HTTPStatus.SERVICE_UNAVAILABLE:
@@ -105,9 +104,9 @@ def _read_retry_after(status: int, text: str | None, now: float) -> float | None
     return seconds if seconds <= LONGEST_RETRY_AFTER_S else None
 
 
-def _read_date(text: str | None) -> float | None:
+def _read_date(text: str) -> float | None:
     try:
-        date = parsedate_to_datetime(text or "")
+        date = parsedate_to_datetime(text)
         # without a zone, or with -0000, it is UTC, whatever the zone of this machine
         return (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError):

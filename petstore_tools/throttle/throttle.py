@@ -89,7 +89,7 @@ POLL_GROWTH: Final = 0.25  # then by how much of its age
 BLOCK_MARGIN_S: Final = 0.5
 BACKOFF_BASE_S: Final = 5.0  # after a 429 that names no usable time
 BACKOFF_LONGEST_S: Final = 900.0
-BULK_DIVISOR: Final = 10  # the part of a window that a bulk run leaves to people
+BULK_DIVISOR: Final = 10  # a bulk run leaves a tenth of a window to people
 MOST_RESERVED: Final = 20  # requests of a day that it leaves at most
 
 

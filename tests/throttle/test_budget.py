@@ -54,19 +54,17 @@ def test_the_ledgers_time_passes_as_time_does(
     lengthened.
     """
     budget = Budget()
-    real = T0
-    clock = T0
-    seen = {name: budget.follow_clock(clock, name, real) for name in ("a", "b")}
-    began = seen["b"]
-    last = T0
+    real = clock = T0
+    for name in "ab":
+        began_at = budget.follow_clock(clock, name, real)
     for passed_s, step_s, name in steps:
         real += passed_s
         clock += passed_s + step_s
 
         now = budget.follow_clock(clock, name, real)
 
-        assert now - began == pytest.approx(
-            real - last, abs=(CLOCK_STEP_S + 1) * len(steps)
+        assert now - began_at == pytest.approx(
+            real - T0, abs=(CLOCK_STEP_S + 1) * len(steps)
         )
 
 
