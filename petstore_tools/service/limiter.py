@@ -69,59 +69,48 @@ def consume(
     Whatever the clock does, no window grants its requests twice, and no wait is longer
     than the window or the ban that is waited for. A window that lies ahead, because the
     clock was set back, goes on from `now`.
+
+        >>> minute, day = windows(per_minute=1, per_day=1_000)
+        >>> usage, decision = consume(Usage(), minute, day, now=15.0)
+        >>> usage, decision = consume(usage, minute, day, now=15.5)
+        >>> decision.allowed, decision.reset, decision.retry_after_s
+        (False, 60, 45)
     """
     usage = _roll(usage, minute, day, now)
-    both = (
-        (
-            minute.limit - usage.minute_used,
-            -usage.minute_start - minute.period_s,
-            minute.limit,
-        ),
-        (day.limit - usage.day_used, -usage.day_start - day.period_s, day.limit),
-    )
-    left, negative_reset, limit = min(both)
-    if now >= usage.banned_until and left > 0:
-        minute_used = usage.minute_used + 1
-        day_used = usage.day_used + 1
+    minute_left = minute.limit - usage.minute_used
+    minute_end = usage.minute_start + minute.period_s
+    day_left = day.limit - usage.day_used
+    day_end = usage.day_start + day.period_s
+    # headers tell of the window with fewer left; on a tie, of the one that ends later
+    if (minute_left, -minute_end) < (day_left, -day_end):
+        limit, remaining, end = minute.limit, minute_left, minute_end
+    else:
+        limit, remaining, end = day.limit, day_left, day_end
+    if remaining > 0 and now >= usage.banned_until:
         usage = usage._replace(
-            minute_used=minute_used, day_used=day_used, retries_during_block=0
+            minute_used=usage.minute_used + 1,
+            day_used=usage.day_used + 1,
+            retries_during_block=0,
         )
-        return usage, Decision(True, limit, left - 1, -negative_reset)
-    closed_until = max((-end for requests, end, _ in both if requests <= 0), default=0)
+        return usage, Decision(True, limit, remaining - 1, end)
+    closed_until = 0
+    if minute_left <= 0:
+        closed_until = minute_end
+    if day_left <= 0:
+        closed_until = max(closed_until, day_end)
     if now >= usage.banned_until:
-        usage = _retry_during_block(usage, closed_until, now)
+        usage = _count_refusal(usage, closed_until, now)
     wait_s = ceil(max(usage.banned_until, closed_until) - now)
     banned = now < usage.banned_until
-    return usage, Decision(False, limit, left, -negative_reset, wait_s, banned)
+    return usage, Decision(False, limit, remaining, end, wait_s, banned)
 
 
-def _roll(usage: Usage, minute: Window, day: Window, now: float) -> Usage:
-    """Return what was used of the windows that hold `now`."""
-    minute_start = _start(usage.minute_start, minute, now)
-    day_start = _start(usage.day_start, day, now)
-    return usage._replace(
-        minute_start=minute_start,
-        minute_used=usage.minute_used if minute_start <= usage.minute_start else 0,
-        day_start=day_start,
-        day_used=usage.day_used if day_start <= usage.day_start else 0,
-        banned_until=min(usage.banned_until, now + BAN_S),
-    )
-
-
-def _start(start: int, window: Window, now: float) -> int:
+def _count_refusal(usage: Usage, closed_until: float, now: float) -> Usage:
     """
-    Return when the window began that holds `now`: whole ones, but none before the last
-    one has ended.
-    """
-    if now < start:
-        return floor(now)
-    end = start + window.period_s
-    return start if now < end else max(window.start(now), end)
+    Count a request whose window is closed; too many of them are a ban (§8.4.3).
 
-
-def _retry_during_block(usage: Usage, closed_until: float, now: float) -> Usage:
-    """
-    Count a request that came while its window was closed; too many are a ban (§8.4.3).
+    The first one is told to wait until `closed_until`. What comes before that is a
+    retry, but for what may have been sent before the 429 was read.
     """
     if not usage.refused_at <= now < usage.refused_until:
         return usage._replace(
@@ -129,9 +118,38 @@ def _retry_during_block(usage: Usage, closed_until: float, now: float) -> Usage:
         )
     if now - usage.refused_at < GRACE_S:
         return usage
-    if usage.retries_during_block + 1 < RETRIES_BEFORE_BAN:
-        return usage._replace(retries_during_block=usage.retries_during_block + 1)
+    retries = usage.retries_during_block + 1
+    if retries < RETRIES_BEFORE_BAN:
+        return usage._replace(retries_during_block=retries)
     return usage._replace(retries_during_block=0, banned_until=now + BAN_S)
+
+
+def _roll(usage: Usage, minute: Window, day: Window, now: float) -> Usage:
+    """Return what was used of the windows that hold `now`."""
+    minute_start, minute_used, day_start, day_used, *_ = usage
+    minute_start, minute_used = _roll_window(minute, minute_start, minute_used, now)
+    day_start, day_used = _roll_window(day, day_start, day_used, now)
+    return usage._replace(
+        minute_start=minute_start,
+        minute_used=minute_used,
+        day_start=day_start,
+        day_used=day_used,
+        banned_until=min(usage.banned_until, now + BAN_S),
+    )
+
+
+def _roll_window(window: Window, start: int, used: int, now: float) -> tuple[int, int]:
+    """
+    Return when the window that holds `now` began, and what was used of it.
+
+    Windows are whole ones, but none begins before the last one has ended.
+    """
+    if now < start:
+        return floor(now), used
+    end = start + window.period_s
+    if now < end:
+        return start, used
+    return max(window.start(now), end), 0
 
 
 def windows(per_minute: int, per_day: int) -> tuple[Window, Window]:
