@@ -13,7 +13,7 @@ from typing import Any, Literal, get_args
 
 from petstore_tools.errors import ArgumentError
 from petstore_tools.service.app import Service
-from petstore_tools.service.messages import Receive, Request, Response, error
+from petstore_tools.service.messages import Receive, Request, Response, error_response
 
 Kind = Literal[
     "slow", "drop_before", "drop_after", "error_before", "error_after", "garbage"
@@ -117,7 +117,7 @@ class FaultyService(Service):
                 (self.clock.now(), request.method, request.path, response.status)
             )
         if kind.startswith("error"):
-            return error(500, "internal_error", "a fault on purpose")
+            return error_response(500, "internal_error", "a fault on purpose")
         if kind.startswith("drop"):
             # the server refuses to write two lengths, and closes the connection without
             # a byte

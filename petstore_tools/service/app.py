@@ -18,7 +18,6 @@ from typing import Any, Final
 from petstore_tools import spec
 from petstore_tools.clock import Clock
 from petstore_tools.plans import Window
-from petstore_tools.service import messages
 from petstore_tools.service.batches import Batch, Batches, elapsed
 from petstore_tools.service.database import Database, address_subject, digest_key
 from petstore_tools.service.engine import SILENT, UnavailableError
@@ -30,6 +29,9 @@ from petstore_tools.service.messages import (
     Response,
     Scope,
     Send,
+    error_response,
+    read_head,
+    wrong_method,
 )
 from petstore_tools.service.operations import Operations
 
@@ -37,8 +39,11 @@ HEALTH_PATH: Final = spec.PATH_PREFIX + "/health"
 OPENAPI_PATH: Final = spec.PATH_PREFIX + "/openapi.json"
 LIVE_PATH: Final = spec.PATH_PREFIX + "/live"
 OPENAPI: Final = files(__package__).joinpath("openapi.json").read_bytes()
-STATIC_BODIES: Final = {OPENAPI_PATH: OPENAPI, LIVE_PATH: b'{"status":"ok"}'}
-DATABASE_WAIT_S: Final = 4.0  # others may hold up a commit so long
+KEYLESS_BODIES: Final = {  # what needs no key, and costs nothing
+    HEALTH_PATH: b'{"status":"ok","database":"ok"}',
+    LIVE_PATH: b'{"status":"ok"}',
+    OPENAPI_PATH: OPENAPI,
+}
 RETRY_AFTER_S: Final = 5  # sent with a 503
 # counted from the earliest moment at which it may have been sent
 HEALTH_WAIT_S: Final = 1.0
@@ -89,17 +94,17 @@ class Service:
         Behind a trusted proxy, `client` in its scope is the caller, and `connection`
         the proxy.
         """
-        response = await self.answer(messages.read_head(scope), receive)
+        response = await self.answer(read_head(scope), receive)
         self._limit_age(scope.get("connection", scope["client"]), response)
         await response.send(send)
 
     async def answer(self, request: Request, receive: Receive) -> Response:
         """Return the response to a request."""
-        if request.path == HEALTH_PATH or request.path in STATIC_BODIES:
+        if request.path in KEYLESS_BODIES:
             if request.method != "GET":
-                return self._add_headers(messages.wrong_method("GET"))
-            if request.path in STATIC_BODIES:
-                return self._add_headers(Response(200, STATIC_BODIES[request.path]))
+                return self._add_headers(wrong_method("GET"))
+            if request.path != HEALTH_PATH:
+                return self._add_headers(Response(200, KEYLESS_BODIES[request.path]))
             request.patience_s = HEALTH_WAIT_S
         if request.needs_body:
             if request.key not in self._valid_keys:  # the key and its quota come first
@@ -144,9 +149,7 @@ class Service:
         ]
         try:
             with self._database.transaction(
-                senders,
-                durable=any(request.pet for request in requests),
-                within_s=DATABASE_WAIT_S,
+                senders, durable=any(request.pet for request in requests)
             ) as state:
                 now = self.clock.now() if state.time is None else state.time
                 self._operations.begin(state.changes)
@@ -179,7 +182,7 @@ class Service:
         """
         # counters can be written, as at the end of each batch
         if request.path == HEALTH_PATH:
-            response = Response(200, b'{"status":"ok","database":"ok"}')
+            response = Response(200, KEYLESS_BODIES[HEALTH_PATH])
             return self._add_headers(response, now)
         subject, key_id, *plan = caller
         allowed = windows(*plan) if key_id else self._without_key
@@ -191,16 +194,13 @@ class Service:
             self._valid_keys.add(request.key)
         if not decision.allowed:
             wait_s = decision.retry_after_s
-            response = messages.error(
-                429, "rate_limited", f"too many requests; wait {wait_s} s"
-            )
+            code, reason = "rate_limited", "too many requests"
             if decision.banned:
-                response = messages.error(
-                    429, "key_banned", f"this key is banned; wait {wait_s} s"
-                )
+                code, reason = "key_banned", "this key is banned"
+            response = error_response(429, code, f"{reason}; wait {wait_s} s")
             response.add(spec.HEADER_RETRY_AFTER, wait_s)
         elif key_id is None:
-            response = messages.error(
+            response = error_response(
                 401, "unauthorized", "the API key is missing or invalid"
             )
             response.add("WWW-Authenticate", "Bearer")
@@ -220,18 +220,22 @@ class Service:
         """
         self._report(request, error)
         if not isinstance(error, UnavailableError):
-            response = messages.error(
+            response = error_response(
                 500, "internal_error", "the service failed; nothing was changed"
             )
         elif error.unknown and request.creates:
-            text = "it is not known whether the animal was created"
-            response = messages.error(
-                500, "internal_error", f"the database {error.reason}; {text}"
+            response = error_response(
+                500,
+                "internal_error",
+                f"the database {error.reason};"
+                " it is not known whether the animal was created",
             )
         else:
-            text = f"nothing was changed; wait {RETRY_AFTER_S} s and try again"
-            response = messages.error(
-                503, "unavailable", f"the database {error.reason}; {text}"
+            response = error_response(
+                503,
+                "unavailable",
+                f"the database {error.reason};"
+                f" nothing was changed; wait {RETRY_AFTER_S} s and try again",
             )
             response.add(spec.HEADER_RETRY_AFTER, RETRY_AFTER_S)
         return self._add_headers(response)

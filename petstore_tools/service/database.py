@@ -32,6 +32,7 @@ from petstore_tools.service.engine import (
 from petstore_tools.service.limiter import Usage
 from petstore_tools.service.sqlite_engine import SqliteEngine
 
+WAIT_S: Final = 4.0  # others may hold up the requests of a transaction so long
 MAX_ADDRESSES: Final = 10_000  # of callers without a key that are counted at once
 POSTGRES: Final = ("postgresql://", "postgres://")
 # of any kind; one letter in front of it is a drive of Windows
@@ -123,33 +124,6 @@ def address_subject(address: str) -> str:
         return f"address {address[:60]}"
 
 
-def open_engine(
-    location: str | Path, *, durability: sqlite.Durability, own_time: bool
-) -> Engine:
-    """
-    Open the database that a path or a `postgresql://` address names.
-
-    Raises:
-        SettingsError: It is an address of another kind, which would be taken for the
-            name of a file.
-        MissingExtraError: The extra `postgres` is not installed.
-    """
-    text = str(location)
-    if text.startswith(POSTGRES):
-        try:
-            from petstore_tools.service.postgres_engine import PostgresEngine
-        except ImportError as error:
-            raise missing_extra("postgres", "the service on PostgreSQL") from error
-        return PostgresEngine(SecretStr(text), own_time=own_time)
-    if _URL.search(text):
-        raise SettingsError(
-            "the service's database must be the path of an SQLite file, or an address"
-            " that begins with postgresql:// (in small letters, without +psycopg or the"
-            " like)"
-        )
-    return SqliteEngine(Path(location), durability=durability)
-
-
 class Database:
     """
     Animals, keys and counters of the service; for one thread at a time.
@@ -164,7 +138,9 @@ class Database:
         name: The file, or host and database.
 
     Raises:
-        SettingsError: It cannot be used, or is of another version.
+        SettingsError: It cannot be used, is of another version, or is an address of
+            another kind, which would be taken for the name of a file.
+        MissingExtraError: The extra `postgres` is not installed.
     """
 
     def __init__(
@@ -174,7 +150,21 @@ class Database:
         durability: sqlite.Durability = "FULL",
         own_time: bool = True,
     ) -> None:
-        self._db = open_engine(location, durability=durability, own_time=own_time)
+        url = str(location)
+        if url.startswith(POSTGRES):
+            try:
+                from petstore_tools.service.postgres_engine import PostgresEngine
+            except ImportError as error:
+                raise missing_extra("postgres", "the service on PostgreSQL") from error
+            self._db: Engine = PostgresEngine(SecretStr(url), own_time=own_time)
+        elif _URL.search(url):  # no file is to be named like it
+            raise SettingsError(
+                "the service's database must be the path of an SQLite file, or an"
+                " address that begins with postgresql:// (in small letters, without"
+                " +psycopg or the like)"
+            )
+        else:
+            self._db = SqliteEngine(Path(location), durability=durability)
         self.name = self._db.name
         self._lock = threading.Lock()
         self._new_addresses = 0
@@ -185,7 +175,6 @@ class Database:
         senders: Iterable[tuple[str, str]],
         *,
         durable: bool = True,
-        within_s: float | None = None,
     ) -> Iterator[TransactionState]:
         """
         Count requests: make what happens inside happen as one, or not at all.
@@ -194,7 +183,6 @@ class Database:
             senders: Digest of the key ("" for none) and subject of the address of each
                 request.
             durable: It survives a power loss once it has happened.
-            within_s: How long others may hold it up; None: as long as is usual.
 
         Raises:
             UnavailableError: The database cannot be used.
@@ -206,7 +194,7 @@ class Database:
         with (
             self._lock,
             self._db.transaction(
-                find, hold, state, durable=durable, within_s=within_s
+                find, hold, state, durable=durable, within_s=WAIT_S
             ) as rows,
         ):
             callers = {row[:2]: row[2:] for row in rows[0]}
@@ -259,8 +247,8 @@ class Database:
 
     def pet(self, pet_id: int) -> StoredPet | None:
         """Return one animal."""
-        found = self._rows(f"{_PET}id = ?", pet_id)
-        return found[0] if found else None
+        rows = self._rows(f"{_PET}id = ?", pet_id)
+        return rows[0] if rows else None
 
     def change(self, pet_id: int, status: str | None) -> bool:
         """

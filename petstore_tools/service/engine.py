@@ -6,9 +6,10 @@ connection.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager, suppress
+from math import inf
 from typing import Any, Final
 
 from petstore_tools.errors import PetstoreError, SettingsError
@@ -137,12 +138,12 @@ class Engine(ABC):
         Execute statements one after the other, in one round trip, and return the rows
         of each.
         """
-        rows: list[Rows] = self._call(self._run, statements)
-        return rows
+        with self._translated_errors():
+            return self._run(statements)
 
     @contextmanager
     def transaction(
-        self, *queries: Statement, durable: bool = True, within_s: float | None = None
+        self, *queries: Statement, durable: bool = True, within_s: float = inf
     ) -> Iterator[list[Rows]]:
         """
         Make what happens inside happen as one, or not at all; give the rows of the
@@ -182,10 +183,11 @@ class Engine(ABC):
             raise UnavailableError(self._reason(error), unknown=unknown) from error
 
     def _begin_and_query(
-        self, queries: Sequence[Statement], durable: bool, within_s: float | None
+        self, queries: Sequence[Statement], durable: bool, within_s: float
     ) -> list[Rows]:
-        self._call(self._begin, durable, within_s)
-        return self.execute(*queries)
+        with self._translated_errors():
+            self._begin(durable, within_s)
+            return self._run(queries)
 
     def close(self) -> None:
         """Close the connection; the next use opens another."""
@@ -200,7 +202,7 @@ class Engine(ABC):
         """Execute statements; the database's own errors come as they are."""
 
     @abstractmethod
-    def _begin(self, durable: bool, within_s: float | None) -> None:
+    def _begin(self, durable: bool, within_s: float) -> None:
         """
         Connect where there is no connection, and begin a transaction, now or with what
         runs next.
@@ -218,36 +220,29 @@ class Engine(ABC):
     def _is_undone(self, error: Exception) -> bool:
         """Say whether a commit that failed so is known to have changed nothing."""
 
-    def _call(self, action: Callable[..., Any], *values: Any) -> Any:
+    @contextmanager
+    def _translated_errors(self) -> Iterator[None]:
         """
-        Call `action`; an error of the database closes the connection, whose state is
-        not known.
+        Close the connection after an error of the database: its state is not known.
 
         Raises:
             UnavailableError: The database failed.
         """
         try:
-            return action(*values)
+            yield
         except self._db_errors as error:
             self.close()
             raise UnavailableError(self._reason(error)) from error
 
     @contextmanager
     def _explain_start(self, name: str, advice: str = "") -> Iterator[None]:
-        """
-        Turn a failure at the start into a SettingsError, and close the connection.
-        """
+        """Turn a failure at the start into a SettingsError; close the connection."""
         try:
-            yield
-        except Exception as error:
+            with self._translated_errors():
+                yield
+        except BaseException as error:
             self.close()
-            if not isinstance(error, (UnavailableError, *self._db_errors)):
+            if not isinstance(error, UnavailableError):
                 raise
-            reason = (
-                error.reason
-                if isinstance(error, UnavailableError)
-                else self._reason(error)
-            )
-            raise SettingsError(
-                f"the service's database {name} {reason}{advice}"
-            ) from error
+            reason = f"the service's database {name} {error.reason}{advice}"
+            raise SettingsError(reason) from error

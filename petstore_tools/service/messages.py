@@ -85,12 +85,12 @@ class Request:
         self.needs_body = False
         if len(body) > MAX_BODY_BYTES:
             text = f"a body has at most {MAX_BODY_BYTES:,} bytes"
-            self.refusal = error(413, "body_too_large", text)
+            self.refusal = error_response(413, "body_too_large", text)
             return
         try:
             self.pet = read_new_pet(body, self.content_type)
         except InvalidError as invalid:
-            self.refusal = error(400, *invalid.args)
+            self.refusal = error_response(400, *invalid.args)
 
 
 @dataclass(slots=True, weakref_slot=True, eq=False)
@@ -139,7 +139,7 @@ class Response:
             await send({"type": "http.response.body", "body": self.body[last:]})
 
 
-def error(status: int, code: str, message: str) -> Response:
+def error_response(status: int, code: str, message: str) -> Response:
     """Return a response whose body is an Error (§2.5)."""
     body = {"code": code, "message": message, "status": status}
     return Response(status, json.dumps(body, ensure_ascii=False).encode())
@@ -147,15 +147,15 @@ def error(status: int, code: str, message: str) -> Response:
 
 def busy(reason: str) -> Response:
     """Return the 503 for what would take too much memory."""
-    response = error(503, "busy", f"{reason}; wait a second")
+    response = error_response(503, "busy", f"{reason}; wait a second")
     return response.add(spec.HEADER_RETRY_AFTER, 1)
 
 
 def wrong_method(allowed: str) -> Response:
     """Return the 405 for a path that accepts only the `allowed` methods."""
-    return error(405, "method_not_allowed", f"this path accepts only {allowed}").add(
-        "Allow", allowed
-    )
+    return error_response(
+        405, "method_not_allowed", f"this path accepts only {allowed}"
+    ).add("Allow", allowed)
 
 
 def read_head(scope: Scope) -> Request:
@@ -215,7 +215,9 @@ class Bodies:
                 while len(body) <= MAX_BODY_BYTES:
                     message = await receive()
                     if message["type"] == "http.disconnect":  # or what came is no HTTP
-                        return error(400, "invalid_body", "the body has no end")
+                        return error_response(
+                            400, "invalid_body", "the body has no end"
+                        )
                     body += message.get("body", b"")
                     if not message.get("more_body", False):
                         break
@@ -224,7 +226,7 @@ class Bodies:
             if timeout not in self._parts:
                 return busy("too many bodies are on their way")
             text = f"a request has to be complete within {BODY_WITHIN_S:.0f} s"
-            return error(408, "request_timeout", text)
+            return error_response(408, "request_timeout", text)
         finally:
             self._parts.pop(timeout, None)
         if len(body) > LONG_BODY_BYTES:

@@ -19,7 +19,7 @@ from petstore_tools.service.messages import (
     LIST_PATH,
     Request,
     Response,
-    error,
+    error_response,
     wrong_method,
 )
 
@@ -90,14 +90,14 @@ class Operations:
                     self._get(pet_id, now) if method == "GET" else wrong_method("GET")
                 )
         except messages.InvalidError as invalid:
-            return error(400, *invalid.args)
+            return error_response(400, *invalid.args)
         if path == spec.PATH_PREFIX + spec.ORDERS_PATH:
-            return error(
+            return error_response(
                 501,
                 "not_implemented",
                 "the interface document does not show store orders",
             )
-        return error(
+        return error_response(
             404, "not_found", f"there is no such path below {spec.PATH_PREFIX}"
         )
 
@@ -112,21 +112,20 @@ class Operations:
         self.save({})
         pets = self._database.page(after=after, limit=limit + 1, status=status)
         page = pets[:limit]
-        first_query = {"limit": limit} | ({} if status is None else {"status": status})
+        first_query = {"limit": str(limit)}
+        if status is not None:
+            first_query["status"] = status
         link = f'<?{urlencode(first_query)}>; rel="first"'
         has_more = len(pets) > limit
         if has_more:
-            next_query = first_query | {
-                "cursor": messages.write_cursor(page[-1][0], status)
-            }
+            cursor = messages.write_cursor(page[-1][0], status)
+            next_query = first_query | {"cursor": cursor}
             link += f', <?{urlencode(next_query)}>; rel="next"'
         body = f"[{','.join(map(messages.pet_json, page))}]".encode()
         response = Response(200, body).add("Link", link)
         if len(body) > messages.PART_BYTES:
-            if (
-                sum(len(unread.body) for unread in self._unread_pages)
-                > MAX_UNREAD_BYTES
-            ):
+            unread_bytes = sum(len(unread.body) for unread in self._unread_pages)
+            if unread_bytes > MAX_UNREAD_BYTES:
                 return messages.busy("too many long pages are on their way")
             self._unread_pages.add(response)
         elif has_more:
@@ -146,13 +145,13 @@ class Operations:
         number = messages.read_int64(pet_id)
         pet = None if number is None else self._database.pet(number)
         if now >= spec.REMOVAL_OF_GET_PET_AT:
-            response = error(
+            response = error_response(
                 410,
                 "gone",
                 "this operation was removed; use GET /pets with the status filter",
             )
         elif pet is None:
-            response = error(404, "not_found", "there is no such animal")
+            response = error_response(404, "not_found", "there is no such animal")
         else:
             response = Response(200, messages.pet_json(pet).encode())
         response.add("Deprecation", f"@{DEPRECATED_SINCE}")

@@ -55,53 +55,31 @@ class _NameLoader(ByteaLoader):
         return super().load(bytes(data)).decode()
 
 
+_Steps = Generator[Any, Any, Any]  # each is something that psycopg waits for
+
+
 class _TimedConnection(psycopg.Connection[Any]):
     """
     A connection that does not wait for a silent server or network without end.
 
     Attributes:
         deadline: When it gives up, in seconds of `time.monotonic`.
-        queue: The pipeline in which statements are queued.
     """
 
     deadline = math.inf
-    queue: psycopg.Pipeline
-    _queued = ExitStack()  # empty until `start`
 
-    def start(self) -> None:
-        """
-        From now on only queue statements, until `queue.sync` sends them.
-
-        The pipeline stays open as long as the connection: where one ends, psycopg sends
-        a Flush behind the Sync, and then the server no longer counts how long a
-        transaction is idle.
-        """
-        self.adapters.register_loader("bytea", _NameLoader)
-        self._queued = ExitStack()
-        self.queue = self._queued.enter_context(self.pipeline())
-
-    def close(self) -> None:
-        """Close it, without waiting for the server."""
-        super().close()
-        with suppress(psycopg.Error):
-            self._queued.close()
-
-    def wait(
-        self, gen: Generator[Any, Any, Any], *arguments: Any, **options: Any
-    ) -> Any:
-        """Wait for the server, at most until its deadline."""
+    def wait(self, gen: _Steps, *arguments: Any, **options: Any) -> Any:
+        """Wait for the server, at most until the deadline."""
         return super().wait(self._end_at_deadline(gen), *arguments, **options)
 
-    def _end_at_deadline(
-        self, answers: Generator[Any, Any, Any]
-    ) -> Generator[Any, Any, Any]:
+    def _end_at_deadline(self, steps: _Steps) -> _Steps:
         ready = None
         while True:
             try:
-                state = answers.send(ready)
+                step = steps.send(ready)
             except StopIteration as end:
                 return end.value
-            ready = yield state
+            ready = yield step
             if time.monotonic() > self.deadline:
                 self.pgconn.finish()  # nobody reads what may still come
                 raise errors.QueryCanceled("no answer in time")
@@ -128,6 +106,7 @@ class PostgresEngine(Engine):
     def __init__(self, url: SecretStr, *, own_time: bool = True) -> None:
         self._url = url
         self.name = "PostgreSQL"
+        self._open_pipelines = ExitStack()
         if own_time:
             self.clock = "extract(epoch FROM clock_timestamp())::float8"
         advice = (
@@ -139,12 +118,18 @@ class PostgresEngine(Engine):
 
     def insert_statements(self, pets: Iterable[PetFields]) -> list[Statement]:
         """Return one statement that adds all of them."""
-        rows = [(name.encode(), *rest) for name, *rest in pets]
-        return (
-            [(_INSERT, [list(column) for column in zip(*rows, strict=True)])]
-            if rows
-            else []
-        )
+        columns = list(zip(*pets, strict=True))
+        if not columns:
+            return []
+        names, category_ids, statuses = columns
+        encoded = [name.encode() for name in names]
+        return [(_INSERT, (encoded, list(category_ids), list(statuses)))]
+
+    def close(self) -> None:
+        """Close the connection, without waiting for the server."""
+        super().close()
+        with suppress(psycopg.Error):
+            self._open_pipelines.close()
 
     def _run(self, statements: Sequence[Statement]) -> list[Rows]:
         db = self._connection()
@@ -158,14 +143,14 @@ class PostgresEngine(Engine):
         except psycopg.Error:
             # of an earlier one: none behind it runs before the server has seen a sync
             with suppress(psycopg.Error):
-                db.queue.sync()
+                self._pipeline.sync()
             raise
-        db.queue.sync()
-        return [cursor.fetchall() if cursor.description else [] for cursor in cursors]
+        self._pipeline.sync()
+        return [_rows(cursor) for cursor in cursors]
 
-    def _begin(self, durable: bool, within_s: float | None) -> None:
+    def _begin(self, durable: bool, within_s: float) -> None:
         db = self._connection()
-        db.deadline = math.inf if within_s is None else time.monotonic() + within_s
+        db.deadline = time.monotonic() + within_s
         db.execute("BEGIN")
         if not durable:
             db.execute("SET LOCAL synchronous_commit = off")
@@ -204,7 +189,13 @@ class PostgresEngine(Engine):
                 raise psycopg.OperationalError("no connection")
             self.name = f"{self._db.info.host}/{self._db.info.dbname}"
             self._db.execute(_TIMEOUTS)
-            self._db.start()
+            self._db.adapters.register_loader("bytea", _NameLoader)
+            # From now on statements are only queued, until `sync` sends them. The
+            # pipeline stays open as long as the connection: where one ends, psycopg
+            # sends a Flush behind the Sync, and then the server no longer counts how
+            # long a transaction is idle.
+            pipeline = self._db.pipeline()
+            self._pipeline = self._open_pipelines.enter_context(pipeline)
         return self._db
 
     def _create_or_check_tables(self) -> None:
@@ -220,3 +211,7 @@ class PostgresEngine(Engine):
             check_tables(comments.keys(), comments.get("inventory"), "on PostgreSQL")
         else:
             self.execute(*((statement, ()) for statement in POSTGRES))
+
+
+def _rows(cursor: psycopg.Cursor[Any]) -> Rows:
+    return cursor.fetchall() if cursor.description else []

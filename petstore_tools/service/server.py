@@ -1,6 +1,13 @@
 """
 The service on a socket: in a thread for notebooks and tests, or in processes for
 `serve`.
+
+HTTP is granian's, pinned to a minor version, since two of its classes are subclassed
+beyond its interface: `MPServer` starts and watches the processes of `serve`, but hands
+Ctrl-C to workers that still load, and gives up one that dies twice (`_Supervisor`);
+`Server`, for one event loop, neither takes a bound socket nor waits for its own thread
+at the end (`ThreadedServer`). Its settings, access log, metrics and `X-Forwarded-For`
+are used as they are.
 """
 
 from __future__ import annotations
@@ -73,16 +80,6 @@ LOGS: Final = {
 }
 
 
-class _Replaced(dict[int, float]):
-    """
-    When each worker was replaced last: always long ago, since granian gives up one that
-    dies again soon.
-    """
-
-    def get(self, *_: object) -> float:
-        return -float("inf")
-
-
 class _Supervisor(MPServer):
     """Starts the workers, replaces them, and ends them."""
 
@@ -93,6 +90,11 @@ class _Supervisor(MPServer):
         interrupt = signal.signal(signal.SIGINT, signal.SIG_IGN)  # which they inherit
         super()._spawn_workers(*arguments)  # type: ignore[no-untyped-call]
         signal.signal(signal.SIGINT, interrupt)
+
+    def _respawn_workers(self, *arguments: Any) -> None:
+        """Replace workers, however soon one dies again: granian would give it up."""
+        super()._respawn_workers(*arguments)
+        self.respawned_wrks.clear()
 
 
 def serve(
@@ -121,7 +123,6 @@ def serve(
         **_HTTP,
         **options,
     )
-    supervisor.respawned_wrks = _Replaced()
     supervisor.serve(
         target_loader=partial(worker, location, trusted), wrap_loader=False
     )

@@ -32,9 +32,9 @@ REPLACED: Final = (
     "was removed or replaced while it was in use; start the service again with the"
     " right file"
 )
-DISK_CHECK_S: Final = (
-    0.1  # so long ago, a commit shows that the disk does not stand still
-)
+# so long ago, a commit shows that the disk does not stand still
+DISK_CHECK_S: Final = 0.1
+_FIND_TABLES: Final = "SELECT name FROM sqlite_master WHERE type = 'table'"
 _INSERT: Final = (
     "INSERT INTO pet (name, category_id, status) VALUES (?, ?, ?) RETURNING id"
 )
@@ -81,12 +81,13 @@ class SqliteEngine(Engine):
         db = self._connection()
         return [db.execute(*statement).fetchall() for statement in statements]
 
-    def _begin(self, durable: bool, within_s: float | None) -> None:
+    def _begin(self, durable: bool, within_s: float) -> None:
         db = self._connection()
         if self._durability == "FULL":
-            db.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
+            level = "FULL" if durable else "NORMAL"
+            db.execute(f"PRAGMA synchronous = {level}")
         try:
-            sqlite.begin(db, wait_s=sqlite.BUSY_S if within_s is None else within_s)
+            sqlite.begin(db, wait_s=min(within_s, sqlite.BUSY_S))
         except sqlite3.OperationalError as error:
             # nothing is wrong with the connection
             if _code(error) == sqlite3.SQLITE_BUSY:
@@ -152,12 +153,7 @@ class SqliteEngine(Engine):
         with closing(sqlite.read(self._path)) as db:
             (application_id,) = db.execute("PRAGMA application_id").fetchone()
             (version,) = db.execute("PRAGMA user_version").fetchone()
-            tables = {
-                name
-                for (name,) in db.execute(
-                    "SELECT name FROM sqlite_master WHERE type = 'table'"
-                )
-            }
+            tables = {name for (name,) in db.execute(_FIND_TABLES)}
         if application_id != APPLICATION_ID:
             raise SettingsError(
                 f"{self._path.name} is no database of this service. Nothing in it was"

@@ -21,6 +21,7 @@ from typing import Any
 import pytest
 import requests
 from postgres import Postgres, missing_postgres, run_postgres
+from pydantic import SecretStr
 from services import (
     NOON,
     WIDE_PLAN,
@@ -40,6 +41,7 @@ from petstore_tools.service.database import Database
 from petstore_tools.service.engine import UnavailableError
 from petstore_tools.service.limiter import Usage
 from petstore_tools.service.messages import LIST_PATH, Request
+from petstore_tools.service.postgres_engine import PostgresEngine
 
 
 def is_refused(answer: requests.Response) -> bool:
@@ -82,7 +84,7 @@ def calling(served: ServeProcess) -> Iterator[list[requests.Response]]:
 
 
 @dataclass(frozen=True)
-class Place:
+class Target:
     """A service, its database, and what can be done to that."""
 
     served: ServeProcess
@@ -92,7 +94,7 @@ class Place:
 
 
 @contextmanager
-def between(do: Callable[[], object], undo: Callable[[], object]) -> Iterator[None]:
+def do_and_undo(do: Callable[[], object], undo: Callable[[], object]) -> Iterator[None]:
     do()
     yield
     undo()
@@ -105,23 +107,25 @@ ENDED = (
 READ_ONLY = "ALTER ROLE postgres SET default_transaction_read_only ="
 # a create may have been on its way
 LOST = ("silent", "sessions ended", "read-only", "stopped")
-POSTGRES: dict[str, Callable[[Place], Any]] = {
-    "usage locked": lambda place: database_lock(place.where),
-    "pet locked": lambda place: database_lock(place.where, "pet"),
-    "silent": lambda place: between(place.proxy.flowing.clear, place.proxy.flowing.set),
-    "sessions ended": lambda place: database_change(place.where, ENDED, ENDED),
-    "pet away": lambda place: database_change(
-        place.where, "ALTER TABLE pet RENAME TO away", "ALTER TABLE away RENAME TO pet"
+POSTGRES: dict[str, Callable[[Target], Any]] = {
+    "usage locked": lambda target: database_lock(target.where),
+    "pet locked": lambda target: database_lock(target.where, "pet"),
+    "silent": lambda target: do_and_undo(
+        target.proxy.flowing.clear, target.proxy.flowing.set
     ),
-    "read-only": lambda place: database_change(
-        place.where, f"{READ_ONLY} on", f"{READ_ONLY} off", ENDED
+    "sessions ended": lambda target: database_change(target.where, ENDED, ENDED),
+    "pet away": lambda target: database_change(
+        target.where, "ALTER TABLE pet RENAME TO away", "ALTER TABLE away RENAME TO pet"
     ),
-    "stopped": lambda place: between(place.server.stop, place.server.start),
+    "read-only": lambda target: database_change(
+        target.where, f"{READ_ONLY} on", f"{READ_ONLY} off", ENDED
+    ),
+    "stopped": lambda target: do_and_undo(target.server.stop, target.server.start),
 }
-SQLITE: dict[str, Callable[[Place], Any]] = {
-    "file locked": lambda place: database_lock(place.where),
-    "usage away": lambda place: database_change(
-        place.where,
+SQLITE: dict[str, Callable[[Target], Any]] = {
+    "file locked": lambda target: database_lock(target.where),
+    "usage away": lambda target: database_change(
+        target.where,
         "ALTER TABLE usage RENAME TO away",
         "ALTER TABLE away RENAME TO usage",
     ),
@@ -129,21 +133,21 @@ SQLITE: dict[str, Callable[[Place], Any]] = {
 
 
 @pytest.fixture(scope="module")
-def on_postgres() -> Iterator[Place]:
+def on_postgres() -> Iterator[Target]:
     """Four workers on a server of their own."""
-    if why := missing_postgres():
-        pytest.skip(f"no PostgreSQL: {why}")
+    if reason := missing_postgres():
+        pytest.skip(f"no PostgreSQL: {reason}")
     with run_postgres() as server, TcpProxy(server.port) as proxy:
         url = server.database()
         with run_serve(proxy.url(url), "--workers", "4") as served:
-            yield Place(served, url, server, proxy)
+            yield Target(served, url, server, proxy)
 
 
 @pytest.fixture(scope="module")
-def on_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+def on_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
     path = tmp_path_factory.mktemp("outages") / "service.db"
     with run_serve(path) as served:
-        yield Place(served, str(path))
+        yield Target(served, str(path))
 
 
 @pytest.mark.case("P87")
@@ -156,10 +160,10 @@ def test_whatever_becomes_of_a_database_is_a_503_and_passes(
     every worker, and nothing that was acknowledged is missing.
     """
     fixture = "on_postgres" if outage in POSTGRES else "on_sqlite"
-    place: Place = request.getfixturevalue(fixture)
-    existing = stored_ids(place.where)
-    with calling(place.served) as answers:
-        with (POSTGRES | SQLITE)[outage](place):
+    target: Target = request.getfixturevalue(fixture)
+    existing = stored_ids(target.where)
+    with calling(target.served) as answers:
+        with (POSTGRES | SQLITE)[outage](target):
             if outage != "sessions ended":
                 wait_until(lambda: any(map(is_refused, answers_to("/pets", answers))))
                 wait_until(lambda: any(map(is_refused, answers_to("/health", answers))))
@@ -180,7 +184,7 @@ def test_whatever_becomes_of_a_database_is_a_503_and_passes(
     acknowledged = [
         answer.json()["id"] for answer in answers if answer.status_code == 201
     ]
-    created = stored_ids(place.where) - existing
+    created = stored_ids(target.where) - existing
     assert len(acknowledged) == len(set(acknowledged))
     assert set(acknowledged) <= created
     assert len(created) <= len(acknowledged) + len(unknown)
@@ -195,12 +199,12 @@ def test_a_lock_is_waited_for_by_all_and_a_short_one_costs_no_error(where: str) 
             health = caller.get("/health")
             document = caller.get("/openapi.json")
             assert not any(create.done() for create in waiting)
-        made = [create.result().status_code for create in waiting]
+        created = [create.result().status_code for create in waiting]
         well = caller.get("/health")
 
     assert is_refused(health)
     assert document.status_code == 200
-    assert made == [201] * 12
+    assert created == [201] * 12
     assert (well.status_code, well.json()) == (200, {"status": "ok", "database": "ok"})
 
 
@@ -274,12 +278,12 @@ def test_a_disk_that_stands_still_costs_creates_a_503_and_holds_up_nothing_else(
         still.unlink()
         wait_until(lambda: served.caller.get("/health").ok)
         names = [pet["name"] for pet in served.caller.get().json()]
-        made = served.caller.post()
+        created = served.caller.post()
 
     assert prompt == [200, 200]
     assert all(is_refused(create) for create in refused)
     assert names == ["Rex"]
-    assert made.status_code == 201
+    assert created.status_code == 201
 
 
 def test_what_is_read_outside_a_transaction_has_no_end_of_the_last_one(
@@ -289,13 +293,13 @@ def test_what_is_read_outside_a_transaction_has_no_end_of_the_last_one(
     As `keys list` beside a service: the time that the last transaction had does not
     count.
     """
-    database = Database(postgres.database())
-    with database.transaction([("", "address 192.0.2.1")], within_s=0.1):
+    engine = PostgresEngine(SecretStr(postgres.database()))
+    with engine.transaction(within_s=0.1):
         pass
     time.sleep(0.2)
 
-    assert database.page(after=0, limit=1, status=None) == database.list_keys() == []
-    database.close()
+    assert engine.execute(("SELECT * FROM pet", ())) == [[]]
+    engine.close()
 
 
 def test_a_session_that_stands_still_lets_go_of_what_others_wait_for(
@@ -310,13 +314,13 @@ def test_a_session_that_stands_still_lets_go_of_what_others_wait_for(
         (key,) = database.list_keys()
         paused = Database(url, own_time=False)
         with suppress(UnavailableError), paused.transaction([("", "h")]):
-            (lost,) = paused.save({f"key {key.id}": Usage()}, [("lost", 1, None)])
-            made = caller.post()
+            (undone_id,) = paused.save({f"key {key.id}": Usage()}, [("lost", 1, None)])
+            created = caller.post()
         paused.close()
 
-    assert made.status_code == 201
-    assert made.json()["id"] > lost
-    assert stored_ids(url) == {1, made.json()["id"]}
+    assert created.status_code == 201
+    assert created.json()["id"] > undone_id
+    assert stored_ids(url) == {1, created.json()["id"]}
 
 
 def test_a_create_whose_caller_is_long_gone_is_not_made(where: str) -> None:
