@@ -47,7 +47,7 @@ def _open_files() -> int:
     return len(os.listdir(folder)) if folder.exists() else 0
 
 
-def left(store: PetStore) -> tuple[int | None, int | None]:
+def remaining(store: PetStore) -> tuple[int | None, int | None]:
     quota = store.quota()
     return quota.minute.left, quota.day.left
 
@@ -62,8 +62,9 @@ def test_a_connected_store_shares_the_budget_and_one_on_another_plan_has_its_own
         for store in (same, box.store, *[other] * 61):
             assert len(store.list_pets()) == 3
 
-        assert left(same) == left(box.store) == (57, 997)  # one asked for signs
-        assert left(other) == (300 - 61, 10_000 - 61)
+        # one asked for signs
+        assert remaining(same) == remaining(box.store) == (57, 997)
+        assert remaining(other) == (300 - 61, 10_000 - 61)
         assert (
             same.settings.api_key
             == box.store.settings.api_key
@@ -105,8 +106,8 @@ def test_connected_stores_end_with_the_sandbox_and_may_be_closed_before() -> Non
     files = _open_files()
     box = Sandbox(animals=3)
     closed = box.connect()
-    kept = box.connect(plan="pro")
-    for store in (closed, kept):
+    kept_store = box.connect(plan="pro")
+    for store in (closed, kept_store):
         store.list_pets()
     closed.close()
 
@@ -117,7 +118,7 @@ def test_connected_stores_end_with_the_sandbox_and_may_be_closed_before() -> Non
     for call in (
         box.connect,
         partial(box.connect, plan="pro"),
-        kept.list_pets,
+        kept_store.list_pets,
         box.store.quota,
     ):
         with pytest.raises(ArgumentError, match="this sandbox is closed"):

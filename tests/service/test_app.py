@@ -24,19 +24,19 @@ RATE = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset")
 
 @pytest.fixture
 def box() -> Iterator[Sandbox]:
-    with Sandbox(plan=Plan(1_000, 100_000), animals=3) as found:
-        yield found
+    with Sandbox(plan=Plan(1_000, 100_000), animals=3) as sandbox:
+        yield sandbox
 
 
 def ask(
-    box: Sandbox, method: str, path: str, key: str | None = "", **more: Any
+    box: Sandbox, method: str, path: str, key: str | None = "", **options: Any
 ) -> requests.Response:
     """Send a request as any client would; a key of None sends none."""
-    headers = dict(more.pop("headers", {}))
+    headers = dict(options.pop("headers", {}))
     if key is not None:
         headers["Authorization"] = f"Bearer {key or box.api_key}"
     return requests.request(
-        method, box.base_url + path, headers=headers, timeout=10, **more
+        method, box.base_url + path, headers=headers, timeout=10, **options
     )
 
 
@@ -59,7 +59,7 @@ def has_rate_headers(response: requests.Response) -> bool:
 
 
 def with_any(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    return {name: ANY if value == "*" else value for name, value in pairs}
+    return dict(pairs) | {name: ANY for name, value in pairs if value == "*"}
 
 
 @pytest.mark.parametrize("path", WIRE, ids=lambda path: path.stem)
@@ -71,14 +71,14 @@ def test_the_service_answers_as_the_literal_replies_written_from_the_document(
     text.
     """
     case = json.loads(path.read_text(), object_pairs_hook=with_any)
-    sent = case["request"]
-    data = json.dumps(sent["body"]) if "body" in sent else None
+    request = case["request"]
+    data = json.dumps(request["body"]) if "body" in request else None
 
     response = ask(
         box,
-        sent["method"],
-        sent["path"],
-        None if sent.get("without_key") else "",
+        request["method"],
+        request["path"],
+        None if request.get("without_key") else "",
         data=data,
         headers=JSON,
     )

@@ -17,13 +17,13 @@ from petstore_tools.service.engine import UnavailableError
 from petstore_tools.service.messages import Request, Response
 
 
-def a_request(method: str = "GET", patience_s: float = 60.0) -> Request:
+def new_request(method: str = "GET", patience_s: float = 60.0) -> Request:
     pet = ("Rex", 1, None) if method == "POST" else None
     return Request(method, "/v1/pets", pet=pet, patience_s=patience_s)
 
 
-def refuse(request: Request, why: UnavailableError) -> Response:
-    return Response(500 if why.unknown else 503, b"")
+def refuse(request: Request, error: UnavailableError) -> Response:
+    return Response(500 if error.unknown else 503, b"")
 
 
 class Work:
@@ -54,7 +54,9 @@ def test_what_comes_together_is_answered_together_and_at_most_so_many_at_once() 
     batches = Batches(work, refuse)
 
     async def ask() -> list[Response | None]:
-        return await asyncio.gather(*(batches.respond(a_request()) for _ in range(600)))
+        return await asyncio.gather(
+            *(batches.respond(new_request()) for _ in range(600))
+        )
 
     assert [answer and answer.status for answer in asyncio.run(ask())] == [200] * 600
     assert work.sizes == [(MAX_AT_ONCE, True), (MAX_AT_ONCE, True), (88, True)]
@@ -71,12 +73,12 @@ def test_a_batch_waits_for_all_who_asked_lately() -> None:
     async def ask_behind(number: int) -> None:
         for _ in range(number):
             await asyncio.sleep(0)
-        await batches.respond(a_request())
+        await batches.respond(new_request())
 
     async def ask() -> None:
         for _ in range(30):
             await asyncio.gather(*(ask_behind(number) for number in range(8)))
-            await batches.respond(a_request())
+            await batches.respond(new_request())
 
     asyncio.run(ask())
 
@@ -96,10 +98,10 @@ def test_a_caller_that_does_not_come_back_holds_up_the_others_for_a_moment(
     batches = Batches(Work(takes_s=takes_s), refuse)
 
     async def ask() -> float:
-        await asyncio.gather(*(batches.respond(a_request()) for _ in range(2)))
-        begun_at = time.monotonic()
-        await batches.respond(a_request())
-        return time.monotonic() - begun_at
+        await asyncio.gather(*(batches.respond(new_request()) for _ in range(2)))
+        started_at = time.monotonic()
+        await batches.respond(new_request())
+        return time.monotonic() - started_at
 
     async def ask_often() -> float:
         return min([await ask() for _ in range(6)])
@@ -123,15 +125,15 @@ def test_who_waits_too_long_is_refused_and_only_a_begun_commit_is_unknown(
 
     async def ask() -> list[Response | None]:
         patient = [
-            batches.respond(a_request(method, 0.1)) for method in ("GET", "POST")
+            batches.respond(new_request(method, 0.1)) for method in ("GET", "POST")
         ]
-        begun = asyncio.gather(*patient)
+        batch = asyncio.gather(*patient)
         while not work.sizes:
             await asyncio.sleep(0.01)
-        waiting = await batches.respond(a_request("POST", 0.1))
-        answers = [*await begun, waiting]
+        waiting = await batches.respond(new_request("POST", 0.1))
+        answers = [*await batch, waiting]
         work.free.set()
-        answers.append(await batches.respond(a_request()))
+        answers.append(await batches.respond(new_request()))
         return answers
 
     *refused, well = [
@@ -150,7 +152,7 @@ def test_health_is_not_refused_before_it_has_waited() -> None:
 
     async def ask() -> float:
         asked_at = time.monotonic()
-        answer = await batches.respond(a_request(patience_s=HEALTH_WAIT_S))
+        answer = await batches.respond(new_request(patience_s=HEALTH_WAIT_S))
         assert answer is not None
         assert answer.status == 503
         return time.monotonic() - asked_at

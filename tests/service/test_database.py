@@ -27,7 +27,7 @@ from petstore_tools.service.database import Database
 from petstore_tools.throttle.ledger import PostgresLedger
 
 
-def filled(path: Path) -> Path:
+def make_database(path: Path) -> Path:
     """Make a database with an animal in it."""
     database = Database(path)
     database.add_many([("Rex", 3, "sold")])
@@ -35,7 +35,7 @@ def filled(path: Path) -> Path:
     return path
 
 
-def of_another(path: Path, *statements: str) -> None:
+def run_sql(path: Path, *statements: str) -> None:
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         for statement in statements:
             other.execute(statement)
@@ -60,9 +60,9 @@ def test_programs_that_start_at_once_share_one_new_file(tmp_path: Path) -> None:
         return key_id
 
     with ThreadPoolExecutor(8) as pool:
-        made = set(pool.map(start, range(24)))
+        key_ids = set(pool.map(start, range(24)))
     with closing(sqlite3.connect(path)) as db:
-        assert {key_id for (key_id,) in db.execute("SELECT id FROM key")} == made
+        assert {key_id for (key_id,) in db.execute("SELECT id FROM key")} == key_ids
     assert [file.name for file in tmp_path.iterdir()] == ["service.db"]
     assert sys.platform == "win32" or stat.S_IMODE(path.stat().st_mode) == 0o600
 
@@ -70,30 +70,31 @@ def test_programs_that_start_at_once_share_one_new_file(tmp_path: Path) -> None:
 NOT_OURS = "books.db is no database of this service"
 REFUSED: list[tuple[Callable[[Path], object], str]] = [
     (
-        lambda path: of_another(
-            path, "CREATE TABLE pet (id)", "PRAGMA user_version = 1"
-        ),
+        lambda path: run_sql(path, "CREATE TABLE pet (id)", "PRAGMA user_version = 1"),
         NOT_OURS,
     ),
     (
-        lambda path: of_another(
+        lambda path: run_sql(
             path, "PRAGMA application_id = 252006674", "CREATE TABLE pet (id)"
         ),
         NOT_OURS,
     ),
-    (lambda path: of_another(filled(path), "DROP TABLE pet"), "lacks the tables pet:"),
     (
-        lambda path: of_another(filled(path), "PRAGMA user_version = 99"),
+        lambda path: run_sql(make_database(path), "DROP TABLE pet"),
+        "lacks the tables pet:",
+    ),
+    (
+        lambda path: run_sql(make_database(path), "PRAGMA user_version = 99"),
         "has schema 99, but",
     ),
     (lambda path: path.write_text("Dear Sir,\n" * 100), "books.db cannot be used"),
-    (lambda path: os.truncate(filled(path), 0), "is an empty file"),
+    (lambda path: os.truncate(make_database(path), 0), "is an empty file"),
 ]
 
 
-@pytest.mark.parametrize(("make", "says"), REFUSED)
+@pytest.mark.parametrize(("make", "text"), REFUSED)
 def test_a_file_that_is_not_ours_is_refused_and_stays_as_it_was(
-    tmp_path: Path, make: Callable[[Path], object], says: str
+    tmp_path: Path, make: Callable[[Path], object], text: str
 ) -> None:
     """
     Another program's, one of another version, one that was emptied: not a byte of it
@@ -103,13 +104,13 @@ def test_a_file_that_is_not_ours_is_refused_and_stays_as_it_was(
     make(path)
     before = path.read_bytes()
 
-    assert says in refusal(path)
+    assert text in refusal(path)
     assert path.read_bytes() == before
     assert [file.name for file in tmp_path.iterdir()] == ["books.db"]
 
 
 @pytest.mark.parametrize(
-    ("statement", "says"),
+    ("statement", "text"),
     [
         ("DROP TABLE pet", "on PostgreSQL lacks the tables"),
         (
@@ -119,7 +120,7 @@ def test_a_file_that_is_not_ours_is_refused_and_stays_as_it_was(
     ],
 )
 def test_a_postgresql_with_other_tables_of_our_names_is_refused(
-    postgres: Postgres, statement: str, says: str
+    postgres: Postgres, statement: str, text: str
 ) -> None:
     """Some of them, or of another version."""
     url = postgres.database()
@@ -127,33 +128,33 @@ def test_a_postgresql_with_other_tables_of_our_names_is_refused(
     with psycopg.connect(url) as db:
         db.execute(statement)
 
-    said = refusal(url)
+    message = refusal(url)
 
-    assert says in said
-    assert "secret" not in said
+    assert text in message
+    assert "secret" not in message
 
 
 @pytest.mark.skipif(
     sys.platform == "win32", reason="a file in use cannot be removed there"
 )
-@pytest.mark.parametrize("how", ["removed", "replaced", "emptied"])
+@pytest.mark.parametrize("change", ["removed", "replaced", "emptied"])
 def test_a_file_that_is_removed_or_replaced_while_serving_takes_no_animal(
-    tmp_path: Path, how: str
+    tmp_path: Path, change: str
 ) -> None:
     """They would be gone at the next start. The same file, put back, is served on."""
     path = tmp_path / "service.db"
     aside = tmp_path / "aside.db"
     with serve_in_thread(str(path)) as (_, caller):
         before = caller.post().json()["id"]
-        if how == "emptied":
+        if change == "emptied":
             shutil.copy(path, aside)
             os.truncate(path, 0)
         else:
             path.rename(aside)
-        if how == "replaced":
-            filled(tmp_path / "other.db").rename(path)
+        if change == "replaced":
+            make_database(tmp_path / "other.db").rename(path)
         refused = [caller.post(), caller.post(), caller.get("/health")]
-        if how == "emptied":
+        if change == "emptied":
             path.write_bytes(aside.read_bytes())
         else:
             # another program opens what is there, and what lies beside it
@@ -185,10 +186,10 @@ def test_an_address_of_another_kind_is_no_name_of_a_file(
     """It is refused without its password, and no file or folder is made of it."""
     monkeypatch.chdir(tmp_path)
 
-    said = refusal(address)
+    message = refusal(address)
 
-    assert "begins with postgresql://" in said
-    assert "secret" not in said
+    assert "begins with postgresql://" in message
+    assert "secret" not in message
     assert list(tmp_path.iterdir()) == []
 
 
@@ -223,16 +224,18 @@ def test_messages_name_host_and_database_and_nothing_else(
 
 
 @pytest.mark.parametrize(
-    "place", ["127.0.0.1:1/db", "127.0.0.1:{port}/nothing", "127.0.0.1:port/db"]
+    "server", ["127.0.0.1:1/db", "127.0.0.1:{port}/nothing", "127.0.0.1:port/db"]
 )
 def test_a_server_that_cannot_be_reached_is_told_without_its_password(
-    postgres: Postgres, place: str
+    postgres: Postgres, server: str
 ) -> None:
     """A closed port, a database that is not there, an address that is none."""
-    said = refusal("postgresql://u:a-secret-word@" + place.format(port=postgres.port))
+    message = refusal(
+        "postgresql://u:a-secret-word@" + server.format(port=postgres.port)
+    )
 
-    assert "on PostgreSQL cannot be reached. Check" in said
-    assert "secret" not in said
+    assert "on PostgreSQL cannot be reached. Check" in message
+    assert "secret" not in message
 
 
 def test_a_server_in_sql_ascii_is_served_and_keeps_a_budget(postgres: Postgres) -> None:
@@ -242,22 +245,22 @@ def test_a_server_in_sql_ascii_is_served_and_keeps_a_budget(postgres: Postgres) 
     url = postgres.database()
     name = urlsplit(url).path[1:] + "_ascii"
     with psycopg.connect(url, autocommit=True) as db:
-        how = "ENCODING 'SQL_ASCII' TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C'"
-        db.execute(f"CREATE DATABASE {name} {how}")
+        options = "ENCODING 'SQL_ASCII' TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C'"
+        db.execute(f"CREATE DATABASE {name} {options}")
     in_ascii = postgres.url(name)
-    seen = []
+    budgets = []
     for _ in range(2):
         ledger = PostgresLedger(SecretStr(in_ascii), "shared")
         for _ in range(2):
-            ledger.update(seen.append)
+            ledger.update(budgets.append)
         ledger.close()
     with serve_in_thread(in_ascii) as (database, caller):
         database.create_key(WIDE_PLAN, label="Zoë", now=NOON)
-        made = caller.post("名前 🐕")
+        created = caller.post("名前 🐕")
         listed = caller.get().json()
         labels = [key.label for key in database.list_keys()]
 
-    assert len(seen) == 4
-    assert made.status_code == 201
+    assert len(budgets) == 4
+    assert created.status_code == 201
     assert [pet["name"] for pet in listed] == ["名前 🐕"]
     assert "Zoë" in labels

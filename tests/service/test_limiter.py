@@ -19,10 +19,16 @@ UNUSED = Usage()
 
 def send(times: Sequence[float], usage: Usage = UNUSED) -> list[Decision]:
     decisions = []
-    for at in times:
-        usage, decision = consume(usage, MINUTE, DAY, at)
+    for time in times:
+        usage, decision = consume(usage, MINUTE, DAY, time)
         decisions.append(decision)
     return decisions
+
+
+def sign(decision: Decision) -> str:
+    if decision.banned:
+        return "!"
+    return "+" if decision.allowed else "-"
 
 
 DAY_USED_UP = [0, 1, 60, 61, 62, 63, *[66] * 10]
@@ -52,12 +58,11 @@ CASES = {  # seconds; + allowed, - refused, ! banned
 @pytest.mark.parametrize("case", CASES)
 def test_whole_minutes_days_and_bans(case: str) -> None:
     """A plan of three a minute and five a day."""
-    times, wanted = CASES[case]
+    times, expected = CASES[case]
 
-    decisions = send([T0 + at for at in times])
+    decisions = send([T0 + time for time in times])
 
-    shown = ("!" if d.banned else "+" if d.allowed else "-" for d in decisions)
-    assert "".join(shown) == wanted
+    assert "".join(map(sign, decisions)) == expected
 
 
 @pytest.mark.case("P59")
@@ -75,13 +80,13 @@ def test_headers_speak_of_the_window_with_fewer_left_and_on_a_tie_of_the_later()
 
 def test_after_a_clock_was_set_back_no_minute_begins_before_the_last_one_ends() -> None:
     """They are whole minutes again once nobody came in one of them."""
-    begun = []
+    starts = []
     usage = UNUSED
-    for at in (61, 59, 119.5, 180):
-        usage, _ = consume(usage, MINUTE, DAY, T0 + at)
-        begun.append(usage.minute_start - T0)
+    for time in (61, 59, 119.5, 180):
+        usage, _ = consume(usage, MINUTE, DAY, T0 + time)
+        starts.append(usage.minute_start - T0)
 
-    assert begun == [60, 59, 119, 180]
+    assert starts == [60, 59, 119, 180]
 
 
 MONTH = 30 * 86_400.0
@@ -112,8 +117,8 @@ def test_whatever_is_set_back_no_stretch_shorter_than_a_window_has_more_than_two
         accepted += [real] * decision.allowed
 
     for window in (MINUTE, DAY):
-        for n, at in enumerate(accepted[2 * window.limit :]):
-            assert at - accepted[n] > window.period_s - 1e-6
+        for n, time in enumerate(accepted[2 * window.limit :]):
+            assert time - accepted[n] > window.period_s - 1e-6
 
 
 @settings(max_examples=300, deadline=None)
@@ -131,18 +136,17 @@ def test_no_wait_is_longer_than_its_window_and_who_waits_as_told_is_served(
     """
     usage = Usage()
     clock = T0
-    for waited, back in (
-        step for w, b, count in bursts for step in [(w, b)] + [(0.3, 0.0)] * (count - 1)
-    ):
+    steps: list[tuple[float, float]] = []
+    for waited, back, count in bursts:
+        steps += [(waited, back)] + [(0.3, 0.0)] * (count - 1)
+    for waited, back in steps:
         clock += waited - back
         usage, decision = consume(usage, MINUTE, DAY, clock)
         assert decision.reset - clock <= 86_400
         if not decision.allowed:
-            day_is_used_up = usage.day_used >= DAY.limit
-            longest_s = max(
-                86_400 if day_is_used_up else 60, BAN_S if decision.banned else 0
-            )
-            assert 0 < decision.retry_after_s <= longest_s
-            assert consume(usage, MINUTE, DAY, clock + decision.retry_after_s)[
-                1
-            ].allowed
+            period_s = 86_400 if usage.day_used >= DAY.limit else 60
+            ban_s = BAN_S if decision.banned else 0
+            wait_s = decision.retry_after_s
+            assert 0 < wait_s <= max(period_s, ban_s)
+            _, next_decision = consume(usage, MINUTE, DAY, clock + wait_s)
+            assert next_decision.allowed

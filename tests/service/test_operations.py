@@ -30,7 +30,9 @@ def test_a_restart_forgets_nothing(where: str) -> None:
         after = Caller(other.base_url, caller.key).post()
         listed = other.get().json()
 
-    left = [int(made.headers["X-RateLimit-Remaining"]) for made in (before, after)]
+    left = [
+        int(created.headers["X-RateLimit-Remaining"]) for created in (before, after)
+    ]
     assert left[0] - left[1] == 1
     assert listed == [before.json(), after.json()]
 
@@ -46,10 +48,10 @@ def test_a_restart_forgets_nothing(where: str) -> None:
 def test_animals_come_back_as_they_were(where: str, body: dict[str, Any]) -> None:
     """Whatever the database's own text can hold; 7.0 counts as an integer."""
     with serve_in_thread(where) as (_, caller):
-        made = caller.post(**body).json()
-        again = caller.get("/pets/1").json()
+        created = caller.post(**body).json()
+        listed = caller.get("/pets/1").json()
 
-    assert made == again == {"id": 1, **body}
+    assert created == listed == {"id": 1, **body}
 
 
 def test_staff_changes_show_at_once(where: str) -> None:
@@ -96,8 +98,8 @@ def test_ids_become_visible_in_order(postgres: Postgres) -> None:
 
 
 def respond(operations: Operations, method: str, query: bytes = b"limit=9") -> Any:
-    asked = Request(method, LIST_PATH, query, pet=("Rex", 1, None))
-    return operations.respond(asked, NOON)
+    request = Request(method, LIST_PATH, query, pet=("Rex", 1, None))
+    return operations.respond(request, NOON)
 
 
 def test_within_one_commit_a_page_shows_what_was_created_before_it_and_nothing_undone(
@@ -109,20 +111,20 @@ def test_within_one_commit_a_page_shows_what_was_created_before_it_and_nothing_u
     """
     database = Database(tmp_path / "service.db")
     operations = Operations(database)
-    with suppress(RuntimeError), database.transaction([("", "h")]) as standing:
-        operations.begin(standing.changes)
-        before, made, after = (
+    with suppress(RuntimeError), database.transaction([("", "h")]) as state:
+        operations.begin(state.changes)
+        before, created, after = (
             respond(operations, method) for method in ("GET", "POST", "GET")
         )
         raise RuntimeError
     operations.begin(-1)
-    with database.transaction([("", "h")]) as standing:
-        operations.begin(standing.changes)
+    with database.transaction([("", "h")]) as state:
+        operations.begin(state.changes)
         undone = respond(operations, "GET")
     database.close()
 
     assert (before.body, undone.body) == (b"[]", b"[]")
-    assert after.body == b"[" + made.body + b"]"
+    assert after.body == b"[" + created.body + b"]"
 
 
 def test_pages_of_many_different_queries_are_not_all_kept(tmp_path: Path) -> None:
@@ -156,12 +158,12 @@ def test_long_pages_that_nobody_has_read_are_refused_beyond_a_bound(
     sizes = sum(len(answer.body) for answer in unread)
     unread_statuses = {answer.status for answer in unread}
     del unread[:]
-    again = respond(operations, "GET", b"limit=100")
+    next_page = respond(operations, "GET", b"limit=100")
     database.close()
 
     assert sizes < 140 << 20
     assert unread_statuses == {200, 503}
-    assert (short.status, again.status) == (200, 200)
+    assert (short.status, next_page.status) == (200, 200)
 
 
 def test_the_time_is_read_when_the_counters_are_held(postgres: Postgres) -> None:
@@ -171,13 +173,13 @@ def test_the_time_is_read_when_the_counters_are_held(postgres: Postgres) -> None
     """
     url = postgres.database()
     database = Database(url)
-    asked = [("", "address 192.0.2.1")]
-    with database.transaction(asked) as standing:
-        database.save(standing.usages)
+    senders = [("", "address 192.0.2.1")]
+    with database.transaction(senders) as state:
+        database.save(state.usages)
 
     def count() -> float:
-        with database.transaction(asked) as standing:
-            return standing.time or 0.0
+        with database.transaction(senders) as state:
+            return state.time or 0.0
 
     with psycopg.connect(url) as other, ThreadPoolExecutor(1) as pool:
         other.execute("SELECT * FROM usage FOR UPDATE")

@@ -23,7 +23,7 @@ CALLERS = 12
 STEP_S, STEPS = 0.01, 20  # the clock passes a border in so many steps
 
 
-def over_borders(url: str, count: int, borders: int) -> list[list[str]]:
+def cross_borders(url: str, count: int, borders: int) -> list[list[str]]:
     """
     Hammer services on one database with one key while their clock passes a border, with
     another key at each.
@@ -32,7 +32,7 @@ def over_borders(url: str, count: int, borders: int) -> list[list[str]]:
         For each border, the reset that each accepted response named.
     """
     clock = ManualClock(NOON + 59.9)
-    accepted = []
+    resets_by_border = []
     with ExitStack() as running, ThreadPoolExecutor(CALLERS) as pool:
         services = [
             running.enter_context(serve_in_thread(url, clock=clock))
@@ -40,33 +40,36 @@ def over_borders(url: str, count: int, borders: int) -> list[list[str]]:
         ]
         for _ in range(borders):
             _, key = services[0][0].create_key(Plan(LIMIT, 10_000), label="", now=NOON)
-            seen: list[str] = []
-            over = threading.Event()
+            resets: list[str] = []
+            finished = threading.Event()
             calls = [
                 pool.submit(
-                    hammer, Caller(services[n % count][1].base_url, key), seen, over
+                    hammer,
+                    Caller(services[n % count][1].base_url, key),
+                    resets,
+                    finished,
                 )
                 for n in range(CALLERS)
             ]
-            wait_until(lambda: len(seen) >= LIMIT)  # noqa: B023
+            wait_until(lambda: len(resets) >= LIMIT)  # noqa: B023
             for _ in range(STEPS):
                 time.sleep(0.02)
                 clock.advance(STEP_S)
-            wait_until(lambda: len(seen) >= 2 * LIMIT)  # noqa: B023
+            wait_until(lambda: len(resets) >= 2 * LIMIT)  # noqa: B023
             time.sleep(0.1)
-            over.set()
+            finished.set()
             for call in calls:
                 call.result()
-            accepted.append(seen)
+            resets_by_border.append(resets)
             clock.advance(60 - STEP_S * STEPS)
-    return accepted
+    return resets_by_border
 
 
-def hammer(caller: Caller, seen: list[str], over: threading.Event) -> None:
-    while not over.is_set():
+def hammer(caller: Caller, resets: list[str], finished: threading.Event) -> None:
+    while not finished.is_set():
         answer = caller.get("/pets?limit=1")
         if answer.status_code == 200:
-            seen.append(answer.headers["X-RateLimit-Reset"])
+            resets.append(answer.headers["X-RateLimit-Reset"])
         else:
             assert answer.status_code == 429, answer.text
 
@@ -79,5 +82,5 @@ def test_no_request_over_the_plan_at_borders(
     postgres: Postgres, count: int, borders: int
 ) -> None:
     """And none short of it: both windows are used up exactly."""
-    for seen in over_borders(postgres.database(), count, borders):
-        assert list(Counter(seen).values()) == [LIMIT, LIMIT]
+    for resets in cross_borders(postgres.database(), count, borders):
+        assert list(Counter(resets).values()) == [LIMIT, LIMIT]
