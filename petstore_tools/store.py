@@ -39,6 +39,11 @@ class PetStore:
     """
     One API key at one Animal Store Service (§1, §5, §8.2).
 
+    >>> store.preview_import("animals.csv").to_send
+    10
+    >>> store.import_pets("animals.csv", progress=False)
+    animals.csv → sandbox: 10 rows: 10 created; files: animals.sandbox.created.csv
+
     Args:
         base_url, api_key, plan: Address that ends in `/v1`, key, and `free`, `pro`,
             `business`, `"PER_MINUTE/PER_DAY"` or a Plan. Each comes from the argument,
@@ -140,6 +145,11 @@ class PetStore:
         """
         Fetch the inventory as a frame that says whether it is complete (§4.1).
 
+        >>> store.list_pets(first=2)
+           id   name  categoryId     status
+        0   1  Tulip           5       sold
+        1   2  Poppy           1  available
+
         Args:
             status: One of the three values, None for all.
             first: Only so many animals, with as few requests as that needs.
@@ -177,6 +187,10 @@ class PetStore:
         Return a listing page by page; requests are sent as you iterate; `.listing` says
         what it is (§4.1).
 
+        >>> pages = store.pages(limit=100)
+        >>> [len(page) for page in pages], pages.listing.complete
+        ([100, 100, 61], True)
+
         Raises:
             ArgumentError: Status or limit is none that the interface document allows.
         """
@@ -189,6 +203,9 @@ class PetStore:
         """
         Return the animals one by one; a page is asked for when the one before is used
         up (§4.1).
+
+        >>> next(store.pets(status="sold"))
+        Pet(id=1, name='Tulip', category_id=5, status='sold')
         """
         return (
             pet for page in self.pages(status=status, wait=wait) for pet in page.pets
@@ -206,6 +223,9 @@ class PetStore:
         """
         List all animals and keep the listing (§4.1).
 
+        >>> store.snapshot().counts["sold"]
+        60
+
         Raises:
             HistoryError: It cannot be kept; no request was sent where that is known
                 before.
@@ -217,6 +237,9 @@ class PetStore:
         """
         Return the kept listings, oldest first, or their animals with one status; costs
         no request.
+
+        >>> store.snapshots()[-1].listing.rows
+        261
         """
         check_status(status)
         return self.kept_listings.snapshots(status)
@@ -237,6 +260,11 @@ class PetStore:
         `began_after` (missing where nobody saw it begin) and `first_seen`; `last_seen`
         is the end of the last listing that showed it so; it ended between `ended_after`
         and `ended_by` (missing while open).
+
+        >>> snapshot = store.snapshot()
+        >>> store.history(id=1)[["status", "first_seen"]]
+          status                first_seen
+        0   sold 2026-01-05 09:00:00+00:00
         """
         return self.kept_listings.history(
             pet_id=id, since=since, now=self.client.clock.now()
@@ -248,6 +276,9 @@ class PetStore:
         """
         Create one animal, with one request; the service cannot change or delete it
         afterwards (§2.1, §4.2).
+
+        >>> store.create_pet("Rex", category_id=3, status="pending")
+        Pet(id=261, name='Rex', category_id=3, status='pending')
 
         Raises:
             ArgumentError: The name is blank, or another value is not allowed; nothing
@@ -309,6 +340,10 @@ class PetStore:
         each. `timezone`: such as `Europe/Berlin`. `lists`: whether single animals are
         listed.
 
+        >>> store.status_report()
+        StatusReport(Complete: 261 animals of the inventory of sandbox; available 134,
+        pending 52, sold 60, unset 15; as of 2026-01-05 09:00:00 UTC)
+
         Raises:
             ArgumentError: An argument cannot be used; no request was sent.
             IncompleteListingError: It is not complete, and `partial` is not set.
@@ -328,6 +363,9 @@ class PetStore:
     def quota(self) -> Quota:
         """
         Return what is left of minute and day, and when more is; costs no request (§8).
+
+        >>> store.quota()
+        Quota(free (60 requests a minute, 1,000 a day): minute ... of 60 left, ...)
         """
         from petstore_tools.throttle.quota import read_quota
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
 from html import escape
 from typing import TYPE_CHECKING, Final
@@ -68,7 +68,12 @@ def flags(name: str, value: object) -> list[str]:
 
 
 def pluralize(number: int, noun: str) -> str:
-    """Write a number with its noun: `1 row`, `2,000 rows`."""
+    """
+    Write a number with its noun.
+
+    >>> pluralize(2_000, "row")
+    '2,000 rows'
+    """
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
@@ -78,29 +83,37 @@ def quoted(text: str, most: int = 40) -> str:
 
 
 def some_of(things: Sequence[object], most: int = 10) -> list[str]:
-    """
-    Name some things, and how many more there are: `3`, `5`, `6`, `and 1,200 more`.
-    """
+    """Name some things, and how many more there are."""
     more = [f"and {len(things) - most:,} more"] if len(things) > most else []
     return [*map(str, things[:most]), *more]
 
 
 def first_of(things: Sequence[object], most: int = 10, between: str = ", ") -> str:
-    """Name some things, and how many more there are, in one line."""
+    """
+    Name some things, and how many more there are, in one line.
+
+    >>> first_of([3, 5, 6, 7], most=3)
+    '3, 5, 6, and 1 more'
+    """
     return between.join(some_of(things, most))
 
 
-def utc_text(at: float) -> str:
-    """Write Unix seconds as people read them: `2030-12-05 00:00:00 UTC`."""
-    return zone_text(at, UTC)
+def utc_text(unix_s: float) -> str:
+    """
+    Write Unix seconds as people read them.
+
+    >>> utc_text(1_922_659_200)
+    '2030-12-05 00:00:00 UTC'
+    """
+    return zone_text(unix_s, UTC)
 
 
-def zone_text(at: float, zone: tzinfo | None) -> str:
+def zone_text(unix_s: float, zone: tzinfo | None) -> str:
     """
     Write Unix seconds in a time zone, which is named; None is that of this machine.
     """
     try:
-        moment = datetime.fromtimestamp(at, UTC).astimezone(zone)
+        moment = datetime.fromtimestamp(unix_s, UTC).astimezone(zone)
     except (OverflowError, OSError, ValueError):
         return "a time too far away to show"
     return moment.strftime("%Y-%m-%d %H:%M:%S %Z")
@@ -110,20 +123,26 @@ def parse_duration(age: str) -> float | None:
     """
     Read an age such as `90s`, `30min`, `1h`, `7d` or `2w` into seconds; None where it
     is none.
+
+    >>> parse_duration("1.5h")
+    5400.0
     """
-    found = re.fullmatch(
+    parts = re.fullmatch(
         r"\s*([0-9]+(?:\.[0-9]+)?)\s*(s|min|h|d|w)\s*", age, re.IGNORECASE
     )
-    if found is None:
+    if parts is None:
         return None
     units = {"s": 1, "min": 60, "h": 3_600, "d": 86_400, "w": 604_800}
-    return float(found[1]) * units[found[2].lower()]
+    return float(parts[1]) * units[parts[2].lower()]
 
 
 def cell_text(value: object) -> str:
     """
     Write a cell: whole numbers with separators, shares as percentages, nothing as a
     hyphen.
+
+    >>> cell_text(1_200), cell_text(0.5), cell_text(None)
+    ('1,200', '50.0%', '-')
     """
     if isinstance(value, bool):
         return "yes" if value else "no"
@@ -139,9 +158,13 @@ def printable(text: str) -> str:
     Return text as a terminal can show it: characters that are not printable are spelt
     out.
     """
-    return "".join(
-        c if c.isprintable() else c.encode("unicode_escape").decode() for c in text
-    )
+    return "".join(map(_spell_out, text))
+
+
+def _spell_out(character: str) -> str:
+    if character.isprintable():
+        return character
+    return character.encode("unicode_escape").decode()
 
 
 def text_table(titles: Sequence[str], rows: Rows) -> str:
@@ -158,8 +181,7 @@ def text_table(titles: Sequence[str], rows: Rows) -> str:
     """
     from tabulate import SEPARATING_LINE, DataRow, Line, TableFormat
 
-    cells, sides = _columns(titles, rows)
-    lines = [[printable(cell) for cell in row] for row in cells]
+    lines, sides = _columns(titles, rows, printable)
     gap = DataRow("", "  ", "")
     plain = TableFormat(None, Line("", "-", "  ", ""), None, None, gap, gap, 0, None)
     # a header of its own would make its columns wider
@@ -175,8 +197,7 @@ def markdown_table(titles: Sequence[str], rows: Rows) -> str:
     |:-------|----------:|
     | a\|b   |         7 |
     """
-    cells, sides = _columns(titles, rows)
-    lines = [[_markdown_cell(cell) for cell in row] for row in cells]
+    lines, sides = _columns(titles, rows, _markdown_cell)
     return _table(lines, sides, "pipe", map(_markdown_cell, titles))
 
 
@@ -233,11 +254,13 @@ def html_table(
     )
 
 
-def _columns(titles: Sequence[str], rows: Rows) -> tuple[list[list[str]], list[str]]:
+def _columns(
+    titles: Sequence[str], rows: Rows, write: Callable[[str], str] = str
+) -> tuple[list[list[str]], list[str]]:
     """Return the cells as text, and at which side of its column each stands."""
-    numeric = [
-        all(isinstance(row[column], int | float | None) for row in rows)
-        for column in range(len(titles))
-    ]
-    cells = [[cell_text(value) for value in row] for row in rows]
-    return cells, ["right" if number else "left" for number in numeric]
+    sides = []
+    for column in range(len(titles)):
+        values = [row[column] for row in rows]
+        is_numeric = all(isinstance(value, int | float | None) for value in values)
+        sides.append("right" if is_numeric else "left")
+    return [[*map(write, map(cell_text, row))] for row in rows], sides
