@@ -46,6 +46,9 @@ def check_id(pet_id: Any) -> int:
     """
     Return the id of an animal.
 
+    >>> check_id(pd.Series([17])[0])
+    17
+
     Raises:
         ArgumentError: It is no int64.
     """
@@ -57,9 +60,18 @@ def check_id(pet_id: Any) -> int:
     return number
 
 
-class Pet(BaseModel):
+class _WireModel(BaseModel):
+    model_config = ConfigDict(
+        strict=True, frozen=True, populate_by_name=True, hide_input_in_errors=True
+    )
+
+
+class Pet(_WireModel, extra="allow"):
     """
     An animal as the service returns it.
+
+    >>> Pet.model_validate_json('{"id": 17, "name": "Rex", "categoryId": 3}')
+    Pet(id=17, name='Rex', category_id=3, status=None)
 
     Attributes:
         id: int64, assigned by the service.
@@ -73,21 +85,13 @@ class Pet(BaseModel):
     Spec: §2.2, §2.3.
     """
 
-    model_config = ConfigDict(
-        strict=True,
-        frozen=True,
-        extra="allow",
-        populate_by_name=True,
-        hide_input_in_errors=True,
-    )
-
     id: Int64
     name: str
     category_id: Int64 = Field(alias="categoryId")
     status: str | None = None
 
 
-class NewPet(BaseModel):
+class NewPet(_WireModel, extra="forbid"):
     """
     The body that adds an animal; a status of None is left out of the wire.
 
@@ -98,14 +102,6 @@ class NewPet(BaseModel):
 
     Spec: §2.1.
     """
-
-    model_config = ConfigDict(
-        strict=True,
-        frozen=True,
-        extra="forbid",
-        populate_by_name=True,
-        hide_input_in_errors=True,
-    )
 
     name: str = Field(pattern=NOT_BLANK)
     category_id: Annotated[Int64, BeforeValidator(spec.whole)] = Field(
@@ -118,6 +114,9 @@ class NewPet(BaseModel):
         """
         Take what a caller gave.
 
+        >>> NewPet.of("Rex", pd.Series([3])[0], "sold")
+        NewPet(name='Rex', category_id=3, status='sold')
+
         Raises:
             ArgumentError: The interface document does not allow it.
         """
@@ -129,11 +128,16 @@ class NewPet(BaseModel):
             ) from None
 
     def wire(self) -> bytes:
-        """Return the JSON body in UTF-8."""
+        """
+        Return the JSON body in UTF-8.
+
+        >>> NewPet(name="Rex", category_id=3).wire()
+        b'{"name":"Rex","categoryId":3}'
+        """
         return self.model_dump_json(by_alias=True, exclude_none=True).encode()
 
 
-class ErrorBody(BaseModel):
+class ErrorBody(_WireModel, strict=False):
     """
     Body of an error answer.
 
@@ -144,8 +148,6 @@ class ErrorBody(BaseModel):
 
     Spec: §2.5.
     """
-
-    model_config = ConfigDict(frozen=True, hide_input_in_errors=True)
 
     code: str
     message: str
