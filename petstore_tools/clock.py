@@ -71,6 +71,12 @@ class ManualClock:
     It moves by `advance`, or by itself to the earliest wake-up when every thread that
     works waits.
 
+    >>> clock = ManualClock(1_767_603_600.0)
+    >>> clock.sleep_until(1_767_603_660.0)
+    >>> clock.advance(3_600)
+    >>> clock.now()
+    1767607260.0
+
     Args:
         start: Unix seconds that it shows first.
 

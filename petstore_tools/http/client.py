@@ -104,6 +104,9 @@ class Client:
         """
         Fetch one animal by the deprecated operation (§4.3); an id that is no int64 is
         refused.
+
+        >>> store.client.get(17)
+        Pet(id=17, name=..., category_id=..., status=...)
         """
         url = f"{self.base_url}{spec.PETS_PATH}/{check_id(pet_id)}"
         reply = self.call("GET", url, call_options=call_options)

@@ -30,7 +30,13 @@ NO_CHARACTER: Final = "\N{REPLACEMENT CHARACTER}"
 
 
 def error_body(reply: Reply) -> ErrorBody:
-    """Read an Error body (§2.5); an answer without one is described in its place."""
+    """
+    Read an Error body (§2.5); an answer without one is described in its place.
+
+    >>> error_body(Reply(502, {"Content-Type": "text/html"}, b"<html>Bad gateway"))
+    ErrorBody(code='', message='an answer without an Error body (text/html, 17 bytes):
+    a web page came instead', status=502)
+    """
     try:
         return ErrorBody.model_validate_json(reply.body)
     except ValidationError:
@@ -81,6 +87,9 @@ def read_pet(reply: Reply, status: int) -> Pet:
     """
     Read an animal from a reply that has the documented status.
 
+    >>> read_pet(Reply(200, {}, b'{"id": 1, "name": "Rex", "categoryId": 3}'), 200)
+    Pet(id=1, name='Rex', category_id=3, status=None)
+
     Raises:
         ApiError: It has another one.
         ProtocolError: The body is no animal (§2.2).
@@ -91,6 +100,9 @@ def read_pet(reply: Reply, status: int) -> Pet:
 def read_rows(reply: Reply) -> list[PetRow]:
     """
     Read a page of animals; 204 is one without any.
+
+    >>> read_rows(store.client.call("GET", f"{sandbox.base_url}/pets?limit=1"))
+    [{'id': 1, 'name': ..., 'categoryId': ..., 'status': ...}]
 
     Raises:
         ApiError: The status is none of 200, 204 and 206.
