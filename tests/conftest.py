@@ -162,8 +162,8 @@ def log(caplog: pytest.LogCaptureFixture) -> Iterator[pytest.LogCaptureFixture]:
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[postgres_.Postgres]:
     """A real PostgreSQL server."""
-    if why := postgres_.missing_postgres():
-        pytest.skip(f"no PostgreSQL: {why}")
+    if reason := postgres_.missing_postgres():
+        pytest.skip(f"no PostgreSQL: {reason}")
     with postgres_.run_postgres() as server:
         yield server
 
@@ -171,8 +171,8 @@ def postgres() -> Iterator[postgres_.Postgres]:
 @pytest.fixture(scope="session")
 def pgbouncer(postgres: postgres_.Postgres) -> Iterator[postgres_.Bouncer]:
     """A real PgBouncer in transaction mode, in front of that server."""
-    if why := postgres_.missing_bouncer():
-        pytest.skip(why)
+    if reason := postgres_.missing_bouncer():
+        pytest.skip(reason)
     with postgres_.run_bouncer(postgres.port) as bouncer:
         yield bouncer
 

@@ -38,7 +38,7 @@ def seconds(code: str) -> float:
 
 def main(rounds: int) -> None:
     """Print the table."""
-    turns = [[seconds(code) for code in CODES] for _ in range(rounds)]
+    turns = [list(map(seconds, CODES)) for _ in range(rounds)]
     start, *times = [median(turn) for turn in zip(*turns, strict=True)]
     head("what runs", "ms", "ratio")
     for code, time in zip(CODES[1:], times, strict=True):

@@ -73,12 +73,9 @@ def look(
     text = net.read_text(errors="replace").rstrip().rstrip(",")
     events = json.loads(text if text.endswith("}") else text + "]}")["events"]
     urls = {event.get("params", {}).get("url", "") for event in events}
-    requested_urls = {
-        url
-        for url in urls
-        if url.startswith(("http", "ws")) and not BROWSERS_OWN.search(url)
-    }
-    return Image.open(shot).convert("RGB"), console, sorted(requested_urls)
+    requests = {url for url in urls if url.startswith(("http", "ws"))}
+    ours = sorted(url for url in requests if not BROWSERS_OWN.search(url))
+    return Image.open(shot).convert("RGB"), console, ours
 
 
 @pytest.fixture(scope="module")
@@ -132,12 +129,9 @@ def test_paper_keeps_every_colour_and_every_table(report: Path, tmp_path: Path) 
 
     for colour in [*COLOURS.values()][:4]:
         shares = [int(colour[start : start + 2], 16) / 255 for start in (1, 3, 5)]
-        fills = [
-            fill
-            for fill in re.findall(rb"([\d.]+) ([\d.]+) ([\d.]+) rg", drawn)
-            if [float(share) for share in fill] == pytest.approx(shares, abs=0.003)
-        ]
-        assert len(fills) >= 3, colour
+        fills = re.findall(rb"([\d.]+) ([\d.]+) ([\d.]+) rg", drawn)
+        same = pytest.approx(shares, abs=0.003)
+        assert sum([*map(float, fill)] == same for fill in fills) >= 3, colour
     page = report.read_text("utf-8")
     assert "<details" not in page
     # the command line of Chromium draws all colours, so the style is looked at
