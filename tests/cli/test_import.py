@@ -112,7 +112,7 @@ def test_a_terminal_asks_once_about_doubtful_rows(
     write_rows(tmp_path / "copy.csv", "Tom,4,", "Old,3,")
 
     ended, shown = run_on_terminal(
-        "import", "copy.csv", "--yes", box=box, cwd=tmp_path, answers=f"{answer}\n"
+        "import", "copy.csv", "--yes", sandbox=box, cwd=tmp_path, answers=f"{answer}\n"
     )
 
     assert (ended, len(animals(box)) - len(old)) == (code, sent), shown
@@ -155,10 +155,10 @@ def test_an_answer_on_a_terminal_is_for_the_rows_that_were_shown(
 
     ended, shown = run_on_terminal(
         *("import", "a.csv", "--yes"),
-        box=box,
+        sandbox=box,
         cwd=tmp_path,
         answers=f"{answer}\n",
-        meanwhile=lambda: run("import", "b.csv", "--yes"),
+        before_answer=lambda: run("import", "b.csv", "--yes"),
     )
     again = run("import", "a.csv", "--yes", "--doubtful", then)
 

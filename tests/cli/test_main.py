@@ -101,7 +101,7 @@ def test_a_console_with_few_letters_gets_every_message(
         (("list", "-o", "Żabka.csv"), 0, "animals in Żabka.csv"),
         (("template", "…/Ż.xlsx"), 2, "…"),
     ):
-        done = commands.run_program(*arguments, box=box, cwd=tmp_path, **few)
+        done = commands.run_program(*arguments, sandbox=box, cwd=tmp_path, **few)
         assert (done.returncode, said in done.stderr) == (code, True), done.stderr
 
 
@@ -229,7 +229,7 @@ def test_v_writes_retries_and_vv_each_request_to_stderr() -> None:
         with Sandbox(
             animals=300, clock="system", faults=[Fault("error_before", numbers=(2,))]
         ) as box:
-            done = commands.run_program(*flags, "list", box=box)
+            done = commands.run_program(*flags, "list", sandbox=box)
         assert len(re.findall(f"^{RETRY}$", done.stderr, re.M)) == retries
         assert len(re.findall(answered, done.stderr, re.M)) == answers
         assert done.returncode == 0
@@ -246,7 +246,7 @@ def test_on_a_terminal_each_line_of_the_log_stands_above_the_bar(
     with Sandbox(
         animals=300, clock="system", faults=[Fault("error_before", numbers=(2,))]
     ) as box:
-        code, shown = commands.run_on_terminal("list", "-v", box=box, cwd=tmp_path)
+        code, shown = commands.run_on_terminal("list", "-v", sandbox=box, cwd=tmp_path)
 
     lines = [line.rpartition("\r")[2] for line in shown.split("\r\n")]
     (said,) = [line for line in lines if "Attempt" in line]

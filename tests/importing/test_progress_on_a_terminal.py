@@ -37,10 +37,10 @@ def test_the_bar_of_an_import_reads_well(
     ]
     with Sandbox(plan="pro", clock="system", animals=0, faults=faults) as box:
         run_program(
-            "import", "pets.csv", "--yes", "--first", "4", box=box, cwd=tmp_path
+            "import", "pets.csv", "--yes", "--first", "4", sandbox=box, cwd=tmp_path
         )
         code, printed = run_on_terminal(
-            "import", "pets.csv", box=box, cwd=tmp_path, answers="y\n"
+            "import", "pets.csv", sandbox=box, cwd=tmp_path, answers="y\n"
         )
 
     before, _, after = printed.partition("[y/N]: ")

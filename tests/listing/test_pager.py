@@ -39,7 +39,7 @@ SIGNALLED = [way for way in WAYS if way.startswith("link") or "=" in way.split()
 USUAL = [
     way
     for way in WAYS
-    if way.split()[0] in schemes.SCHEMES and not re.search("behind=400|filters=", way)
+    if way.split()[0] in schemes.SCHEMES and not re.search("past_end=400|filters=", way)
 ]
 ENDS = json.loads(Path(__file__).with_name("ends.json").read_text("utf-8"))
 TOLD_ABOUT = {  # why a service that gives all may not be believed

@@ -165,7 +165,8 @@ def test_a_way_is_learnt_and_remembered_on_disk(way: str, tmp_path: Path) -> Non
     "way",
     [
         *alternatives(
-            "page behind=204|behind=404|behind=416|strict=403|strict=500|relation=first"
+            "page past_end=204|past_end=404|past_end=416|strict=403|strict=500"
+            "|relation=first"
         ),
         "page total=listing estimate=at_most_1000",
         "link host=http://inner:8080",
@@ -229,7 +230,7 @@ def test_a_slow_service_is_asked_side_by_side_and_not_past_its_end(
 
     assert frame["id"].tolist() == list(range(1, 2_051))
     assert Listing.of(frame).complete
-    assert service.most_at_once > 3
+    assert service.max_concurrency > 3
     assert first_time <= 21 + 8
     assert len(service.queries) <= 21 + 3
 
@@ -265,7 +266,7 @@ def test_a_business_key_lists_side_by_side(tmp_path: Path) -> None:
     with store_of(service, tmp_path, plan="business") as store:
         store.list_pets()
 
-    assert 1 < service.most_at_once < 8
+    assert 1 < service.max_concurrency < 8
 
 
 @pytest.mark.case("P30")

@@ -36,7 +36,7 @@ def test_a_preview_that_is_declined_stands_alone(
     (tmp_path / "small.csv").write_text("name,categoryId\nMia,1\n")
 
     code, shown = run_on_terminal(
-        "import", "small.csv", "--json", box=sandbox, cwd=tmp_path, answers="n\n"
+        "import", "small.csv", "--json", sandbox=sandbox, cwd=tmp_path, answers="n\n"
     )
 
     assert (code, shown.startswith("small.csv"), "import:" in shown) == (0, True, False)

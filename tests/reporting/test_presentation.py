@@ -199,7 +199,7 @@ def test_a_table_of_many_statuses_has_the_whole_width_of_a_sheet(
     """Beside another one it would lose columns on paper."""
     before = listing_frame([(n, "Rex", 1, f"status {n}") for n in range(statuses)])
     now = listing_frame(
-        [(n, "Rex", 1, f"status {n - 1}") for n in range(1, statuses + 1)], at=9.0
+        [(n, "Rex", 1, f"status {n - 1}") for n in range(1, statuses + 1)], ended_at=9.0
     )
 
     assert f'<section id="flow"{half}>' in status_report(now, since=before).to_html()

@@ -88,7 +88,7 @@ def test_a_status_that_is_blank_or_called_like_a_column_of_ours_is_kept_apart(
         [(1, "Rex", 1, "sold"), (2, "Mia", 1, None), (3, "Max", 1, sent)]
     )
     now = listing_frame(
-        [(1, "Rex", 1, sent), (2, "Mia", 1, sent), (3, "Max", 1, "sold")], at=9.0
+        [(1, "Rex", 1, sent), (2, "Mia", 1, sent), (3, "Max", 1, "sold")], ended_at=9.0
     )
     report = status_report(now, since=before, categories={1: "Dogs"})
 

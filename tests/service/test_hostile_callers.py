@@ -67,9 +67,9 @@ def test_a_head_of_60_kib_is_served_and_one_without_an_end_is_cut_off(
     served: ServeProcess,
 ) -> None:
     """At 64 KiB, which is our setting."""
-    long = served.head("GET /v1/pets?limit=1", f"X-Long: {'x' * 61_000}")
+    long = served.request_head("GET /v1/pets?limit=1", f"X-Long: {'x' * 61_000}")
 
-    assert served.ask(long).status == 200
+    assert served.send(long).status == 200
     assert flood(served, *ENDLESS["header"]).status in (431, 0)
     assert served.memory_mb() < 200
 
@@ -78,13 +78,13 @@ def test_a_body_without_an_end_is_refused_at_128_kib_and_a_byte(
     served: ServeProcess,
 ) -> None:
     """In chunks, with a valid key: 413, and the connection closed; 128 KiB are read."""
-    head = served.head("POST /v1/pets", JSON_TYPE, "Transfer-Encoding: chunked")
+    head = served.request_head("POST /v1/pets", JSON_TYPE, "Transfer-Encoding: chunked")
 
     answer = flood(served, head, CHUNK)
 
     assert (answer.status, answer.body["code"]) == (413, "body_too_large")
-    assert served.ask(served.create(b"x" * LARGEST)).status == 400
-    assert served.ask(served.create(b"x" * (LARGEST + 1))).status == 413
+    assert served.send(served.create_request(b"x" * LARGEST)).status == 400
+    assert served.send(served.create_request(b"x" * (LARGEST + 1))).status == 413
 
 
 def test_the_longest_name_in_its_longest_spelling_is_created(
@@ -93,8 +93,8 @@ def test_the_longest_name_in_its_longest_spelling_is_created(
     """10,000 characters, each as two escapes of six bytes: 120 KB."""
     name = b"\\ud83d\\udc15" * 10_000
 
-    answer = served.ask(
-        served.create(b'{"name":"%s","categoryId":1,"status":"sold"}' % name)
+    answer = served.send(
+        served.create_request(b'{"name":"%s","categoryId":1,"status":"sold"}' % name)
     )
 
     assert (answer.status, answer.body["name"]) == (201, "🐕" * 10_000)
@@ -103,9 +103,11 @@ def test_the_longest_name_in_its_longest_spelling_is_created(
 def test_a_websocket_upgrade_is_answered_as_any_request(served: ServeProcess) -> None:
     """The service speaks HTTP only: it says so with an ordinary answer."""
     upgrade = ("Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13")
-    head = served.head("GET /v1/pets?limit=1", *upgrade, "Sec-WebSocket-Key: eA==")
+    head = served.request_head(
+        "GET /v1/pets?limit=1", *upgrade, "Sec-WebSocket-Key: eA=="
+    )
 
-    assert served.ask(head).status == 200
+    assert served.send(head).status == 200
 
 
 @pytest.mark.case("P104")
@@ -114,11 +116,13 @@ def test_the_key_and_its_quota_are_judged_before_the_body_is_read(
 ) -> None:
     """Of a create of which only the head has come: 401 or 429 at once."""
     key = create_key(served.where, Plan(1, 100))
-    get = served.head("GET /v1/pets?limit=1", key=key)
-    used_up = [served.ask(get).status for _ in range(2)]
+    get = served.request_head("GET /v1/pets?limit=1", key=key)
+    used_up = [served.send(get).status for _ in range(2)]
     head = ("POST /v1/pets", JSON_TYPE, "Content-Length: 1000")
 
-    refused = [served.ask(served.head(*head, key=used)) for used in (WRONG, key)]
+    refused = [
+        served.send(served.request_head(*head, key=used)) for used in (WRONG, key)
+    ]
 
     assert used_up == [200, 429]
     assert [answer.status for answer in refused] == [401, 429]
@@ -135,12 +139,12 @@ def test_bodies_of_many_small_values_cost_other_callers_nothing(
     waits = []
     with run_serve(tmp_path / "service.db") as served, ThreadPoolExecutor(60) as pool:
         key = create_key(served.where, Plan(60, 1_000))
-        head = served.head(
+        head = served.request_head(
             "POST /v1/pets", JSON_TYPE, f"Content-Length: {size}", key=key
         )
-        creates = [pool.submit(served.ask, head + body, timeout=60) for _ in range(60)]
+        creates = [pool.submit(served.send, head + body, timeout=60) for _ in range(60)]
         while not all(create.done() for create in creates):
-            waits.append(served.wait_s())
+            waits.append(served.measure_wait_s())
 
     assert {create.result().status for create in creates} == {status}
     assert max(waits) < 2
@@ -151,7 +155,7 @@ def test_a_create_in_two_parts_is_counted_once(served: ServeProcess) -> None:
     A key is looked at before the body comes, and the request is counted when it is
     answered.
     """
-    sent = served.create()
+    sent = served.create_request()
     with served.connect() as connection:
         left = []
         for _ in range(2):
@@ -172,7 +176,7 @@ def test_two_keys_in_one_request_are_none(served: ServeProcess) -> None:
 
     for pair in ((good, wrong), (wrong, good), (good, good)):
         sent = "\r\n".join(("GET /v1/pets HTTP/1.1", "Host: h", *pair, "", "")).encode()
-        assert served.ask(sent).status == 401
+        assert served.send(sent).status == 401
 
 
 @pytest.mark.case("P104")
@@ -182,11 +186,11 @@ def test_a_request_that_does_not_come_to_its_end_is_given_up_within_seconds(
     """
     408 where the body is missing; what is no whole head is closed without a word.
     """
-    body = served.head("POST /v1/pets", "Content-Length: 9") + b"x"
+    body = served.request_head("POST /v1/pets", "Content-Length: 9") + b"x"
     parts = (b"", b"GET /v1/pets HTTP/1.1\r\nHost:", body)
 
     with ThreadPoolExecutor() as pool:
-        ends = pool.map(lambda part: served.ask(part, timeout=20).status, parts)
+        ends = pool.map(lambda part: served.send(part, timeout=20).status, parts)
 
     assert list(ends) == [0, 0, 408]
 
@@ -210,14 +214,14 @@ def test_twenty_hostile_callers_cost_the_others_a_tenth_of_a_second_at_most(
                 while not end.is_set():
                     connection.sendall(part)
 
-    alone = sorted(served.wait_s() for _ in range(50))[45]
+    alone = sorted(served.measure_wait_s() for _ in range(50))[45]
     with ThreadPoolExecutor(20) as pool:
         for _ in range(20):
             pool.submit(annoy)
         waits = []
         end_at = time.monotonic() + 3
         while time.monotonic() < end_at:
-            waits.append(served.wait_s())
+            waits.append(served.measure_wait_s())
             time.sleep(0.02)
         end.set()
     waits.sort()
@@ -234,13 +238,13 @@ def test_bodies_that_are_half_sent_are_bounded_in_all(tmp_path: Path) -> None:
     another caller is made meanwhile.
     """
     with run_serve(tmp_path / "service.db") as served, ExitStack() as crowd:
-        half = served.create(b"x" * LARGEST)[:-1]
+        half = served.create_request(b"x" * LARGEST)[:-1]
         connections = [crowd.enter_context(served.connect()) for _ in range(890)]
         for connection in connections:
             with suppress(ConnectionError):  # it may be refused already
                 connection.sendall(half)
         first = read_answer(connections[0])
-        created = served.ask(served.create())
+        created = served.send(served.create_request())
         held_mb = served.memory_mb("VmHWM")
 
     assert (first.status, first.body["code"], first.closed) == (503, "busy", True)

@@ -33,9 +33,9 @@ def begin_create(served: ServeProcess) -> socket.socket:
     """
     connection = served.connect(30)
     # now a worker has it and the key
-    connection.sendall(served.head("GET /v1/pets?limit=1"))
+    connection.sendall(served.request_head("GET /v1/pets?limit=1"))
     assert read_answer(connection).status == 200
-    connection.sendall(served.create()[: -len(END)])
+    connection.sendall(served.create_request()[: -len(END)])
     time.sleep(0.2)
     return connection
 
@@ -62,14 +62,14 @@ def test_a_signal_answers_what_is_under_way_and_ends_with_0(
 
     assert (answer.status, answer.body["name"]) == (201, "Rex")
     assert served.process.returncode == 0
-    assert len(served.said().splitlines()) == 1
+    assert len(served.log_text().splitlines()) == 1
 
 
 def test_a_create_that_waits_for_a_lock_at_sigterm_is_made(where: str) -> None:
     """It is answered, not cut; the lock ends while the service does."""
     with run_serve(where) as served, served.connect(30) as connection:
         with database_lock(where):
-            connection.sendall(served.create())
+            connection.sendall(served.create_request())
             time.sleep(0.5)
             served.process.terminate()
             wait_until(lambda: is_port_closed(served.base_url))
@@ -91,7 +91,7 @@ def test_a_silent_database_does_not_keep_a_service_from_ending(
         served.connect(30) as connection,
     ):
         proxy.flowing.clear()
-        connection.sendall(served.create())
+        connection.sendall(served.create_request())
         time.sleep(0.3)
         served.process.terminate()
         answer = read_answer(connection)
@@ -99,7 +99,7 @@ def test_a_silent_database_does_not_keep_a_service_from_ending(
 
     assert (answer.status, answer.body["code"]) == (503, "unavailable")
     assert served.process.returncode == 0
-    log = served.said()
+    log = served.log_text()
     assert "ERROR POST '/v1/pets' failed" in log
     assert not any(word in log for word in ("Traceback", served.key, "a-secret-word"))
 
@@ -136,7 +136,7 @@ def test_no_worker_that_waits_for_its_database_outlives_its_supervisor(
         proxy.flowing.clear()
         (killed,) = served.workers()
         os.kill(killed, signal.SIGKILL)
-        wait_until(lambda: "cannot be reached" in served.said())
+        wait_until(lambda: "cannot be reached" in served.log_text())
         (waiting,) = set(served.workers()) - {killed}
 
         served.process.kill()
@@ -219,13 +219,13 @@ def test_the_access_log_is_json_without_keys_and_metrics_are_counted(
     ) as served:
         path = f"/pets/%0a{served.key}?token={served.key}"
         assert served.caller.get(path).status_code == 404
-        wait_until(lambda: "404" in served.said())
+        wait_until(lambda: "404" in served.log_text())
         metrics = requests.get(f"http://127.0.0.1:{port}/metrics", timeout=5).text
 
-    lines = [json.loads(line) for line in served.said().splitlines()[1:]]
+    lines = [json.loads(line) for line in served.log_text().splitlines()[1:]]
     (logged,) = [line for line in lines if line["status"] == 404]
     assert (logged["method"], logged["path"]) == ("GET", "/v1/pets/\npsk_...")
-    assert served.key not in served.said()
+    assert served.key not in served.log_text()
     assert "granian_requests_handled" in metrics
 
 
@@ -238,10 +238,10 @@ def test_a_forwarded_address_counts_only_where_the_proxy_is_trusted(
     """Else anybody could have a budget a request."""
     with run_serve(tmp_path / "service.db", "--trust-proxy", trusted) as served:
         heads = [
-            served.head("GET /v1/pets", f"X-Forwarded-For: 192.0.2.{n}", key="")
+            served.request_head("GET /v1/pets", f"X-Forwarded-For: 192.0.2.{n}", key="")
             for n in (1, 2)
         ]
-        answers = [served.ask(head) for head in heads]
+        answers = [served.send(head) for head in heads]
 
     assert [answer.headers["x-ratelimit-remaining"] for answer in answers] == left
 
@@ -256,7 +256,9 @@ def test_a_connection_that_was_used_for_long_is_closed(tmp_path: Path) -> None:
         served.connect() as first,
         served.connect() as second,
     ):
-        asking = served.head("GET /v1/pets?limit=1", "X-Forwarded-For: 192.0.2.1")
+        asking = served.request_head(
+            "GET /v1/pets?limit=1", "X-Forwarded-For: 192.0.2.1"
+        )
 
         def closes(connection: socket.socket) -> bool:
             connection.sendall(asking)

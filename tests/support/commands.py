@@ -17,10 +17,18 @@ from petstore_tools import Sandbox
 RunCommand = Callable[..., subprocess.CompletedProcess[str]]
 
 
+def _connection(sandbox: Sandbox) -> dict[str, str]:
+    """Return the settings that name a sandbox."""
+    return {
+        "PETSTORE_BASE_URL": sandbox.base_url,
+        "PETSTORE_API_KEY": sandbox.api_key,
+    }
+
+
 def run_program(
     *arguments: str,
     code: str | None = None,
-    box: Sandbox | None = None,
+    sandbox: Sandbox | None = None,
     cwd: Path | None = None,
     stdin: str | int = "",
     **env: str,
@@ -29,36 +37,30 @@ def run_program(
     Run a command of ours, or Python code, to its end; it never shows a traceback or the
     key.
     """
-    told = (
-        {"PETSTORE_BASE_URL": box.base_url, "PETSTORE_API_KEY": box.api_key}
-        if box
-        else {}
-    )
-    done = subprocess.run(
-        [
-            sys.executable,
-            *(["-m", "petstore_tools", *arguments] if code is None else ["-c", code]),
-        ],
+    program = ["-m", "petstore_tools", *arguments] if code is None else ["-c", code]
+    source = {"input": stdin} if isinstance(stdin, str) else {"stdin": stdin}
+    process = subprocess.run(
+        [sys.executable, *program],
         capture_output=True,
         text=True,
         encoding="utf-8",
         cwd=cwd,
-        env={**os.environ, **told, **env},
-        **({"input": stdin} if isinstance(stdin, str) else {"stdin": stdin}),  # type: ignore[call-overload]
+        env={**os.environ, **(_connection(sandbox) if sandbox else {}), **env},
+        **source,  # type: ignore[call-overload]
         timeout=60,
         check=False,
     )
-    assert "Traceback" not in done.stderr
-    assert box is None or box.api_key not in done.stdout + done.stderr
-    return done
+    assert "Traceback" not in process.stderr
+    assert sandbox is None or sandbox.api_key not in process.stdout + process.stderr
+    return process
 
 
 def run_on_terminal(
     *arguments: str,
-    box: Sandbox,
+    sandbox: Sandbox,
     cwd: Path,
     answers: str = "",
-    meanwhile: Callable[[], object] = lambda: None,
+    before_answer: Callable[[], object] = lambda: None,
 ) -> tuple[int, str]:
     """
     Run a command of ours on a terminal of its own; return its exit code and all that
@@ -67,31 +69,25 @@ def run_on_terminal(
     import pty  # POSIX only
     import termios
 
-    ours, theirs = pty.openpty()
-    termios.tcsetwinsize(theirs, (40, 120))  # of no columns, a bar is not drawn
-    told = {
-        "PETSTORE_BASE_URL": box.base_url,
-        "PETSTORE_API_KEY": box.api_key,
-        "PETSTORE_PROGRESS": "1",
-    }
+    terminal, child_end = pty.openpty()
+    termios.tcsetwinsize(child_end, (40, 120))  # of no columns, a bar is not drawn
     process = subprocess.Popen(
         [sys.executable, "-m", "petstore_tools", *arguments],
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
+        stdin=child_end,
+        stdout=child_end,
+        stderr=child_end,
         cwd=cwd,
-        env={**os.environ, **told},
+        env={**os.environ, **_connection(sandbox), "PETSTORE_PROGRESS": "1"},
     )
-    os.close(theirs)
-    shown = b""
+    os.close(child_end)
+    screen = b""
     with suppress(OSError):  # EIO: the other side is closed
-        while more := os.read(ours, 65_536):
-            shown += more
-            if answers and shown.endswith(
-                b"]: "
-            ):  # typed when the question is there, as a person does
-                meanwhile()
-                os.write(ours, answers.encode())
+        while chunk := os.read(terminal, 65_536):
+            screen += chunk
+            # typed when the question is there, as a person does
+            if answers and screen.endswith(b"]: "):
+                before_answer()
+                os.write(terminal, answers.encode())
                 answers = ""
-    os.close(ours)
-    return process.wait(60), shown.decode()
+    os.close(terminal)
+    return process.wait(60), screen.decode()

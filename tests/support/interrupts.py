@@ -37,57 +37,57 @@ class Interrupter:
         point: Where, None to pass them all.
 
     Attributes:
-        passed: How often each point was passed.
+        pass_counts: How often each point was passed.
         has_interrupted: Whether the thread came to its point.
     """
 
     def __init__(self, point: Point | None = None) -> None:
         self._point = point
-        self.passed: Counter[Point] = Counter()
+        self.pass_counts: Counter[Point] = Counter()
         self.has_interrupted = False
 
     def run(self, call: Callable[[], object]) -> object:
         """Make the call, with an interrupt at the point."""
         before = sys.gettrace()
-        sys.settrace(self._enter)
+        sys.settrace(self._trace_call)
         try:
             return call()
         finally:
             sys.settrace(before)
 
-    def _enter(self, frame: FrameType, event: str, arg: object) -> Any:
+    def _trace_call(self, frame: FrameType, event: str, arg: object) -> Any:
         caller = frame.f_back
         if _is_client_code(frame.f_code):
-            return self._step
+            return self._trace_line
         if (
             frame.f_code.co_filename == contextlib.__file__
             and caller
             and _is_client_code(caller.f_code)
         ):
             if frame.f_code.co_name == "__exit__":
-                self._pass(caller, "exit")
+                self._count_point(caller, "exit")
             if frame.f_code.co_name == "__enter__":
                 frame.f_trace_opcodes = True
-                return self._step_in_context
+                return self._trace_context
         return None
 
-    def _step(self, frame: FrameType, event: str, arg: object) -> Any:
+    def _trace_line(self, frame: FrameType, event: str, arg: object) -> Any:
         if event == "line":
-            self._pass(frame, "line")
-        return self._step
+            self._count_point(frame, "line")
+        return self._trace_line
 
-    def _step_in_context(self, frame: FrameType, event: str, arg: object) -> Any:
+    def _trace_context(self, frame: FrameType, event: str, arg: object) -> Any:
         if (
             event == "opcode"
             and frame.f_code.co_code[frame.f_lasti] == _RETURN
             and frame.f_back
         ):
-            self._pass(frame.f_back, "enter")
-        return self._step_in_context
+            self._count_point(frame.f_back, "enter")
+        return self._trace_context
 
-    def _pass(self, frame: FrameType, kind: str) -> None:
+    def _count_point(self, frame: FrameType, kind: str) -> None:
         point = frame.f_code.co_filename, frame.f_lineno, kind
-        self.passed[point] += 1
-        if point == self._point and self.passed[point] == 1:
+        self.pass_counts[point] += 1
+        if point == self._point and self.pass_counts[point] == 1:
             self.has_interrupted = True
             raise KeyboardInterrupt

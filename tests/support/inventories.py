@@ -24,15 +24,17 @@ Animals = Counter[tuple[str, int, str | None]]
 ROWS = 60  # of the file that most tests of imports send
 
 
-def stored_animals(box: Sandbox) -> Animals:
+def stored_animals(sandbox: Sandbox) -> Animals:
     """
     Read the service's own database: how many animals there are of each name, category
     and status.
     """
-    db = sqlite3.connect(box.state_dir.parent / "service.db")
-    found = Counter(db.execute("SELECT name, category_id, status FROM pet").fetchall())
-    db.close()
-    return found
+    database = sqlite3.connect(sandbox.state_dir.parent / "service.db")
+    animals = Counter(
+        database.execute("SELECT name, category_id, status FROM pet").fetchall()
+    )
+    database.close()
+    return animals
 
 
 def write_rows(path: Path, *rows: str, header: str = "name,categoryId,status") -> Path:
@@ -42,7 +44,7 @@ def write_rows(path: Path, *rows: str, header: str = "name,categoryId,status") -
 
 
 def listing_frame(
-    rows: Iterable[tuple[Any, ...]], at: float = 1.0, **more: Any
+    rows: Iterable[tuple[Any, ...]], ended_at: float = 1.0, **changes: Any
 ) -> pd.DataFrame:
     """
     Return a complete listing of animals (id, name, categoryId, status) that ended at a
@@ -51,19 +53,19 @@ def listing_frame(
     columns = PetColumns()
     columns.add([dict(zip(spec.PET_FIELDS, row, strict=True)) for row in rows])  # type: ignore[misc]
     listing = Listing(
-        "complete", "said so", None, 0, "", 3, 3, 0, at - 1, at, "sandbox"
+        "complete", "said so", None, 0, "", 3, 3, 0, ended_at - 1, ended_at, "sandbox"
     )
-    return columns.to_frame(replace(listing, **more))
+    return columns.to_frame(replace(listing, **changes))
 
 
 def connect_through(
-    box: Sandbox, proxy: FaultProxy, *, state: Path | None = None
+    sandbox: Sandbox, proxy: FaultProxy, *, state: Path | None = None
 ) -> PetStore:
     """
     Return a store that reaches the sandbox through a proxy, from another machine if
     `state` is given.
     """
-    return box.connect(
+    return sandbox.connect(
         base_url=proxy.base_url, **({} if state is None else {"state_dir": state})
     )
 

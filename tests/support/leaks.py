@@ -30,19 +30,21 @@ def visible_text(error: BaseException) -> str:
     it.
     """
     texts = []
-    for link in error_chain(error):
-        frames: TracebackType | None = link.__traceback__
+    for cause in error_chain(error):
+        frames: TracebackType | None = cause.__traceback__
         while frames is not None and frames.tb_frame.f_code.co_filename.startswith(
             TESTS
         ):
             frames = frames.tb_next
-        texts.append(repr(link) + repr(vars(link)))
-        whole = traceback.TracebackException(
-            type(link), link, frames, capture_locals=True
+        texts.append(repr(cause) + repr(vars(cause)))
+        description = traceback.TracebackException(
+            type(cause), cause, frames, capture_locals=True
         )
-        texts += whole.format(chain=False)
+        texts += description.format(chain=False)
         if frames is not None:
-            texts.append(VerboseTB(theme_name="nocolor").text(type(link), link, frames))
+            texts.append(
+                VerboseTB(theme_name="nocolor").text(type(cause), cause, frames)
+            )
             locals_ = [
                 value
                 for frame, _ in traceback.walk_tb(frames)

@@ -19,9 +19,9 @@ def workbook_part(content: bytes | Path, name: str) -> str:
 def list_rules(content: bytes | Path) -> dict[str, str]:
     """Return kind and list of each rule on the first sheet, by the cells' column."""
     xml = workbook_part(content, "xl/worksheets/sheet1.xml")
-    found = re.findall(r"<dataValidation ([^>]*)><formula1>(.*?)</formula1>", xml)
+    elements = re.findall(r"<dataValidation ([^>]*)><formula1>(.*?)</formula1>", xml)
     attributes = [
-        (dict(re.findall(r'(\w+)="([^"]*)"', text)), list_) for text, list_ in found
+        (dict(re.findall(r'(\w+)="([^"]*)"', text)), list_) for text, list_ in elements
     ]
     return {
         a["sqref"][0]: f"{a['type']} {list_}".replace("&quot;", "").replace('"', "")

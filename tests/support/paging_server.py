@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
 from functools import lru_cache, partial
 from urllib.parse import parse_qsl
 
@@ -45,21 +44,20 @@ class PagingService(Service):
     ) -> None:
         super().__init__(Way.read(way), rows)
         self.latency_s = latency_s
-        self.most_at_once = self._under_way = 0
-        self.more: Callable[[], dict[str, str]] = dict  # further headers of each answer
+        self.max_concurrency = self._open_requests = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         query = dict(parse_qsl(scope["query_string"].decode()))
         self.queries.append(query)
-        self._under_way += 1
-        self.most_at_once = max(self.most_at_once, self._under_way)
+        self._open_requests += 1
+        self.max_concurrency = max(self.max_concurrency, self._open_requests)
         self.change(self)
         if self.latency_s:
             await asyncio.sleep(self.latency_s)
-        self._under_way -= 1
+        self._open_requests -= 1
         status, headers, page = self.answer(query)
         response = Response(status, page_body(tuple(page)) if status == 200 else b"")
-        for name, value in (headers | self.more()).items():
+        for name, value in headers.items():
             response.add(name, value)
         await response.send(send)

@@ -64,13 +64,8 @@ class Postgres:
         subprocess.run(
             [
                 self._bin / "initdb",
-                "-D",
-                self._data,
-                "-U",
-                "postgres",
-                "-A",
-                "trust",
-                "--no-sync",
+                *("-D", self._data),
+                *"-U postgres -A trust --no-sync".split(),
             ],
             check=True,
             stdout=subprocess.DEVNULL,
@@ -82,17 +77,14 @@ class Postgres:
 
     def start(self) -> None:
         """Start, and return when it answers."""
-        options = {
-            "fsync": "off",
-            "unix_socket_directories": "",
-            "listen_addresses": "127.0.0.1",
-        }
+        options = (
+            "-c fsync=off -c unix_socket_directories= -c listen_addresses=127.0.0.1"
+        )
         self._server = subprocess.Popen(
-            [self._bin / "postgres", "-D", self._data, "-p", str(self.port)]
-            + [
-                part
-                for name, value in options.items()
-                for part in ("-c", f"{name}={value}")
+            [
+                self._bin / "postgres",
+                *("-D", self._data, "-p", str(self.port)),
+                *options.split(),
             ],
             stderr=subprocess.DEVNULL,
             cwd="/",
@@ -141,11 +133,9 @@ def run_postgres() -> Iterator[Postgres]:
 
 def missing_bouncer() -> str:
     """Return why no PgBouncer can run here, or ""."""
-    return (
-        ""
-        if shutil.which("pgbouncer")
-        else "pgbouncer is not installed (Debian: apt-get install pgbouncer)"
-    )
+    if shutil.which("pgbouncer"):
+        return ""
+    return "pgbouncer is not installed (Debian: apt-get install pgbouncer)"
 
 
 class Bouncer:

@@ -23,15 +23,17 @@ class FaultProxy(RawServer):
 
     Args:
         upstream: Base address of the service.
-        fate: Method and number of the request (from 1, per method) to what becomes of
-            it; bytes are a whole reply that the service never sees the request for; a
-            function is given what asks the service, and the request, and returns the
-            reply.
+        choose_action: Method and number of the request (from 1, per method) to what
+            becomes of it; bytes are a whole reply that the service never sees the
+            request for; a function is given what asks the service, and the request, and
+            returns the reply.
     """
 
-    def __init__(self, upstream: str, fate: Callable[[str, int], Action]) -> None:
+    def __init__(
+        self, upstream: str, choose_action: Callable[[str, int], Action]
+    ) -> None:
         self._upstream = int(upstream.rpartition(":")[2].partition("/")[0])
-        self._fate = fate
+        self._choose_action = choose_action
         self.counts: dict[str, int] = {}
         self._lock = threading.Lock()
         super().__init__(self._forward)
@@ -40,27 +42,27 @@ class FaultProxy(RawServer):
         method = request.partition(b" ")[0].decode()
         with self._lock:
             number = self.counts[method] = self.counts.get(method, 0) + 1
-        fate = self._fate(method, number)
-        if isinstance(fate, bytes):
-            connection.sendall(fate)
-        elif callable(fate):
-            connection.sendall(fate(self.ask, request))
-        elif fate != "drop before":
-            answered = self.ask(request)
-            if fate == "pass":
-                connection.sendall(answered)
+        action = self._choose_action(method, number)
+        if isinstance(action, bytes):
+            connection.sendall(action)
+        elif callable(action):
+            connection.sendall(action(self.ask, request))
+        elif action != "drop before":
+            reply = self.ask(request)
+            if action == "pass":
+                connection.sendall(reply)
 
     def ask(self, request: bytes) -> bytes:
         """Send a request to the service, and return the reply."""
         with socket.create_connection(("127.0.0.1", self._upstream)) as upstream:
             head, _, body = request.partition(b"\r\n\r\n")
-            kept = [
+            headers = [
                 line
                 for line in head.split(b"\r\n")
                 if not line.lower().startswith(b"connection")
             ]
             upstream.sendall(
-                b"\r\n".join([*kept, b"Connection: close"]) + b"\r\n\r\n" + body
+                b"\r\n".join([*headers, b"Connection: close"]) + b"\r\n\r\n" + body
             )
             reply = b""
             while chunk := upstream.recv(65_536):

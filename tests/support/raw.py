@@ -31,14 +31,14 @@ class Listener:
             while True:
                 connection, _ = self._listener.accept()
                 threading.Thread(
-                    target=self._one, args=(connection,), daemon=True
+                    target=self._serve_one, args=(connection,), daemon=True
                 ).start()
 
-    def _one(self, connection: socket.socket) -> None:
+    def _serve_one(self, connection: socket.socket) -> None:
         with suppress(OSError), connection:  # the other end is gone
-            self.connected(connection)
+            self.handle(connection)
 
-    def connected(self, connection: socket.socket) -> None:
+    def handle(self, connection: socket.socket) -> None:
         """Do what is to be done with a connection."""
         raise NotImplementedError
 
@@ -63,11 +63,10 @@ class RawServer(Listener):
         self._serve = serve
         self._tls = tls
         super().__init__()
-        self.base_url = (
-            f"{'http' if tls is None else 'https'}://127.0.0.1:{self.port}/v1"
-        )
+        scheme = "http" if tls is None else "https"
+        self.base_url = f"{scheme}://127.0.0.1:{self.port}/v1"
 
-    def connected(self, connection: socket.socket) -> None:
+    def handle(self, connection: socket.socket) -> None:
         """Read the request, and hand it on."""
         if self._tls is not None:
             connection = self._tls.wrap_socket(connection, server_side=True)
@@ -77,13 +76,11 @@ class RawServer(Listener):
 
 def _read_request(connection: socket.socket) -> bytes:
     request = b""
-    length = 0
     while not request.startswith(b"\x16"):
         head, end, body = request.partition(b"\r\n\r\n")
         if end:
-            said = re.search(rb"(?i)\r\ncontent-length: *(\d+)", head)
-            length = int(said[1]) if said else 0
-            if len(body) >= length:
+            length = re.search(rb"(?i)\r\ncontent-length: *(\d+)", head)
+            if len(body) >= (int(length[1]) if length else 0):
                 break
         chunk = connection.recv(65_536)
         if not chunk:
@@ -107,5 +104,5 @@ def fixed_reply(
     status: int, body: bytes = b"[]", **headers: str
 ) -> Callable[[socket.socket, bytes], None]:
     """Return what answers each request with the same reply."""
-    whole = reply_bytes(status, body, **headers)
-    return lambda connection, request: connection.sendall(whole)
+    content = reply_bytes(status, body, **headers)
+    return lambda connection, request: connection.sendall(content)

@@ -30,17 +30,19 @@ class StrictWindow:
     limit: int
     period_s: int
     begins_s: float = 0.0
-    taken: list[float] = field(default_factory=list)
+    request_times: list[float] = field(default_factory=list)
 
-    def _live(self, now: float) -> list[float]:
+    def _counted_times(self, now: float) -> list[float]:
         if self.kind == "rolling":
-            self.taken = [t for t in self.taken if t > now - self.period_s]
+            self.request_times = [
+                t for t in self.request_times if t > now - self.period_s
+            ]
         elif self.kind == "whole":
             end = self._end(now)
-            self.taken = [t for t in self.taken if self._end(t) == end]
-        elif self.taken and now >= self.taken[0] + self.period_s:
-            self.taken = []
-        return self.taken
+            self.request_times = [t for t in self.request_times if self._end(t) == end]
+        elif self.request_times and now >= self.request_times[0] + self.period_s:
+            self.request_times = []
+        return self.request_times
 
     def _end(self, now: float) -> float:
         return (
@@ -48,13 +50,13 @@ class StrictWindow:
         ) * self.period_s + self.begins_s
 
     def remaining(self, now: float) -> int:
-        return self.limit - len(self._live(now))
+        return self.limit - len(self._counted_times(now))
 
     def reset(self, now: float) -> float:
-        live = self._live(now)
+        times = self._counted_times(now)
         if self.kind == "whole":
             return self._end(now)
-        return (live[0] if live else now) + self.period_s
+        return (times[0] if times else now) + self.period_s
 
 
 @dataclass
@@ -72,13 +74,13 @@ class StrictService:
 
     def arrive(self, true_now: float) -> RateReply:
         now = true_now + self.skew_s
-        left = [w.remaining(now) for w in self.windows]
-        if min(left) <= 0:
+        remaining = [w.remaining(now) for w in self.windows]
+        if min(remaining) <= 0:
             self.refused += 1
-            tight = self.windows[left.index(min(left))]
+            tight = self.windows[remaining.index(min(remaining))]
             return self._reply(429, now, retry_after_s=ceil(tight.reset(now) - now))
         for w in self.windows:
-            w.taken.append(now)
+            w.request_times.append(now)
         self.accepted += 1
         return self._reply(200, now)
 
@@ -112,8 +114,8 @@ class Timeline:
         self._events: list[tuple[float, int, Callable[[], None]]] = []
         self._order = iter(range(10**9))
 
-    def at(self, when: float, do: Callable[[], None]) -> None:
-        heapq.heappush(self._events, (max(when, self.now), next(self._order), do))
+    def schedule(self, time: float, action: Callable[[], None]) -> None:
+        heapq.heappush(self._events, (max(time, self.now), next(self._order), action))
 
     def run(self, until: float) -> Iterator[float]:
         while self._events and self._events[0][0] <= until:

@@ -27,7 +27,7 @@ WIDE_PLAN: Final = Plan(1_000_000_000, 1_000_000_000)
 
 
 @contextmanager
-def database_change(where: str, do: str, undo: str, *more: str) -> Iterator[None]:
+def database_change(where: str, apply: str, undo: str, *more: str) -> Iterator[None]:
     """Do something to a database as another program would, and undo it."""
     db: Any
     if where.startswith("postgresql"):
@@ -37,7 +37,7 @@ def database_change(where: str, do: str, undo: str, *more: str) -> Iterator[None
     else:
         db = sqlite3.connect(where, isolation_level=None, timeout=10)
     with closing(db):
-        for statement in (do, *more):
+        for statement in (apply, *more):
             db.execute(statement)
         yield
         for statement in (undo, *more):
@@ -49,8 +49,8 @@ def database_lock(where: str, table: str = "usage") -> AbstractContextManager[No
     Hold what every request needs, or a table of PostgreSQL, as another program would.
     """
     on_postgres = where.startswith("postgresql")
-    how = f"BEGIN; LOCK TABLE {table}" if on_postgres else "BEGIN IMMEDIATE"
-    return database_change(where, how, "ROLLBACK")
+    statement = f"BEGIN; LOCK TABLE {table}" if on_postgres else "BEGIN IMMEDIATE"
+    return database_change(where, statement, "ROLLBACK")
 
 
 @dataclass(frozen=True)
@@ -72,12 +72,12 @@ class Caller:
 
 @contextmanager
 def serve_in_thread(
-    where: str, *, clock: ManualClock | None = None, **how: Any
+    where: str, *, clock: ManualClock | None = None, **options: Any
 ) -> Iterator[tuple[Database, Caller]]:
     """Serve a database from a thread: itself, and a caller with a wide plan."""
     database = Database(where, own_time=False)
     server = ThreadedServer(
-        Service(database, clock or ManualClock(NOON), **how)
+        Service(database, clock or ManualClock(NOON), **options)
     ).start()
     try:
         _, key = database.create_key(WIDE_PLAN, label="", now=NOON)
@@ -96,8 +96,8 @@ def keyed_session(key: str) -> requests.Session:
 
 def free_port() -> int:
     """Return a port that nobody has."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port: int = free.getsockname()[1]
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port: int = listener.getsockname()[1]
         return port
 
 

@@ -40,20 +40,20 @@ class ServeProcess:
         port: Of this machine.
         key: With a plan that nobody uses up.
         process: Its supervisor.
-        lines: The file of its stderr, while it runs.
-        last: What it had written at its end.
+        log_path: The file of its stderr, while it runs.
+        final_log: What it had written at its end.
     """
 
     where: str | Path
     port: int
     key: str
     process: subprocess.Popen[bytes]
-    lines: Path
-    last: str = ""
+    log_path: Path
+    final_log: str = ""
 
-    def said(self) -> str:
+    def log_text(self) -> str:
         """Return what it has written to stderr."""
-        return self.lines.read_text() if self.lines.exists() else self.last
+        return self.log_path.read_text() if self.log_path.exists() else self.final_log
 
     @property
     def base_url(self) -> str:
@@ -67,30 +67,30 @@ class ServeProcess:
         """Open a connection."""
         return socket.create_connection(("127.0.0.1", self.port), timeout=timeout)
 
-    def head(self, first: str, *more: str, key: str | None = None) -> bytes:
+    def request_head(self, line: str, *headers: str, key: str | None = None) -> bytes:
         """Return a request's head; without `key`, with the valid one."""
-        keyed = f"Authorization: Bearer {self.key if key is None else key}"
-        return "\r\n".join(
-            (f"{first} HTTP/1.1", "Host: h", keyed, *more, "", "")
-        ).encode()
+        authorization = f"Authorization: Bearer {self.key if key is None else key}"
+        lines = f"{line} HTTP/1.1", "Host: h", authorization, *headers, "", ""
+        return "\r\n".join(lines).encode()
 
-    def create(self, body: bytes = REX_BODY) -> bytes:
+    def create_request(self, body: bytes = REX_BODY) -> bytes:
         """Return a create with this body."""
-        return (
-            self.head("POST /v1/pets", JSON_TYPE, f"Content-Length: {len(body)}") + body
-        )
+        length = f"Content-Length: {len(body)}"
+        return self.request_head("POST /v1/pets", JSON_TYPE, length) + body
 
-    def ask(self, sent: bytes, *, timeout: float = 15) -> Answer:
+    def send(self, request: bytes, *, timeout: float = 15) -> Answer:
         """Send bytes on a connection of their own, and return the first answer."""
         with self.connect(timeout) as connection:
             with suppress(ConnectionError):  # it may be closed while we send
-                connection.sendall(sent)
+                connection.sendall(request)
             return read_answer(connection)
 
-    def wait_s(self) -> float:
+    def measure_wait_s(self) -> float:
         """Return how long a caller with a key and a new connection waits for a page."""
         began_at = time.monotonic()
-        answer = self.ask(self.head("GET /v1/pets?limit=1", "Connection: close"))
+        answer = self.send(
+            self.request_head("GET /v1/pets?limit=1", "Connection: close")
+        )
         assert answer.status == 200, answer
         return time.monotonic() - began_at
 
@@ -104,18 +104,16 @@ class ServeProcess:
         )
         return [int(pid) for pid in children if _is_worker(pid)]
 
-    def memory_mb(self, which: str = "VmRSS") -> float:
+    def memory_mb(self, field: str = "VmRSS") -> float:
         """
         Return what the processes hold in memory; `VmHWM`: the most they ever held.
         """
-        pages = 0
+        size_kb = 0
         for pid in (self._pid, *self.workers()):
-            found = re.search(
-                rf"{which}:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text()
-            )
-            assert found is not None
-            pages += int(found[1])
-        return pages / 1024
+            status = Path(f"/proc/{pid}/status").read_text()
+            (size,) = re.findall(rf"{field}:\s+(\d+) kB", status)
+            size_kb += int(size)
+        return size_kb / 1024
 
     @property
     def _pid(self) -> int:
@@ -178,31 +176,23 @@ def run_serve(where: str | Path, *options: str, **env: str) -> Iterator[ServePro
     """
     key = create_key(where, WIDE_PLAN)
     port = free_port()
-    command = [
-        sys.executable,
-        "-m",
-        "petstore_tools",
-        "serve",
-        "--port",
-        str(port),
-        *options,
-    ]
+    command = [sys.executable, *"-m petstore_tools serve --port".split(), str(port)]
     env = {**os.environ, "PETSTORE_DATABASE_URL": str(where), **env}
-    lines = Path(tempfile.mkstemp(prefix="serving-")[1])
-    with lines.open("wb") as stderr:
+    log_path = Path(tempfile.mkstemp(prefix="serving-")[1])
+    with log_path.open("wb") as stderr:
         process = subprocess.Popen(
-            command, env=env, stderr=stderr, start_new_session=True
+            [*command, *options], env=env, stderr=stderr, start_new_session=True
         )
-    served = ServeProcess(where, port, key, process, lines)
+    serve_process = ServeProcess(where, port, key, process, log_path)
     try:
-        wait_until(lambda: _is_ready(served))
-        yield served
+        wait_until(lambda: _is_ready(serve_process))
+        yield serve_process
     finally:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)  # workers, too
         process.wait()
-        served.last = served.said()
-        lines.unlink()
+        serve_process.final_log = serve_process.log_text()
+        log_path.unlink()
 
 
 def _is_worker(pid: str) -> bool:
@@ -211,8 +201,8 @@ def _is_worker(pid: str) -> bool:
     return False
 
 
-def _is_ready(served: ServeProcess) -> bool:
-    assert served.process.poll() is None, "serve ended"
+def _is_ready(serve_process: ServeProcess) -> bool:
+    assert serve_process.process.poll() is None, "serve ended"
     with suppress(OSError, AssertionError):  # one that starts may close a connection
-        return served.wait_s() < 5
+        return serve_process.measure_wait_s() < 5
     return False

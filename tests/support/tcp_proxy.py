@@ -51,34 +51,34 @@ class TcpProxy(Listener):
         """Return the same database's address, through this proxy."""
         return url.replace(f":{urlsplit(url).port}/", f":{self.port}/")
 
-    def connected(self, connection: socket.socket) -> None:
+    def handle(self, connection: socket.socket) -> None:
         """Forward what both sides say, until one of them ends."""
         upstream = socket.create_connection(("127.0.0.1", self._upstream))
         for end in (connection, upstream):
             end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        asked: list[bool] = []
-        back = (upstream, connection, False, asked)
+        open_requests: list[bool] = []
+        back = (upstream, connection, False, open_requests)
         threading.Thread(target=self._forward, args=back, daemon=True).start()
-        self._forward(connection, upstream, True, asked)
+        self._forward(connection, upstream, True, open_requests)
 
     def _forward(
         self,
         source: socket.socket,
         target: socket.socket,
-        asks: bool,
-        asked: list[bool],
+        is_caller: bool,
+        open_requests: list[bool],
     ) -> None:
         with source, suppress(OSError):
             while data := source.recv(1 << 16):
                 self.flowing.wait()
-                if asks and not asked:
+                if is_caller and not open_requests:
                     self.round_trips += 1
-                    asked.append(True)
-                if not asks:
-                    asked.clear()
+                    open_requests.append(True)
+                if not is_caller:
+                    open_requests.clear()
                     if self._delay_s:
                         time.sleep(self._delay_s)
-                if asks and self.cutting.is_set() and self._cut_behind in data:
+                if is_caller and self.cutting.is_set() and self._cut_behind in data:
                     # first, or the answer may be quicker
                     source.shutdown(socket.SHUT_RDWR)
                 target.sendall(data)

@@ -57,7 +57,7 @@ class Way:
         strict: Status that answers unknown parameters, 0 for none.
         total: What `X-Total-Count` counts: `listing`, `page`, `all`; "" for none.
         estimate: What a total makes of the number, a name of `ESTIMATES`.
-        behind: What comes behind the last page: `empty`, `repeat`, or a status.
+        past_end: What comes behind the last page: `empty`, `repeat`, or a status.
         order: Of the animals: as they are `kept`, `descending` or `shuffled`.
         filters: When the status is looked at: `first`, `late` (behind the cut), `scan`
             (of twice as many animals as a page holds, behind the cut) or `never`.
@@ -74,7 +74,7 @@ class Way:
     strict: int = 0
     total: str = ""
     estimate: str = ""
-    behind: str = "empty"
+    past_end: str = "empty"
     order: str = "kept"
     filters: str = "first"
     has_more: bool = False
@@ -123,14 +123,14 @@ class Service:
         size = way.size or min(int(query.get("limit", 20)), way.cap)
         rows = self.listed(status)
         start = self._start(rows, query.get(way.scheme.parameter), size)
-        if way.behind == "repeat" and rows and start >= len(rows):
+        if way.past_end == "repeat" and rows and start >= len(rows):
             start = (len(rows) - 1) // size * size
         if (
-            way.behind.isdecimal()
+            way.past_end.isdecimal()
             and start >= len(rows)
-            and (start or way.behind == "204")
+            and (start or way.past_end == "204")
         ):
-            return int(way.behind), {}, []
+            return int(way.past_end), {}, []
         if status is not None and way.filters == "scan":
             start, size = 2 * start, 2 * size
         page = rows[start : start + size]
@@ -198,27 +198,30 @@ def read_service(
     **options: Any,
 ) -> Outcome:
     """Let a pager read a service to its end."""
-    query = {"limit": str(limit)} | ({} if status is None else {"status": status})
-    url = f"https://host/v1/pets?{urlencode(query)}"
+    first_query = {"limit": str(limit)} | ({} if status is None else {"status": status})
+    url = f"https://host/v1/pets?{urlencode(first_query)}"
     pager = Pager(url, pagination=parse(pagination), **options)
     ids: list[int] = []
-    step = pager.next
-    while isinstance(step, NextPage):
-        sent_query = dict(parse_qsl(urlsplit(step.url).query))
+    instruction = pager.next
+    while isinstance(instruction, NextPage):
+        sent_query = dict(parse_qsl(urlsplit(instruction.url).query))
         service.change(service)
         service.queries.append(sent_query)
-        answered, headers, rows = service.answer(sent_query)
-        if step.is_refused(answered):
-            step = pager.feed(None)
+        status_code, headers, rows = service.answer(sent_query)
+        if instruction.is_refused(status_code):
+            instruction = pager.feed(None)
             continue
-        assert answered in (200, 204) or step.is_end(answered), (
+        assert status_code in (200, 204) or instruction.is_end(status_code), (
             "only a trial may be refused"
         )
         statuses = dict(rows)
         unfiltered = status is not None and any(value != status for _, value in rows)
-        step = pager.feed(
+        instruction = pager.feed(
             PageReply(
-                step.url, tuple(statuses), CaseInsensitiveDict(headers), unfiltered
+                instruction.url,
+                tuple(statuses),
+                CaseInsensitiveDict(headers),
+                unfiltered,
             )
         )
         ids += [
@@ -226,7 +229,12 @@ def read_service(
         ]
     state = pager.state
     return Outcome(
-        step, ids, pager.replies, state.evidence, state.may_have_hole, state.doubles
+        instruction,
+        ids,
+        pager.replies,
+        state.evidence,
+        state.may_have_hole,
+        state.doubles,
     )
 
 

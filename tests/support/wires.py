@@ -13,10 +13,10 @@ T0: Final = 1_800_000_000.0
 PET: Final = {"id": 17, "name": "Rex", "categoryId": 3, "status": "sold"}
 
 
-def rate_headers(remaining: int = 59, **more: str) -> dict[str, str]:
+def rate_headers(remaining: int = 59, **headers: str) -> dict[str, str]:
     """Return the rate headers of a minute on plan Free, and others."""
     return {
         "X-RateLimit-Limit": "60",
         "X-RateLimit-Remaining": str(remaining),
         "X-RateLimit-Reset": str(int(T0) + 60),
-    } | more
+    } | headers

@@ -109,9 +109,9 @@ class Client:
     def run(self) -> float:
         """Let it send all, and return the seconds that took."""
         for _ in range(self.case.threads):
-            self.timeline.at(self.case.start + self.rng.uniform(0, 2), self.work)
+            self.timeline.schedule(self.case.start + self.rng.uniform(0, 2), self.work)
         if self.case.other_program_s:
-            self.timeline.at(self.case.start, self.use_elsewhere)
+            self.timeline.schedule(self.case.start, self.use_elsewhere)
         for _ in self.timeline.run(self.case.start + 40 * DAY_S):
             pass
         return self.timeline.now - self.case.start
@@ -123,7 +123,7 @@ class Client:
             self.service.arrive(now)
         if now < self.case.start + 600:
             in_s = self.rng.uniform(0, 2 * self.case.other_program_s)
-            self.timeline.at(now + in_s, self.use_elsewhere)
+            self.timeline.schedule(now + in_s, self.use_elsewhere)
 
     def work(self) -> None:
         if not self.left:
@@ -136,10 +136,10 @@ class Client:
                 self.sent_while_closed += now < self.closed_until
                 self.refused_in_a_row = 0
                 there_s, back_s = latency(self.rng, self.case.latency_s)
-                self.timeline.at(now + there_s, partial(self.arrive, go, back_s))
+                self.timeline.schedule(now + there_s, partial(self.arrive, go, back_s))
             case Wait() as wait:
                 assert wait.until > now
-                self.timeline.at(min(wait.until, wait.ask_at), self.work)
+                self.timeline.schedule(min(wait.until, wait.ask_at), self.work)
 
     def arrive(self, go: Go, back_s: float) -> None:
         answer = self.service.arrive(self.timeline.now)
@@ -147,7 +147,7 @@ class Client:
             # kill -9: the ledger's file is all that stays, and another process starts
             self.died += 1
             self.throttle = BUDGET.validate_json(BUDGET.dump_json(self.throttle))
-            self.timeline.at(self.timeline.now + 2, self.work)
+            self.timeline.schedule(self.timeline.now + 2, self.work)
             return
 
         def read() -> None:
@@ -162,7 +162,7 @@ class Client:
                 self.most_in_a_row = max(self.most_in_a_row, self.refused_in_a_row)
             self.work()
 
-        self.timeline.at(self.timeline.now + back_s, read)
+        self.timeline.schedule(self.timeline.now + back_s, read)
 
 
 def slowly(examples: int) -> settings:
