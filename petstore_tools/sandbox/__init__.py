@@ -30,10 +30,11 @@ from petstore_tools.store import PetStore
 if TYPE_CHECKING:
     import pandas as pd
 
-    from petstore_tools.sandbox.faults import Fault
+    from petstore_tools.sandbox.faults import Fault, TrafficRow
 
 STARTS_AT: Final = 1_767_603_600.0  # Monday, 5 January 2026, 09:00 UTC
 ANIMALS: Final = 250
+TIME_DTYPE: Final = "datetime64[us, UTC]"
 CLOSED: Final = "this sandbox is closed; make another one"
 
 
@@ -75,16 +76,14 @@ class Sandbox:
         faults: Sequence[Fault] = (),
         database: str | None = None,
     ) -> None:
-        from petstore_tools.sandbox.faults import FaultyService
         from petstore_tools.service.database import Database
-        from petstore_tools.service.server import ThreadedServer
 
         if clock not in ("manual", "system"):
             raise ArgumentError(f"clock must be manual or system, not {clock!r}")
         numbers = plans.parse(plan) or plans.DOCUMENTED[0]
         if animals < 0:
             raise ArgumentError(f"animals must be a number, 0 or more, not {animals}")
-        self._traffic = deque[tuple[float, str, str, int]](maxlen=1_000_000)
+        self._traffic = deque["TrafficRow"](maxlen=1_000_000)
         self.clock: Clock = (
             ManualClock(STARTS_AT) if clock == "manual" else SystemClock()
         )
@@ -103,14 +102,7 @@ class Sandbox:
             _, self.api_key = self._database.create_key(
                 numbers, label="sandbox", now=self.clock.now()
             )
-            # the server holds nothing that leads to this object: when nobody keeps it,
-            # it ends
-            service = FaultyService(faults, self._traffic, self._database, self.clock)
-            self.faults = service.faults
-            resources.callback(service.close)
-            server = ThreadedServer(service).start()
-            resources.callback(server.stop)
-            self.base_url = server.base_url
+            self._serve(faults, resources)
             self.state_dir = folder / "state"
             settings = Settings(
                 self.base_url,
@@ -123,6 +115,21 @@ class Sandbox:
             self._resources = resources.pop_all()
         self._finalizer = weakref.finalize(self, _close, self._resources)
 
+    def _serve(self, faults: Sequence[Fault], resources: ExitStack) -> None:
+        """
+        Start the server. It holds nothing that leads to this object: when nobody keeps
+        the sandbox, it ends.
+        """
+        from petstore_tools.sandbox.faults import FaultyService
+        from petstore_tools.service.server import ThreadedServer
+
+        service = FaultyService(faults, self._traffic, self._database, self.clock)
+        self.faults = service.faults
+        resources.callback(service.close)
+        server = ThreadedServer(service).start()
+        resources.callback(server.stop)
+        self.base_url = server.base_url
+
     def advance(
         self,
         *,
@@ -133,6 +140,12 @@ class Sandbox:
     ) -> None:
         """
         Advance the manual clock.
+
+            >>> with Sandbox(plan="60/5") as sandbox:
+            ...     _ = sandbox.store.list_pets(first=1)
+            ...     sandbox.advance(days=1)
+            ...     sandbox.store.quota().day.left
+            5
 
         Raises:
             ArgumentError: The sandbox runs on the machine's clock, or the time is
@@ -164,9 +177,12 @@ class Sandbox:
         Return another store on this service and its clock; it is closed with the
         sandbox, or before.
 
-            colleague = sandbox.connect()  # the same key: both share one budget
-            other = sandbox.connect(plan="pro")  # a key of its own, with a budget of
-            its own
+            >>> with Sandbox() as sandbox:
+            ...     colleague = sandbox.connect()  # the same key: both share one budget
+            ...     other = sandbox.connect(plan="pro")  # a key and a budget of its own
+            ...     _ = colleague.list_pets(first=1)
+            ...     sandbox.store.quota().day.left, other.quota().day.left
+            (999, 10000)
 
         Args:
             plan: It gets a new key on this plan; None: the sandbox's key.
@@ -209,7 +225,9 @@ class Sandbox:
         Add animals outside the interface, as other people would meanwhile: no request,
         no quota.
 
-            sandbox.add([("Rex", 3, "sold"), ("Mia", 2, None)])
+            >>> with Sandbox(animals=0) as sandbox:
+            ...     sandbox.add([("Rex", 3, "sold"), ("Mia", 2, None)])
+            [1, 2]
 
         Args:
             animals: Name, categoryId and status of each; a status of None is left out
@@ -224,6 +242,12 @@ class Sandbox:
         """
         Set the status of an animal outside the interface, which has no such operation
         (§3).
+
+            >>> with Sandbox(animals=3) as sandbox:
+            ...     sandbox.change(1, status="sold")
+            ...     sandbox.remove(2)
+            ...     sandbox.store.list_pets()["status"].to_dict()
+            {0: 'sold', 1: 'available'}
 
         Raises:
             LookupError: There is no such animal.
@@ -245,20 +269,21 @@ class Sandbox:
         """
         Return what the service has answered, to all callers.
 
+            >>> with Sandbox() as sandbox:
+            ...     _ = sandbox.store.list_pets(first=1)
+            ...     sandbox.traffic()
+                                     at method      path  status
+            0 2026-01-05 09:00:00+00:00    GET  /v1/pets     200
+
         Returns:
             Columns `at` (datetime, UTC), `method`, `path` (string), `status` (int64),
             in order.
         """
         import pandas as pd
 
-        traffic = pd.DataFrame(
-            list(self._traffic), columns=["at", "method", "path", "status"]
-        )
-        times = pd.to_datetime(
-            traffic["at"].astype("float64"), unit="s", utc=True
-        ).dt.as_unit("us")
         text = text_dtype()
-        return traffic.assign(at=times).astype({"method": text, "path": text})
+        dtypes = {"at": TIME_DTYPE, "method": text, "path": text, "status": "int64"}
+        return pd.DataFrame(list(self._traffic), columns=list(dtypes)).astype(dtypes)
 
     def close(self) -> None:
         """Stop the service and delete its files."""

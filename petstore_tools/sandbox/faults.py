@@ -9,6 +9,7 @@ import asyncio
 from collections import Counter
 from collections.abc import MutableSequence, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any, Literal, get_args
 
 from petstore_tools.errors import ArgumentError
@@ -18,7 +19,8 @@ from petstore_tools.service.messages import Receive, Request, Response, error_re
 Kind = Literal[
     "slow", "drop_before", "drop_after", "error_before", "error_after", "garbage"
 ]
-METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+TrafficRow = tuple[datetime, str, str, int]  # time, method, path and status
+METHODS = "GET HEAD POST PUT PATCH DELETE OPTIONS".split()
 
 
 @dataclass(frozen=True)
@@ -63,8 +65,16 @@ class Fault:
             )
 
     def hits(self, number: int) -> bool:
-        """Say whether the nth request of its method goes wrong."""
+        """
+        Say whether the nth request of its method goes wrong.
+
+            >>> [Fault("garbage", every=3).hits(number) for number in (1, 2, 3)]
+            [False, False, True]
+        """
         return number in self.numbers if self.numbers else number % self.every == 0
+
+
+NO_FAULT = Fault("slow")  # by no second
 
 
 class FaultyService(Service):
@@ -84,7 +94,7 @@ class FaultyService(Service):
     def __init__(
         self,
         faults: Sequence[Fault],
-        traffic: MutableSequence[tuple[float, str, str, int]],
+        traffic: MutableSequence[TrafficRow],
         *arguments: Any,
     ) -> None:
         super().__init__(*arguments)
@@ -102,20 +112,20 @@ class FaultyService(Service):
         methods = (request.method, None)
         self._counts.update(methods)
         matches = (
-            f
-            for f in self.faults
-            if f.method in methods and f.hits(self._counts[f.method])
+            fault
+            for fault in self.faults
+            if fault.method in methods and fault.hits(self._counts[fault.method])
         )
-        fault = next(matches, None)
-        kind = "" if fault is None else fault.kind
-        if fault is not None and kind == "slow":
+        fault = next(matches, NO_FAULT)
+        kind = fault.kind
+        if kind == "slow":
             await asyncio.sleep(fault.seconds)
         response = Response(500, b"x")
         if not kind.endswith("before"):
             response = await super().answer(request, receive)
-            self._traffic.append(
-                (self.clock.now(), request.method, request.path, response.status)
-            )
+            time = datetime.fromtimestamp(self.clock.now(), UTC)
+            row = (time, request.method, request.path, response.status)
+            self._traffic.append(row)
         if kind.startswith("error"):
             return error_response(500, "internal_error", "a fault on purpose")
         if kind.startswith("drop"):

@@ -31,33 +31,8 @@ Salem Sally Sam Sandy Scout Shadow Simba Sky Smokey Sophie Stella Sunny Tango Te
 Thor Tilly Titus Toby Trixie Tulip Uma Vera Violet Wanda Whisky Willow Winston Xena Yara
 Yuki Zelda Zeus Ziggy Zoe Żabka Søren Émile Jürgen Niño Łatka
 """.split()
-_TITLES: Final = (
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "Little ",
-    "Old ",
-    "Lady ",
-    "Sir ",
-    "Mister ",
-    "Miss ",
-)
-_ENDINGS: Final = (
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    "",
-    " II",
-    " III",
-    " of Oak Farm",
-    " the Brave",
-)
+_TITLES: Final = ("",) * 6 + ("Little ", "Old ", "Lady ", "Sir ", "Mister ", "Miss ")
+_ENDINGS: Final = ("",) * 7 + (" II", " III", " of Oak Farm", " the Brave")
 _STATUSES: Final = (*spec.STATUSES, None)
 _STATUS_WEIGHTS: Final = (55, 18, 22, 5)
 
@@ -76,6 +51,9 @@ def animals(count: int, *, seed: int = SEED) -> list[Animal]:
         Name, categoryId (one of 12) and status (None where unset, about one in twenty)
         of each. No two share all three values.
 
+        >>> animals(2)
+        [('Mister Sandy II', 1, None), ('Sandy III', 11, 'available')]
+
     Spec: §2.1, §2.3.
     """
     return list(islice(_generate_animals(seed), count))
@@ -88,16 +66,9 @@ def inventory(count: int) -> list[Animal]:
     """
     files = (animals(1_000), animals(60, seed=3), animals(12, seed=7))
     in_files = {animal[:2] for file in files for animal in file}
-    return list(
-        islice(
-            (
-                animal
-                for animal in _generate_animals(SEED)
-                if animal[:2] not in in_files
-            ),
-            count,
-        )
-    )
+    generated = _generate_animals(SEED)
+    unused = (animal for animal in generated if animal[:2] not in in_files)
+    return list(islice(unused, count))
 
 
 def _generate_animals(seed: int) -> Iterator[Animal]:

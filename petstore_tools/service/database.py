@@ -116,6 +116,9 @@ def address_subject(address: str) -> str:
     """
     Return under what name a caller without a key is counted: its address, of IPv6 the
     network.
+
+        >>> address_subject("2001:db8::7")
+        'address 2001:db8::/64'
     """
     bits = 64 if ":" in address else 32
     try:

@@ -272,6 +272,9 @@ def read_new_pet(body: bytes, content_type: str) -> PetFields:
     Returns:
         Name, category id and status, None where no status was sent.
 
+        >>> read_new_pet(b'{"name": "Rex", "categoryId": 3}', "application/json")
+        ('Rex', 3, None)
+
     Raises:
         InvalidError: The body is malformed or of another content type, or a field is
             missing, unknown or invalid (§4.2).
@@ -343,7 +346,12 @@ def read_int64(text: str) -> int | None:
 
 
 def write_cursor(after: int, status: str | None) -> str:
-    """Return a cursor: the last id seen, which clients may read, and the filter."""
+    """
+    Return a cursor: the last id seen, which clients may read, and the filter.
+
+        >>> write_cursor(20, "sold"), read_cursor("id20.sold", "sold")
+        ('id20.sold', 20)
+    """
     return f"id{after}.{status or 'all'}"
 
 
@@ -368,6 +376,9 @@ def pet_json(pet: StoredPet) -> str:
     """
     Return an animal as it goes on the wire; a status that was never given is left out
     (§2.1).
+
+        >>> pet_json((1, "Rex", 3, None))
+        '{"id":1,"name":"Rex","categoryId":3}'
     """
     pet_id, name, category_id, status = pet
     last = "" if status is None else f',"status":{_quoted(status)}'
