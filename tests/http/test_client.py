@@ -83,38 +83,42 @@ ENDS = {
 
 
 @pytest.mark.case("P31")
-@pytest.mark.parametrize(("answers", "told", "end"), ENDS.values(), ids=ENDS)
+@pytest.mark.parametrize(("answers", "steps", "end"), ENDS.values(), ids=ENDS)
 def test_each_attempt_that_changed_nothing_is_reported_before_the_next_one(
     wire: responses.RequestsMock,
     client: Client,
     answers: list[dict[str, object]],
-    told: list[str],
+    steps: list[str],
     end: int,
 ) -> None:
     """The end is a status, or an error that says whether the request may have left."""
     for answer in answers:
         wire.post(f"{BASE}/pets", **answer)  # type: ignore[arg-type]
 
-    assert create(client) == (told, end)
+    assert create(client) == (steps, end)
 
 
 @pytest.mark.parametrize(("wait", "attempts"), [(False, 3), (True, 5)])
-@pytest.mark.parametrize("lost", [True, False])
+@pytest.mark.parametrize("breaks", [True, False])
 def test_no_further_attempt_begins_once_max_wait_s_has_passed(
-    wire: responses.RequestsMock, client: Client, wait: bool, attempts: int, lost: bool
+    wire: responses.RequestsMock,
+    client: Client,
+    wait: bool,
+    attempts: int,
+    breaks: bool,
 ) -> None:
     """Each takes 40 s to fail, and 90 s may pass, unless the call waits."""
 
     def fail(_: requests.PreparedRequest) -> tuple[int, dict[str, str], str]:
         client.clock.advance(40)  # type: ignore[union-attr]
-        if lost:
+        if breaks:
             raise requests.ConnectionError("the connection broke")
         return 503, {}, ""
 
     for _ in range(attempts):
         wire.add_callback("GET", f"{BASE}/pets", callback=fail)
 
-    with pytest.raises(TransportError) if lost else nullcontext():
+    with pytest.raises(TransportError) if breaks else nullcontext():
         client.call("GET", f"{BASE}/pets", call_options=CallOptions(wait=wait))
 
     assert client.sent == attempts
@@ -168,11 +172,11 @@ def test_what_shows_progress_shows_what_it_waits_for(
         store.get_pet(17)
     store.create_pet("Rex", category_id=3)
 
-    shown = capsys.readouterr().err
+    output = capsys.readouterr().err
     assert (
-        "/v1/pets/17: the service answered 503; attempt 2 of 5 follows" in shown
+        "/v1/pets/17: the service answered 503; attempt 2 of 5 follows" in output
     ) is progress
-    assert ("all 60 requests of this minute are used" in shown) is progress
+    assert ("all 60 requests of this minute are used" in output) is progress
 
 
 @pytest.mark.case("P95")
@@ -183,17 +187,17 @@ def test_a_service_that_says_nothing_is_shown_while_it_is_waited_for(
     It answers when that was told: to a call alone, and to an import that lists and
     creates.
     """
-    told = threading.Event()
+    wait_shown = threading.Event()
     reasons = list[str | None]()
 
-    def tell(wait: Wait | None) -> None:
+    def show(wait: Wait | None) -> None:
         reasons.append(wait and wait.reason)
         if wait:
-            told.set()
+            wait_shown.set()
 
     def serve(connection: socket.socket, request: bytes) -> None:
-        if told.wait(20):
-            told.clear()
+        if wait_shown.wait(20):
+            wait_shown.clear()
             is_list = request.startswith(b"GET /v1/pets?")
             body = b"[]" if is_list else json.dumps(PET).encode()
             connection.sendall(
@@ -205,10 +209,10 @@ def test_a_service_that_says_nothing_is_shown_while_it_is_waited_for(
         PetStore(base_url=server.base_url, api_key=KEY, state_dir=tmp_path) as store,
     ):
         url = f"{server.base_url}/pets/17"
-        store.client.call("GET", url, call_options=CallOptions(on_wait=tell))
+        store.client.call("GET", url, call_options=CallOptions(on_wait=show))
         animals = pd.DataFrame({"name": ["Rex"], "categoryId": [3], "status": ["sold"]})
         result = store.import_pets(
-            animals, name="a", progress=lambda now: tell(now.wait)
+            animals, name="a", progress=lambda now: show(now.wait)
         )
 
     assert result.created == 1
@@ -216,9 +220,9 @@ def test_a_service_that_says_nothing_is_shown_while_it_is_waited_for(
     assert {"the answer to GET /v1/pets", "the answer to POST /v1/pets"} <= {*reasons}
 
 
-@pytest.mark.parametrize("shown", [False, True])
+@pytest.mark.parametrize("shows_waits", [False, True])
 def test_an_answer_is_watched_only_where_waits_are_shown(
-    wire: responses.RequestsMock, store: PetStore, shown: bool
+    wire: responses.RequestsMock, store: PetStore, shows_waits: bool
 ) -> None:
     """A request that nobody watches starts no thread."""
     names = list[str]()
@@ -228,10 +232,10 @@ def test_an_answer_is_watched_only_where_waits_are_shown(
         return 200, {}, "[]"
 
     wire.add_callback("GET", f"{BASE}/pets", callback=serve)
-    options = CallOptions(on_wait=lambda wait: None) if shown else CallOptions()
+    options = CallOptions(on_wait=lambda wait: None) if shows_waits else CallOptions()
     store.client.call("GET", f"{BASE}/pets", call_options=options)
 
-    assert ("wait" in names) is shown
+    assert ("wait" in names) is shows_waits
 
 
 def test_after_the_removal_a_404_says_removed_as_announced(
@@ -336,9 +340,9 @@ def test_no_record_holds_the_key(caplog: pytest.LogCaptureFixture, file: Path) -
     assert {record.levelname for record in caplog.records} == {"DEBUG", "INFO"}
     formatted = logging.Formatter("%(message)s")
     for record in caplog.records:
-        shown = formatted.format(record) + repr(vars(record))
-        assert key not in shown
-        assert quote(key, safe="") not in shown
+        fields = formatted.format(record) + repr(vars(record))
+        assert key not in fields
+        assert quote(key, safe="") not in fields
 
 
 def test_nothing_is_written_unless_a_program_asks() -> None:

@@ -229,21 +229,21 @@ def tls(certificate: Path) -> ssl.SSLContext:
     return context
 
 
-def copy(one: socket.socket, other: socket.socket) -> None:
+def copy(source: socket.socket, target: socket.socket) -> None:
     with suppress(OSError):
-        while chunk := one.recv(65_536):
-            other.sendall(chunk)
-        other.shutdown(socket.SHUT_WR)
+        while chunk := source.recv(65_536):
+            target.sendall(chunk)
+        target.shutdown(socket.SHUT_WR)
 
 
 @pytest.fixture
 def proxy(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, list[bytes]]]:
     """Its address, with its password, and what it was asked."""
-    asked = []
+    proxied = []
 
     def forward(connection: socket.socket, request: bytes) -> None:
         """A tunnel for https, whole addresses for http."""
-        asked.append(request)
+        proxied.append(request)
         if request.startswith(b"GET"):
             connection.sendall(reply_bytes(200, b"[]"))
             return
@@ -258,7 +258,7 @@ def proxy(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, list[bytes]]]:
     for name in ("NO_PROXY", "no_proxy", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"):
         monkeypatch.delenv(name, raising=False)
     with RawServer(forward) as server:
-        yield f"http://me:secret@127.0.0.1:{server.port}", asked
+        yield f"http://me:secret@127.0.0.1:{server.port}", proxied
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
@@ -272,7 +272,7 @@ def test_a_proxy_and_a_certificate_of_a_company_work(
     by: str,
 ) -> None:
     """By the usual variables or by a session."""
-    address, asked = proxy
+    address, proxied = proxy
     session = None
     if by == "session":
         session = requests.Session()
@@ -292,7 +292,7 @@ def test_a_proxy_and_a_certificate_of_a_company_work(
             store.client.transport.send("GET", f"{server.base_url}/pets").body == b"[]"
         )
 
-    (request,) = asked
+    (request,) = proxied
     assert request.startswith(b"CONNECT" if scheme == "https" else b"GET http://")
     assert b"Proxy-Authorization: Basic" in request
 
@@ -323,15 +323,15 @@ Serve = Callable[[socket.socket, bytes], None]
 
 def held_by(thing: object) -> Iterable[object]:
     """Return all that can be reached from a thing; what masks itself is not opened."""
-    seen: dict[int, object] = {}  # by `id`: most of it has no hash
-    found = [thing]
-    while found:
-        one = found.pop()
-        if id(one) not in seen:
-            seen[id(one)] = one
-            if not isinstance(one, (ModuleType, FunctionType, type, SecretStr)):
-                found += gc.get_referents(one)
-    return seen.values()
+    reachable: dict[int, object] = {}  # by `id`: most of it has no hash
+    queue = [thing]
+    while queue:
+        member = queue.pop()
+        if id(member) not in reachable:
+            reachable[id(member)] = member
+            if not isinstance(member, (ModuleType, FunctionType, type, SecretStr)):
+                queue += gc.get_referents(member)
+    return reachable.values()
 
 
 def nothing(connection: socket.socket, request: bytes) -> None:

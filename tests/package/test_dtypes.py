@@ -22,11 +22,11 @@ COUNTS = dict.fromkeys(("available", "pending", "sold", "unset"), "int64")
 @pytest.fixture(scope="module")
 def box() -> Iterator[Sandbox]:
     """Two days of an inventory."""
-    with Sandbox(animals=60, plan="pro") as made:
-        made.store.snapshot()
-        made.advance(days=1)
-        made.change(5, status="sold")
-        yield made
+    with Sandbox(animals=60, plan="pro") as sandbox:
+        sandbox.store.snapshot()
+        sandbox.advance(days=1)
+        sandbox.change(5, status="sold")
+        yield sandbox
 
 
 def dtypes(frame: pd.DataFrame) -> dict[str, str]:
@@ -85,19 +85,19 @@ def test_imports(box: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.chdir(tmp_path)
     animals = pd.DataFrame({"name": ["Rex", "Mia", None], "categoryId": [3, 4, 5]})
 
-    clean, preview = [
+    clean, faulty = [
         box.store.preview_import(rows, name="spring")
         for rows in (animals.head(2), animals)
     ]
     result = box.store.import_pets(animals, name="spring", progress=False)
 
     texts = ("numbers", "column", "field", "values", "rule", "help")
-    for shown in (clean, preview):
-        assert dtypes(shown.fixes) == {
+    for preview in (clean, faulty):
+        assert dtypes(preview.fixes) == {
             **dict.fromkeys(("rows", "row"), "int64"),
             **dict.fromkeys(texts, TEXT),
         }
-        assert dtypes(shown.doubtful) == {
+        assert dtypes(preview.doubtful) == {
             "row": "int64",
             **dict.fromkeys(("name", "reason", "because"), TEXT),
         }

@@ -65,7 +65,7 @@ def test_errors_and_results_come_back_from_another_process() -> None:
     with Sandbox(animals=3) as box:
         frame = box.store.list_pets()
         results = [box.store.quota(), box.store.status_report(), Listing.of(frame)]
-    found = [
+    samples = [
         errors.TransportError("cut", may_have_left=False),
         errors.ApiError(500, "oops", "no", "GET /pets"),
         errors.KeyBannedError(429, "key_banned", "no", "GET /pets", retry_at=5.0),
@@ -76,15 +76,15 @@ def test_errors_and_results_come_back_from_another_process() -> None:
         errors.OutputError("no folder"),
     ]
 
-    for error in found:
-        again = pickle.loads(pickle.dumps(error))
-        assert (type(again), str(again), vars(again)) == (
+    for error in samples:
+        restored = pickle.loads(pickle.dumps(error))
+        assert (type(restored), str(restored), vars(restored)) == (
             type(error),
             str(error),
             vars(error),
         )
-    for made in results:
-        assert repr(pickle.loads(pickle.dumps(made))) == repr(made)
+    for outcome in results:
+        assert repr(pickle.loads(pickle.dumps(outcome))) == repr(outcome)
     assert Listing.of(pickle.loads(pickle.dumps(frame))) == results[-1]
 
 

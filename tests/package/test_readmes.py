@@ -156,11 +156,11 @@ def test_a_table_of_a_benchmark_says_when_where_and_how_it_was_made(
 
 def test_the_first_success_prints_what_the_readme_shows() -> None:
     """The ten lines, run as they stand."""
-    shown = re.search(
+    example = re.search(
         r"## First success\n\n```python\n(.*?)```\n```text\n(.*?)```", README, re.S
     )
-    assert shown
-    code, output = shown.groups()
+    assert example
+    code, output = example.groups()
 
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=False
@@ -194,8 +194,12 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sandbox]:
         )
     monkeypatch.chdir(tmp_path)
     with Sandbox(plan="business", clock="system", animals=25) as box:
-        told = {"BASE_URL": box.base_url, "API_KEY": box.api_key, "PLAN": "business"}
-        for name, value in told.items():
+        variables = {
+            "BASE_URL": box.base_url,
+            "API_KEY": box.api_key,
+            "PLAN": "business",
+        }
+        for name, value in variables.items():
             monkeypatch.setenv(f"PETSTORE_{name}", value)
         yield box
 

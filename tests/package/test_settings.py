@@ -21,12 +21,12 @@ GIVEN: dict[str, Any] = {"base_url": "https://a/v1", "api_key": KEY}
 DIGITS = "1" * 5_000
 
 
-def refused(call: object, given: dict[str, object]) -> str:
+def refused(call: object, arguments: dict[str, object]) -> str:
     """
     Return the message of a refusal: short, and without the key in any frame or cause.
     """
     with pytest.raises(SettingsError) as raised:
-        call(**given)  # type: ignore[operator]
+        call(**arguments)  # type: ignore[operator]
     message = str(raised.value)
     assert len(message) < 300
     assert "psk_" not in message
@@ -48,17 +48,20 @@ def test_arguments_beat_variables_and_variables_beat_the_file(
         ' "https://s/v1"\ncategories = "names.csv"',
         encoding="utf-8-sig",
     )
-    filed = settings.load()
+    from_file = settings.load()
     monkeypatch.setenv("PETSTORE_BASE_URL", "https://a/v1")
     monkeypatch.setenv("PETSTORE_CATEGORIES", "other.csv")
-    told = settings.load()
-    named = settings.load(base_url="https://b/v1", plan="60/100")
+    from_variables = settings.load()
+    from_arguments = settings.load(base_url="https://b/v1", plan="60/100")
     monkeypatch.setenv("PETSTORE_ENVIRONMENT", "staging")
 
-    assert (filed.base_url, filed.environment) == ("https://file/v1", "production")
-    assert filed.categories == tmp_path / "names.csv"
-    assert (told.base_url, told.categories) == ("https://a/v1", Path("other.csv"))
-    assert (named.base_url, named.plan) == ("https://b/v1", Plan(60, 100))
+    assert from_file.base_url == "https://file/v1"
+    assert from_file.environment == "production"
+    assert from_file.categories == tmp_path / "names.csv"
+    assert from_variables.base_url == "https://a/v1"
+    assert from_variables.categories == Path("other.csv")
+    assert from_arguments.base_url == "https://b/v1"
+    assert from_arguments.plan == Plan(60, 100)
     assert (settings.load().base_url, settings.load().environment) == (
         "https://s/v1",
         "staging",
@@ -108,7 +111,7 @@ def test_a_missing_address_or_key_shows_all_ways_to_give_it() -> None:
 
 @pytest.mark.case("P25", "P91")
 @pytest.mark.parametrize(
-    ("typed", "asked", "service_id"),
+    ("typed", "address", "service_id"),
     [
         ("HTTPS://API.example/v1/", "https://api.example/v1", "https://api.example/v1"),
         (
@@ -141,11 +144,11 @@ def test_a_missing_address_or_key_shows_all_ways_to_give_it() -> None:
         ("https://127.0.0.1.example/v1", *["https://127.0.0.1.example/v1"] * 2),
     ],
 )
-def test_an_address_has_one_spelling(typed: str, asked: str, service_id: str) -> None:
+def test_an_address_has_one_spelling(typed: str, address: str, service_id: str) -> None:
     """It is asked as it is, in small letters; another port or path is another place."""
     loaded = settings.load(base_url=typed, api_key=KEY)
 
-    assert (loaded.base_url, loaded.service_id) == (asked, service_id)
+    assert (loaded.base_url, loaded.service_id) == (address, service_id)
 
 
 @pytest.mark.case("P25", "P91")
@@ -168,7 +171,7 @@ def test_all_that_is_kept_of_a_service_is_kept_at_one_place(tmp_path: Path) -> N
             ) as store:
                 store.import_pets(sheet, doubtful="send")
                 store.snapshot()
-                kept = len(store.snapshots())
+                listings = len(store.snapshots())
                 animals = len(store.list_pets())
 
     names = [
@@ -176,7 +179,7 @@ def test_all_that_is_kept_of_a_service_is_kept_at_one_place(tmp_path: Path) -> N
         for path in state.rglob("*")
         if path.is_file()
     ]
-    assert (animals, kept) == (6, 2)
+    assert (animals, listings) == (6, 2)
     assert len([name for name in names if name.endswith(".db")]) == 3
     with closing(sqlite3.connect(state / "budget.db")) as db:
         assert db.execute("SELECT count(*) FROM key_budget").fetchone() == (1,)
@@ -250,11 +253,11 @@ def test_an_odd_argument_is_one_sentence_without_the_key(
     Not an AttributeError, and not when the first request leaves; an address is answered
     with the right one. The key is an argument, too, or a variable.
     """
-    given = dict(GIVEN)
+    arguments = dict(GIVEN)
     if by == "variable":
-        monkeypatch.setenv("PETSTORE_API_KEY", given.pop("api_key"))
+        monkeypatch.setenv("PETSTORE_API_KEY", arguments.pop("api_key"))
 
-    assert message in refused(PetStore, given | {argument: value})
+    assert message in refused(PetStore, arguments | {argument: value})
 
 
 @pytest.mark.parametrize("number", [0, -1, 1.5, "60", True, 10**5_000], ids=range(6))
@@ -297,14 +300,14 @@ def test_an_odd_entry_of_the_file_is_one_sentence(
     assert message in said
 
 
-@pytest.mark.parametrize(("given", "seconds"), [("0", 0.0), ("0.5", 0.5), ("", 60.0)])
+@pytest.mark.parametrize(("text", "seconds"), [("0", 0.0), ("0.5", 0.5), ("", 60.0)])
 def test_the_delay_before_reconciling_may_be_nothing(
-    monkeypatch: pytest.MonkeyPatch, given: str, seconds: float
+    monkeypatch: pytest.MonkeyPatch, text: str, seconds: float
 ) -> None:
     """
     Nought is a number, too; without one it is a minute; what is no number is refused.
     """
-    monkeypatch.setenv("PETSTORE_RECONCILE_AFTER_S", given)
+    monkeypatch.setenv("PETSTORE_RECONCILE_AFTER_S", text)
     assert settings.load(**GIVEN).reconcile_after_s == seconds
     for odd in ("-1", "nan", "true"):
         monkeypatch.setenv("PETSTORE_RECONCILE_AFTER_S", odd)

@@ -30,8 +30,8 @@ def files_in_use(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def refusing(call: Callable[..., None]) -> Callable[..., None]:
         def careful(*paths: Any, **options: Any) -> None:
-            named = {os.path.realpath(os.fsdecode(path)) for path in paths}
-            if not options and named & open_files():
+            targets = {os.path.realpath(os.fsdecode(path)) for path in paths}
+            if not options and targets & open_files():
                 raise PermissionError(
                     13, "The process cannot access the file", str(paths[-1])
                 )
