@@ -15,6 +15,7 @@ import pytest
 from commands import RunCommand, run_on_terminal
 from inventories import write_rows
 from proxy import Action, FaultProxy, replace_body
+from tables import read_cases
 
 from petstore_tools import PetStore, Sandbox
 from petstore_tools.sandbox import samples
@@ -46,32 +47,17 @@ def animals(box: Sandbox) -> list[tuple[Any, ...]]:
 
 @pytest.mark.case("P55")
 @pytest.mark.parametrize(
-    ("code", "error", "arguments", "here"),
-    [
-        (0, None, "good.csv --yes", {}),
-        (1, None, "bad.csv --yes", {}),
-        (1, None, "bad.csv --dry-run", {}),
-        (2, None, "bad.csv --dry-run --strict", {}),
-        (1, None, "copy.csv --yes --doubtful skip", {}),
-        (2, "BadParameter", "good.csv --first 0", {}),
-        (2, "SheetError", "absent.csv --dry-run", {}),
-        (2, "SheetError", "bad.csv --yes --strict", {}),
-        (2, "SettingsError", "good.csv", {}),
-        (2, "SettingsError", "good.csv --yes", {"PETSTORE_PLAN": "none"}),
-        (2, "DoubtfulRowsError", "copy.csv --yes", {}),
-        (3, "UnauthorizedError", "good.csv --yes", {"PETSTORE_API_KEY": "psk_another"}),
-        (4, None, "good.csv --yes --doubtful send", {"PETSTORE_PLAN": "100/1"}),
-        (5, None, "good.csv --yes", {"PETSTORE_BASE_URL": "http://127.0.0.1:9/v1"}),
-    ],
+    ("code", "error", "arguments", "setting"),
+    read_cases(__file__, "exits.txt"),
 )
 def test_json_is_one_object_with_every_exit_code(
     run: RunCommand,
     box: Sandbox,
     tmp_path: Path,
-    code: int,
+    code: str,
     error: str,
     arguments: str,
-    here: Any,
+    setting: str,
 ) -> None:
     """
     A program that reads it learns what happened, whatever that was; nothing is sent
@@ -81,23 +67,24 @@ def test_json_is_one_object_with_every_exit_code(
     for name, row in {"good": "Rex,3", "bad": "Mia,x", "copy": "Old,3"}.items():
         (tmp_path / f"{name}.csv").write_text(f"name,categoryId\nTom,4\n{row}\n")
 
-    done = run("import", *arguments.split(), "--json", **here)
-
-    told = json.loads(done.stdout)
-    assert (done.returncode, told.get("error")) == (code, error), done.stderr
-    assert error is None or told["message"].split(".")[0] in done.stderr.replace(
-        "\n", " "
+    name, _, value = setting.partition("=")
+    done = run(
+        "import", *arguments.split(), "--json", **({name: value} if name else {})
     )
+
+    facts = json.loads(done.stdout)
+    assert (done.returncode, facts.get("error", "")) == (int(code), error), done.stderr
+    assert facts.get("message", "").split(".")[0] in " ".join(done.stderr.splitlines())
     of_a_preview = error == "DoubtfulRowsError" or "bad.csv --dry-run" in arguments
-    assert ("doubtful" in told) == of_a_preview
-    if error is None and not of_a_preview:
+    assert ("doubtful" in facts) == of_a_preview
+    if not error and not of_a_preview:
         fields = (
             "rows created rejected unknown unsent skipped stopped resumes_at journal"
             " files"
         )
-        assert list(told) == [*fields.split(), "not_written", "notes"]
-        assert ("petstore-tools imports show" in done.stderr) == (told["skipped"] > 0)
-    assert (box.traffic()["method"] == "POST").sum() == told.get("created", 0)
+        assert list(facts) == [*fields.split(), "not_written", "notes"]
+        assert ("petstore-tools imports show" in done.stderr) == (facts["skipped"] > 0)
+    assert (box.traffic()["method"] == "POST").sum() == facts.get("created", 0)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a terminal of its own needs POSIX")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from ast import literal_eval
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import read_cases
 
 from petstore_tools import spec
 from petstore_tools.errors import ArgumentError
@@ -24,26 +26,12 @@ def test_a_value_that_is_quoted_whole_bears_no_mark_of_a_cut() -> None:
 
 @pytest.mark.parametrize(
     ("rules", "reason"),
-    [
-        ({"defaults": {"name": "Rex"}}, "name takes none"),
-        ({"defaults": {"colour": "red"}}, "there is no field 'colour'"),
-        ({"defaults": {"status": "gone"}}, "'gone' for status is not a status"),
-        (
-            {"defaults": {"categoryId": 5}, "categories": {3: "Dogs"}},
-            "5 for categoryId is not a known category",
-        ),
-        ({"defaults": {"status": ""}}, "is empty"),
-        ({"statuses": {"weg": "gone"}}, "'gone' is not a status"),
-        ({"statuses": {"weg": "soldd"}}, "use available, pending, sold"),
-        ({"statuses": {"": "sold"}}, "an empty cell is not a word"),
-        ({"statuses": {"SOLD": "pending"}}, "'SOLD' means 'sold' already"),
-        ({"statuses": {"weg": "sold", "Weg": "pending"}}, "'Weg' means 'sold' already"),
-    ],
+    read_cases(__file__, "rules.txt"),
 )
-def test_rules_that_contradict_are_refused(rules: dict[str, Any], reason: str) -> None:
+def test_rules_that_contradict_are_refused(rules: str, reason: str) -> None:
     """Before any row is read."""
     with pytest.raises(ArgumentError, match=reason):
-        Matcher(**rules)
+        Matcher(**literal_eval(rules))
 
 
 NAMES = (
