@@ -73,10 +73,8 @@ def read_quota(gate: Gate) -> Quota:
 
     def read_window(name: WindowName) -> WindowQuota:
         quota = throttle.window_quota(name, now)
-        left = None if quota.left is None else max(0, quota.left)
-        frees_at = quota.frees_at
-        if frees_at is not None:
-            frees_at = gate.local_time(frees_at) if frees_at > now else None
+        left = quota.left and max(0, quota.left)
+        frees_at = quota.frees_at and gate.local_time(quota.frees_at)
         return replace(quota, left=left, frees_at=frees_at)
 
     blocked_until = None

@@ -61,7 +61,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from http import HTTPStatus
 from math import inf
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Final
 
 from petstore_tools import spec
@@ -238,20 +238,23 @@ class Throttle(Budget):
 
     def window_quota(self, name: WindowName, now: float) -> WindowQuota:
         """
-        Say what a window has left at `now`, without asking for it: `left` may be below
-        0, and `frees_at` in the past.
+        Say what a window has left at `now`, without asking for it; below 0 where more
+        was sent than the service allows.
         """
-        in_flight = len(self.in_flight)
         window = self.windows[name]
-        quotas = []
+        sources = []
         if (reading := window.reading) is not None:
-            left = reading.remaining - in_flight
             ends_at = self.client_time(reading.reset) + GUARD_S
-            quotas.append(WindowQuota(name, reading.limit, left, ends_at, True))
+            sources.append((reading.remaining, reading.limit, ends_at, True))
         if (limit := self.plan.limit(name)) is not None:
             used, frees_at = window.count_used(now, self.probe_at)
-            quotas.append(WindowQuota(name, limit, limit - used - in_flight, frees_at))
-        return min(quotas, key=attrgetter("left"), default=WindowQuota(name))
+            sources.append((limit - used, limit, frees_at, False))
+        if not sources:
+            return WindowQuota(name)
+        left, limit, frees_at, by_headers = min(sources, key=itemgetter(0))
+        left -= len(self.in_flight)
+        more_at = frees_at if frees_at > now else None
+        return WindowQuota(name, limit, left, more_at, by_headers)
 
     def _wait_for_window(
         self, name: WindowName, now: float, *, bulk: bool
@@ -269,10 +272,8 @@ class Throttle(Budget):
             last_sent_at = max(self.in_flight.values())
             if wait := self._wait_for_reply(last_sent_at, now, reason):
                 return wait
-        frees_at = quota.frees_at
-        if frees_at is None or frees_at <= now:
-            # all are in flight: none frees before a whole period
-            frees_at = now + PERIODS[name]
+        # where all are in flight, none frees before a whole period
+        frees_at = quota.frees_at or now + PERIODS[name]
         reason = f"all {quota.limit:,} requests of this {name} are used"
         if reserve:
             reason += f", except {reserve:,} that imports leave for other work"
