@@ -14,6 +14,7 @@ from petstore_tools.importing import imports
 from petstore_tools.importing.imports import ImportInfo
 from petstore_tools.importing.journal import Journal, open_journal, read_journal
 from petstore_tools.importing.lost_rows import (
+    mark_dead,
     record_decision,
     seconds_lost,
     settle,
@@ -149,7 +150,7 @@ def reconcile(
                 f"import {info.id} went to {target.environment} at {target.base_url},"
                 f" but the settings name {store.client.base_url}"
             )
-        journal.mark_dead()
+        mark_dead(journal)
         decidable_at = _decidable_at(store, journal)
         if row is not None:
             reasons = _doubts(store, journal, row, decidable_at) if absent else []

@@ -10,7 +10,7 @@ import sqlite3
 import threading
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Final
@@ -42,6 +42,10 @@ INSERT INTO import VALUES (
     bad_rows = excluded.bad_rows, changed_at = excluded.changed_at,
     question = ifnull(excluded.question, question)
 """
+_QUESTION: Final = """
+SELECT e.value ->> 0, e.value ->> 1 FROM import, json_each(question) e
+WHERE import.id = ?
+"""
 _ADD: Final = """
 INSERT INTO row (
     key, import, name, category_id, status, number, state, answered, compared, detail,
@@ -52,8 +56,7 @@ ON CONFLICT (key) DO UPDATE SET present = 1, number = excluded.number,
     detail = iif(waits, excluded.detail, detail),
     answered = excluded.answered, compared = compared OR excluded.compared
 """
-# a file that leaves rows out and brings no new one is a part: the version before it
-# still counts
+# a file that leaves rows out and brings no new one is a part of the one before it
 _TAKE_POSITIONS: Final = """
 UPDATE row SET position = iif(present, number, NULL) WHERE import = :id AND (
     :brings_rows OR NOT EXISTS (
@@ -91,8 +94,7 @@ _SKIP: Final = """
 UPDATE row SET state = 'skipped', answered = 0, detail = :detail, changed_at = :now
 WHERE key = :key AND state = 'unsent'
 """
-# animals of the last listing that equal rows of the file, and belong to no row of an
-# import
+# animals of the last listing that equal rows of the file, and are no animal of ours
 _EQUAL_ANIMALS: Final = """
 SELECT f.place, max(a.id) FROM temp.file f
 JOIN temp.animal a ON a.name = f.name AND a.category_id = f.category_id
@@ -107,8 +109,8 @@ JOIN row r ON r.name = f.name AND r.category_id = f.category_id
 WHERE r.import != ? AND NOT r.waits
 """
 _CLOCK: Final = SystemClock()
+Question = list[tuple[str, Doubtful]]  # rows as they were shown, with their answers
 _IS_EQUAL: Final = "has the same values"
-LOST: Final = "the run ended before the answer came"
 
 
 class Journal:
@@ -122,7 +124,7 @@ class Journal:
 
     Attributes:
         id: Name of the import.
-        target, clock: As given.
+        folder, target, clock: As given.
         wait_s: How long a change waits for other programs.
     """
 
@@ -131,7 +133,7 @@ class Journal:
         self.target = target
         self.wait_s = sqlite.BUSY_S
         self.clock = clock
-        self._folder = folder
+        self.folder = folder
         self._path = folder / f"{target.database_name}.db"
         self._threads = threading.RLock()  # an interrupt may leave it to its thread
         self._db = open_database(self._path, target)
@@ -149,9 +151,8 @@ class Journal:
     def unsent(self) -> list[Entry]:
         """Return the rows of the file that are to be sent."""
         with self.reading() as db:
-            return read_entries(
-                db, "import = ? AND present AND state = 'unsent'", (self.id,)
-            )
+            unsent = "import = ? AND present AND state = 'unsent'"
+            return read_entries(db, unsent, (self.id,))
 
     def counts(self) -> Counter[str]:
         """Count the rows of this import that the file has, by state."""
@@ -159,32 +160,11 @@ class Journal:
         with self.reading() as db:
             return Counter(dict(db.execute(f"{states} GROUP BY state", (self.id,))))
 
-    def mark_lost(self, import_id: str) -> None:
-        """Call rows of an import unknown whose answer nobody awaits any more."""
-        with self.transaction() as db:
-            db.execute(
-                "UPDATE row SET state = 'unknown', detail = ?, lost_at = ?, changed_at"
-                " = ? WHERE import = ? AND state = 'sending'",
-                (LOST, self.clock.steady(), self.clock.now(), import_id),
-            )
-
-    def mark_dead(self) -> None:
-        """
-        Call rows unknown that are on their way in an import whose process is gone.
-        """
-        with self.reading() as db:
-            sending = "SELECT DISTINCT import FROM row WHERE state = 'sending'"
-            imports = db.execute(sending).fetchall()
-        for (import_id,) in imports:
-            with suppress(JournalError), import_lock(self._folder, import_id, wait_s=0):
-                self.mark_lost(import_id)
-
     def compare(
         self, entries: Sequence[Entry], contents: Sequence[PetValues]
     ) -> tuple[list[Entry | None], list[Entry], dict[int, Doubt]]:
         """
-        Find the rows of the file among those of this import, and say which are
-        doubtful.
+        Find the rows of the file in this import, and say which are doubtful.
 
         Args:
             entries: Rows of this import.
@@ -192,8 +172,7 @@ class Journal:
 
         Returns:
             As `match`: the entry of each row, None for a new one, and the entries that
-            the file does not have; and the doubt of each doubtful row, by its place in
-            the file.
+            the file does not have; and each doubt, by the place of its row in the file.
         """
         rows = ((position, *content) for position, content in enumerate(contents))
         with self.transaction() as db:
@@ -225,8 +204,8 @@ class Journal:
         """
         Answer for doubtful rows, and keep which of them a person is shown.
 
-        An answer is for the rows that were shown before, for the reason that was shown;
-        where none were, for all. A row that has an answer keeps it.
+        An answer is for the rows that were shown before, for that reason; where none
+        were, for all. A row keeps its answer.
 
         Args:
             contents: The values of each row of the file.
@@ -238,13 +217,10 @@ class Journal:
             The answer for each row, by its place; `ask` where there is none yet.
         """
         answers: dict[int, Doubtful] = dict.fromkeys(doubts, "ask")
-        question = []
+        question: Question = []
         earlier: defaultdict[str, list[Doubtful]] = defaultdict(list)
-        asked = "SELECT e.value ->> 0, e.value ->> 1 FROM import, json_each(question) e"
         with self.transaction() as db:
-            for row, kept_answer in db.execute(
-                f"{asked} WHERE import.id = ?", (self.id,)
-            ):
+            for row, kept_answer in db.execute(_QUESTION, (self.id,)):
                 earlier[row].append(kept_answer)
             is_first = not earlier
             for position, doubt in doubts.items():
@@ -252,8 +228,9 @@ class Journal:
                 of_equal_rows: list[Doubtful] = ["ask"] if is_first else earlier[row]
                 if of_equal_rows:  # each has an answer of its own
                     kept_answer = of_equal_rows.pop(0)
-                    is_open = kept_answer == "ask"
-                    answers[position] = answer if is_open else kept_answer
+                    if kept_answer == "ask":
+                        kept_answer = answer
+                    answers[position] = kept_answer
                 question.append((row, answers[position]))
             self._add_import(db, bad_rows, question)
         return answers
@@ -326,10 +303,7 @@ class Journal:
         Raises:
             JournalError: A row is not on its way, or the file cannot be written.
         """
-        times: dict[str, object] = {
-            "now": self.clock.now(),
-            "steady": self.clock.steady(),
-        }
+        times = {"now": self.clock.now(), "steady": self.clock.steady()}
         with self.transaction() as db:
             for entry, outcome in outcomes:
                 _change_row(db, _SETTLE, entry, times | asdict(outcome))
@@ -347,10 +321,7 @@ class Journal:
     def _find_equal_rows(
         self, db: sqlite3.Connection, file: str, values: Iterable[object] = ()
     ) -> dict[int, Doubt]:
-        """
-        Return the rows that other imports sent with the values of a table, by place in
-        it.
-        """
+        """Return what other imports sent with the values of a table, by place in it."""
         rows = db.execute(
             "SELECT f.place, o.import, o.number, o.state, o.pet_id,"
             f" count(*) OVER (PARTITION BY f.place) FROM {file} f JOIN row o"
@@ -366,8 +337,7 @@ class Journal:
         for position, import_id, number, state, pet_id, count in rows:
             animal = state if pet_id is None else f"id {pet_id}"
             because = f"row {number} of import {import_id} {_IS_EQUAL} ({animal})"
-            if count > 1:
-                because += f", and {count - 1:,} more"
+            because += f", and {count - 1:,} more" if count > 1 else ""
             is_open = state in ("sending", "unknown")
             doubts[position] = Doubt("equal", because, is_open=is_open, rows=count)
         return doubts
@@ -397,10 +367,7 @@ class Journal:
             db.execute("DELETE FROM import WHERE id = ?", (self.id,))
 
     def _add_import(
-        self,
-        db: sqlite3.Connection,
-        bad_rows: int,
-        question: list[tuple[str, Doubtful]] | None = None,
+        self, db: sqlite3.Connection, bad_rows: int, question: Question | None = None
     ) -> None:
         """Add this import, or change it; None leaves its question as it is."""
         facts = asdict(self.target) | {
@@ -430,10 +397,10 @@ class Journal:
 
 
 def _change_row(
-    db: sqlite3.Connection, update: str, entry: Entry, facts: dict[str, object]
+    db: sqlite3.Connection, update: str, entry: Entry, facts: Mapping[str, object]
 ) -> None:
     """Change a row that is in the state that an update names."""
-    if not db.execute(update, facts | {"key": entry.key}).rowcount:
+    if not db.execute(update, {**facts, "key": entry.key}).rowcount:
         raise JournalError(
             f"another program changed row {entry.number} of import {entry.import_id}"
             " meanwhile"

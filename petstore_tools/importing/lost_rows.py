@@ -9,10 +9,12 @@ import logging
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import asdict
 from typing import Final
 
 from petstore_tools.errors import JournalError
+from petstore_tools.importing.imports import import_lock
 from petstore_tools.importing.journal import Journal, read_entries
 from petstore_tools.importing.reconcile import Animal, Outcome, decide
 from petstore_tools.importing.values import PetValues
@@ -51,6 +53,28 @@ UPDATE row SET state = :state, pet_id = :pet_id, detail = :detail, may_be = :may
     absent = :may_be = '', changed_at = :now
 WHERE key = :key
 """
+_MARK_LOST: Final = """
+UPDATE row SET state = 'unknown', detail = ?, lost_at = ?, changed_at = ?
+WHERE import = ? AND state = 'sending'
+"""
+LOST: Final = "the run ended before the answer came"
+
+
+def mark_lost(journal: Journal, import_id: str) -> None:
+    """Call rows of an import unknown whose answer nobody awaits any more."""
+    with journal.transaction() as db:
+        times = (journal.clock.steady(), journal.clock.now())
+        db.execute(_MARK_LOST, (LOST, *times, import_id))
+
+
+def mark_dead(journal: Journal) -> None:
+    """Call rows unknown that were on their way when their process ended."""
+    with journal.reading() as db:
+        sending = "SELECT DISTINCT import FROM row WHERE state = 'sending'"
+        imports = db.execute(sending).fetchall()
+    for (import_id,) in imports:
+        with suppress(JournalError), import_lock(journal.folder, import_id, wait_s=0):
+            mark_lost(journal, import_id)
 
 
 def seconds_lost(journal: Journal, *, with_equal: bool = False) -> list[float]:

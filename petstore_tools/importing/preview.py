@@ -6,21 +6,14 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from functools import cached_property
-from math import ceil
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from petstore_tools import spec
-from petstore_tools.http.client import Client
-from petstore_tools.importing.doubtful import SENT, Doubt, Entry, match
-from petstore_tools.importing.journal import Journal, read_journal
-from petstore_tools.importing.options import ImportOptions
-from petstore_tools.importing.sheet import Source, read_source
-from petstore_tools.importing.values import PetValues, Row, RowProblem
+from petstore_tools.importing.doubtful import Doubt, Entry
+from petstore_tools.importing.sheet import Source
+from petstore_tools.importing.values import RowProblem
 from petstore_tools.listing.frames import text_dtype
-from petstore_tools.listing.inventory import Inventory
 from petstore_tools.tabular.frames import row_label, row_labels
 from petstore_tools.text import (
     first_of,
@@ -30,7 +23,7 @@ from petstore_tools.text import (
     quoted,
     some_of,
 )
-from petstore_tools.throttle.quota import LIKELY_S, Forecast, forecast, read_quota
+from petstore_tools.throttle.quota import Forecast
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,7 +52,7 @@ _COUNTS: Final = (
 _SKIP: Final = option("doubtful", "skip")
 _SEND: Final = option("doubtful", "send")
 LINES: Final = 15  # of problems
-_FEW: Final = 5  # rows that a line shows, and values of theirs
+FEW: Final = 5  # rows that a line shows, and values of theirs
 
 
 class Fix(NamedTuple):
@@ -101,20 +94,15 @@ def group(problems: Iterable[RowProblem]) -> list[Fix]:
     """
     groups: dict[tuple[str, ...], list[RowProblem]] = defaultdict(list)
     for problem in problems:
-        groups[problem.column, problem.field, problem.rule, problem.help].append(
-            problem
-        )
+        _, column, field, _, *rule = problem
+        groups[column, field, *rule].append(problem)
     fixes = []
-    for (column, field, rule, help_), found in groups.items():
-        rows = [problem.row for problem in found]
-        typed = Counter(
-            quoted(problem.value) for problem in found if problem.value.strip()
-        )
-        values = first_of([value for value, _ in typed.most_common()], _FEW)
-        numbers = first_of(rows, _FEW)
-        fixes.append(
-            Fix(len(rows), rows[0], numbers, column, field, values, rule, help_)
-        )
+    for (column, field, *rule), members in groups.items():
+        rows = [problem.row for problem in members]
+        cells = [quoted(problem.value) for problem in members if problem.value.strip()]
+        values = first_of([cell for cell, _ in Counter(cells).most_common()], FEW)
+        numbers = first_of(rows, FEW)
+        fixes.append(Fix(len(rows), rows[0], numbers, column, field, values, *rule))
     return sorted(fixes, key=lambda fix: -fix.rows)
 
 
@@ -389,103 +377,3 @@ def _frame(kind: type[NamedTuple], rows: Sequence[Any]) -> pd.DataFrame:
 
     frame = pd.DataFrame(rows, columns=[*kind._fields], dtype="object")
     return frame.astype(text_dtype()).assign(row=row_labels([row.row for row in rows]))
-
-
-def hidden_in_names(rows: Iterable[Row]) -> list[str]:
-    """
-    Name the rows whose names hold what nobody sees, in one sentence; no sentence for
-    none.
-    """
-    names = [(row.number, row.content.name) for row in rows]
-    found = [
-        f"row {number} {quoted(name)}"
-        for number, name in names
-        if not name.isprintable()
-    ]
-    hold = "a line break, a tab or an invisible character, and are sent as typed"
-    return [f"names that hold {hold}: {first_of(found, _FEW)}"] if found else []
-
-
-def preview(
-    inventory: Inventory, folder: Path, options: ImportOptions
-) -> ImportPreview:
-    """
-    Check a file and estimate the cost of its import; sends nothing, writes nothing.
-    """
-    source = read_source(inventory.client, options)
-    with read_journal(folder, source.target) as journal:
-        return check(inventory, source, journal)
-
-
-def check(inventory: Inventory, source: Source, journal: Journal) -> ImportPreview:
-    """
-    Compare a file with the journal, and with the listing that it holds, if there is
-    one.
-
-    Args:
-        inventory: Knows what the key has left, and how many animals there were.
-        source: The file.
-        journal: The imports to its place.
-    """
-    options = source.options
-    entries = journal.entries()
-    good = source.good
-    first: dict[PetValues, int] = {}
-    duplicates = [
-        at for at, row in enumerate(good) if first.setdefault(row.content, at) != at
-    ]
-    if options.drop_duplicates:
-        known, _ = match(entries, [row.content for row in good])
-        dropped = {at for at in duplicates if _is_unsent(known[at])}
-        good = tuple(row for at, row in enumerate(good) if at not in dropped)
-    contents = [row.content for row in good]
-    known, missing, doubts = journal.compare(entries, contents)
-    waiting = {at: entry for at, entry in enumerate(known) if _is_unsent(entry)}
-    unsent = sum(options.doubtful == "send" or at not in doubts for at in waiting)
-    to_send = min(unsent, options.first or unsent)
-    states = Counter(
-        entry.state for entry in known if entry is not None and not entry.waits
-    )
-    lists = any(entry.state == "unknown" for entry in entries) or any(
-        entry is None or not entry.compared for entry in waiting.values()
-    )
-    requests = ceil(inventory.memory.evidence.sizes.get("", 0) / spec.LIMIT_MAX) or 1
-    whole = _estimate(inventory.client, to_send, baseline=requests if lists else 0)
-    alone = _estimate(inventory.client, to_send, baseline=0)
-    return ImportPreview(
-        **{field.name: getattr(source, field.name) for field in fields(Source)}
-        | {"good": good},
-        host=inventory.client.host,
-        to_send=to_send,
-        unsent=unsent,
-        created=states["created"],
-        unknown=states["unknown"] + states["sending"],
-        skipped=states["skipped"],
-        sent=sum(entry.state in SENT for entry in entries),
-        removed=sum(entry.state in SENT for entry in missing),
-        duplicates=tuple(source.good[at].number for at in duplicates),
-        dropped=len(source.good) - len(good),
-        known=tuple(known),
-        doubts=doubts,
-        lists=lists,
-        notes=(*source.table.notes, *hidden_in_names(good)),
-        forecast=whole,
-        is_affordable=options.wait or whole.days <= max(1, alone.days),
-    )
-
-
-def _is_unsent(entry: Entry | None) -> bool:
-    """
-    Say whether a row is new to the journal, or was neither sent nor left out for good.
-    """
-    return entry is None or entry.waits
-
-
-def _estimate(client: Client, creates: int, *, baseline: int) -> Forecast:
-    """Forecast so many creates on what the client's key has left."""
-    return forecast(
-        creates,
-        read_quota(client.gate),
-        baseline=baseline,
-        latency_s=client.transport.fastest_s or LIKELY_S,
-    )

@@ -78,7 +78,7 @@ class ImportResult:
     not_written: tuple[str, ...] = ()
     entries: tuple[Entry, ...] = ()
     bad: tuple[BadRow, ...] = ()
-    name_at: int = 0
+    name_index: int = 0
 
     @property
     def resumes_at(self) -> float | None:
@@ -119,33 +119,20 @@ class ImportResult:
             "detail": text,
             "candidates": text,
         }
-        found: list[tuple[Any, ...]] = [
-            (
-                e.number,
-                *e.content,
-                e.state,
-                e.pet_id,
-                e.changed_at or None,
-                e.detail,
-                e.may_be,
-            )
-            for e in self.entries
-        ]
+        rows: list[tuple[Any, ...]] = []
+        for entry in self.entries:
+            outcome = (entry.state, entry.pet_id, int(entry.changed_at) or None)
+            reason = (entry.detail, entry.may_be)
+            rows.append((entry.number, *entry.content, *outcome, *reason))
         for bad in self.bad:
-            name = bad.cells[self.name_at] if self.name_at < len(bad.cells) else None
-            found.append(
-                (bad.number, name, None, None, "rejected", None, None, bad.why, None)
-            )
-        found.sort(key=itemgetter(0))
-        frame = pd.DataFrame(found, columns=["row", *kinds], dtype="object").astype(
-            kinds
-        )
-        times = (
-            pd.to_datetime(frame["at"], unit="s", utc=True)
-            .dt.floor("s")
-            .dt.as_unit("s")
-        )
-        return frame.assign(row=row_labels([row[0] for row in found]), at=times)
+            name = dict(enumerate(bad.cells)).get(self.name_index)
+            rejected = (None, None, "rejected", None, None, bad.why, None)
+            rows.append((bad.number, name, *rejected))
+        rows.sort(key=itemgetter(0))
+        frame = pd.DataFrame(rows, columns=["row", *kinds], dtype="object")
+        frame = frame.astype(kinds).assign(row=row_labels([row[0] for row in rows]))
+        times = pd.to_datetime(frame["at"], unit="s", utc=True)
+        return frame.assign(at=times.dt.as_unit("s"))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the counts and how to go on, as plain JSON values."""
@@ -253,19 +240,14 @@ def write_files(
     path = preview.options.path
     source = preview.table.source
     titles = preview.table.columns.header
-    made = [
-        (row.cells, entry) for row, entry in zip(preview.good, entries, strict=True)
-    ]
-    made += [
-        (_cells(preview, entry), entry)
-        for entry in journal.entries()
-        if not entry.present
-    ]
-    created = [
-        [*cells, "" if entry.pet_id is None else str(entry.pet_id)]
-        for cells, entry in made
-        if entry.state == "created"
-    ]
+    absent = [entry for entry in journal.entries() if not entry.present]
+    sheet_rows = [row.cells for row in preview.good]
+    sheet_rows += [_cells(preview, entry) for entry in absent]
+    created = []
+    for cells, entry in zip(sheet_rows, [*entries, *absent], strict=True):
+        if entry.state == "created":
+            pet_id = "" if entry.pet_id is None else str(entry.pet_id)
+            created.append([*cells, pet_id])
     rejected, marks = _rejects(preview, entries)
     id_title = "id" if "id" not in titles else "petstore_id"
     contents = {
@@ -282,13 +264,10 @@ def write_files(
                 journal.note_written(_digest(content), preview.bad_rows)
             place = _write(check_folder(path) / name, path.resolve(), content, journal)
         except (OSError, SheetError, JournalError) as error:
-            why = getattr(error, "strerror", None) or str(error)
-            close = (
-                "; close it where it is open"
-                if isinstance(error, PermissionError)
-                else ""
-            )
-            failed.append(f"{name} ({why}{close})")
+            reason = getattr(error, "strerror", None) or str(error)
+            if isinstance(error, PermissionError):
+                reason += "; close it where it is open"
+            failed.append(f"{name} ({reason})")
         else:
             written += [place] if content else []
     return tuple(written), tuple(failed)
@@ -305,23 +284,23 @@ def _cells(preview: ImportPreview, entry: Entry) -> tuple[str, ...]:
     return tuple(known.get(at, "") for at in range(len(titles.header)))
 
 
-def _write(place: Path, source: Path, content: bytes, journal: Journal) -> Path:
+def _write(path: Path, source: Path, content: bytes, journal: Journal) -> Path:
     """
     Write a file where one of ours is or none, and remove ours where there is nothing to
     write.
     """
-    stem = place.stem
+    stem = path.stem
     number = 1
-    while place.exists() and not (
-        place.resolve() != source and journal.is_ours(_digest(place.read_bytes()))
+    while path.exists() and not (
+        path.resolve() != source and journal.is_ours(_digest(path.read_bytes()))
     ):
         number += 1
-        place = place.with_stem(f"{stem}.{number}")
+        path = path.with_stem(f"{stem}.{number}")
     if content:
-        replace_file(place, content)
+        replace_file(path, content)
     else:
-        place.unlink(missing_ok=True)
-    return place
+        path.unlink(missing_ok=True)
+    return path
 
 
 def _digest(content: bytes) -> str:

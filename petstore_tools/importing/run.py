@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from traceback import clear_frames
@@ -20,11 +20,18 @@ from petstore_tools.errors import (
     PetstoreError,
     SheetError,
 )
+from petstore_tools.importing.comparison import check
 from petstore_tools.importing.doubtful import Entry
 from petstore_tools.importing.journal import Journal, open_journal
-from petstore_tools.importing.lost_rows import none_is_left, seconds_lost, settle
+from petstore_tools.importing.lost_rows import (
+    mark_dead,
+    mark_lost,
+    none_is_left,
+    seconds_lost,
+    settle,
+)
 from petstore_tools.importing.options import Doubtful, ImportOptions, Progress
-from petstore_tools.importing.preview import ImportPreview, check
+from petstore_tools.importing.preview import ImportPreview
 from petstore_tools.importing.results import (
     OUTCOMES,
     ImportResult,
@@ -139,8 +146,8 @@ class _Run:
             SheetError: Nothing is sent as asked, or no result file could be written.
         """
         await_threads(self._journal, self._client.max_wait_s)
-        self._journal.mark_lost(self._journal.id)
-        self._journal.mark_dead()
+        mark_lost(self._journal, self._journal.id)
+        mark_dead(self._journal)
         self._preview = check(self._inventory, self._source, self._journal)
         self._before = self._preview
         if announce(self._preview) is False:
@@ -165,14 +172,14 @@ class _Run:
             stopped = Stopped.of(error)
             if stopped.kind == "interrupted":
                 return self._finish_interrupted(stopped)
-        self._journal.mark_lost(self._journal.id)
+        mark_lost(self._journal, self._journal.id)
         return self._result(stopped)
 
     def _finish_interrupted(self, stopped: Stopped) -> ImportResult:
         """Say what became of every row, unless another program holds the journal."""
         self._journal.wait_s = LAST_ANSWERS_S
         try:
-            self._journal.mark_lost(self._journal.id)
+            mark_lost(self._journal, self._journal.id)
             return self._result(stopped)
         except JournalError as error:
             raise KeyboardInterrupt from error
@@ -238,11 +245,14 @@ class _Run:
         not to exist.
         """
         first = self._options.first
-        chosen = (
-            None if first is None else {e.key for e in self._journal.unsent()[:first]}
-        )
+        chosen = {entry.key for entry in self._journal.unsent()[:first]}
         listed = 0
-        while (unsent := self._unsent(chosen)) or seconds_lost(self._journal):
+        while True:
+            unsent = self._journal.unsent()
+            if first is not None:
+                unsent = [entry for entry in unsent if entry.key in chosen]
+            if not unsent and not seconds_lost(self._journal):
+                break
             self._sender.run(unsent, self._calls)
             if self._sender.usable:
                 listed = 0
@@ -251,33 +261,26 @@ class _Run:
                 continue
             failing = self._sender.failing
             if listed >= MOST_LISTINGS:
-                why = f"{listed} listings found no row that was created since"
-                return Stopped("service", f"{failing or 'answers were lost'}; {why}")
+                reason = f"{listed} listings found no row that was created since"
+                return Stopped("service", f"{failing or 'answers were lost'}; {reason}")
             too_early = self._await_answers(lost_s)
             if too_early is not None:
                 return Stopped("service", failing) if failing else too_early
             _, listings = settle(self._inventory, self._journal, self._calls)
             listed += len(listings)
             if not listings[-1].complete:
-                why = (
+                return Stopped(
+                    "unknown rows",
                     "what became of the unknown rows is shown only by a complete"
-                    " listing"
+                    f" listing: {listings[-1].reason}",
                 )
-                return Stopped("unknown rows", f"{why}: {listings[-1].reason}")
         if not self._journal.unsent():
             return None
-        without = option("first", first)
-        why = (
-            f"the first rows were sent; run it again without {without} to send the rest"
+        return Stopped(
+            "first rows",
+            f"the first rows were sent; run it again without {option('first', first)}"
+            " to send the rest",
         )
-        return Stopped("first rows", why)
-
-    def _unsent(self, chosen: Collection[int] | None) -> list[Entry]:
-        """
-        Return the rows to send; where only the first are wanted, they are the chosen
-        keys.
-        """
-        return [e for e in self._journal.unsent() if chosen is None or e.key in chosen]
 
     def _await_answers(self, lost_s: Sequence[float]) -> Stopped | None:
         """
@@ -295,37 +298,28 @@ class _Run:
         left_s = after_s - min(lost_s, default=after_s)
         if left_s > self._client.max_wait_s and not self._options.wait:
             at = clock.now() + left_s
-            why = (
+            reason = (
                 f"what became of the unknown rows can be found out from {utc_text(at)}"
                 f" on; run the same call again then, or pass {option('wait', True)}"
             )
-            return Stopped("unknown rows", why, at)
+            return Stopped("unknown rows", reason, at)
         rows = pluralize(len(lost_s), "row")
-        why = f"a listing that shows what became of {rows} whose answer was lost"
+        reason = f"a listing that shows what became of {rows} whose answer was lost"
         if left_s > 0:
-            self._client.gate.log_wait(Wait(clock.now() + left_s, why))
-            self._client.gate.pause(left_s, why, self._calls)
+            self._client.gate.log_wait(Wait(clock.now() + left_s, reason))
+            self._client.gate.pause(left_s, reason, self._calls)
         return None
 
     def _result(self, stopped: Stopped | None) -> ImportResult:
         """Write the result files, and say what became of every row."""
         preview = self._preview
-        known = preview.known
+        present: Sequence[Entry | None] = preview.known
         if self._added:
-            added = {
-                entry.number: entry
-                for entry in self._journal.entries()
-                if entry.present
-            }
-            known = tuple(added[int(row.number)] for row in preview.good)
-        entries = [
-            (
-                Entry(0, self._journal.id, row.content, row.number, True, "unsent")
-                if entry is None
-                else replace(entry, number=row.number)
-            )
-            for row, entry in zip(preview.good, known, strict=True)
-        ]
+            present = [entry for entry in self._journal.entries() if entry.present]
+        entries = []
+        for row, entry in zip(preview.good, present, strict=True):
+            new = Entry(0, self._journal.id, row.content, row.number, True, "unsent")
+            entries.append(replace(entry or new, number=row.number))
         files, not_written = write_files(preview, self._journal, entries)
         counts = Counter(rejected=preview.bad_rows, skipped=preview.dropped)
         counts.update(entry.state for entry in entries)
@@ -345,5 +339,5 @@ class _Run:
             not_written=not_written,
             entries=tuple(entries),
             bad=preview.bad,
-            name_at=preview.table.columns.columns["name"],
+            name_index=preview.table.columns.columns["name"],
         )

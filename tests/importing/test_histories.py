@@ -19,7 +19,12 @@ from petstore_tools.importing import lost_rows
 from petstore_tools.importing.doubtful import Doubt, Entry
 from petstore_tools.importing.imports import Target
 from petstore_tools.importing.journal import Journal, open_journal
-from petstore_tools.importing.lost_rows import seconds_lost, take_listing
+from petstore_tools.importing.lost_rows import (
+    mark_dead,
+    mark_lost,
+    seconds_lost,
+    take_listing,
+)
 from petstore_tools.importing.reconcile import Outcome, judge
 from petstore_tools.importing.values import PetValues
 
@@ -187,8 +192,8 @@ def run(world: World, sheet: Sheet) -> Iterator[None]:
     with open_journal(world.folder, target, world.clock) as journal:
         if target.path not in world.journals:
             world.journals[target.path] = Journal(world.folder, target, world.clock)
-        journal.mark_lost(journal.id)
-        journal.mark_dead()
+        mark_lost(journal, journal.id)
+        mark_dead(journal)
         rows = sheet.part or list(sheet.rows)
         yield
         journal.compare(journal.entries(), [row.values for row in rows])

@@ -19,6 +19,7 @@ from petstore_tools.importing.doubtful import Doubt, Entry, State
 from petstore_tools.importing.imports import Target, find_import, list_imports
 from petstore_tools.importing.journal import Journal, open_journal, read_journal
 from petstore_tools.importing.lost_rows import (
+    mark_dead,
     reconcile,
     record_decision,
     seconds_lost,
@@ -178,7 +179,7 @@ def test_rows_of_a_dead_process_are_unknown_and_those_of_a_living_one_are_not(
     ):
         alive.record([], intent=add(alive, MIA)[0])
 
-        dead.mark_dead()
+        mark_dead(dead)
 
         assert (alive.counts(), dead.counts()) == ({"sending": 1}, {"unknown": 1})
 
