@@ -26,6 +26,10 @@ def digest(*columns: Sequence[Any]) -> str:
     Return a digest of animals by the columns of a listing, the same in any order; a
     cell that holds no text counts as missing.
 
+    >>> one_order = digest([1, 2], ["Rex", "Ida"], [3, 4], ["sold", None])
+    >>> one_order == digest([2, 1], ["Ida", "Rex"], [4, 3], [None, "sold"])
+    True
+
     Raises:
         TypeError, OverflowError: An id or a category is no int64.
     """
@@ -99,6 +103,10 @@ class Listing:
 
         Rows and digest are computed again: a frame that was filtered or edited since it
         was listed is cut. Its order, its index and further columns do not matter.
+
+        >>> pets = store.list_pets()
+        >>> Listing.of(pets).completeness, Listing.of(pets.head(10)).completeness
+        ('complete', 'cut')
 
         Raises:
             FrameError: The frame carries no listing in `attrs["listing"]`.

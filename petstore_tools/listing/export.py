@@ -22,6 +22,10 @@ def write(frame: pd.DataFrame, path: Path) -> None:
     """
     Write a listing; `import` reads the CSV and the workbook as they are.
 
+    >>> write(store.list_pets(first=3), Path("first.csv"))
+    >>> Path("first.csv").read_text("utf-8-sig").splitlines()[0]
+    'id,name,categoryId,status'
+
     Args:
         frame: As `list_pets` gave it; with a column of names of the categories, where
             they are known.

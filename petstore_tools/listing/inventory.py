@@ -65,7 +65,12 @@ class Inventory:
         self.last_partial: pd.DataFrame | None = None
 
     def pages(self, query: ListQuery, call_options: CallOptions = ALONE) -> Pages:
-        """Return a listing that is read as it is iterated."""
+        """
+        Return a listing that is read as it is iterated.
+
+        >>> [len(page) for page in store.inventory.pages(ListQuery(limit=90))]
+        [90, 90, 70]
+        """
         begin = partial(PageReader, self.client, self.memory, query, call_options)
         return Pages(begin)
 

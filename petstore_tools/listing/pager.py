@@ -63,7 +63,7 @@ from petstore_tools.listing import schemes
 from petstore_tools.listing.links import follow, with_query
 from petstore_tools.listing.protocol import End, NextPage, PageReply
 from petstore_tools.listing.schemes import PAGE, PAGE_0, SCHEMES, Scheme
-from petstore_tools.listing.state import Evidence, ListingState, Moved, Steps
+from petstore_tools.listing.state import Evidence, ListingState, PageChanged, Steps
 from petstore_tools.text import pluralize
 
 COUNTED: Final = "the service counts as many animals as came"
@@ -101,7 +101,7 @@ class Pager:
         self._earlier_ids = set[int]()  # that came before the listing began anew
         self.state = ListingState(url, evidence, pagination)
         self.replies = 0
-        self._steps = self._read()
+        self._steps = self._read_with_restarts()
         self.next: NextPage | End = next(self._steps)
 
     @property
@@ -125,7 +125,7 @@ class Pager:
         self.next = step
         return step
 
-    def predicted(self, count: int) -> list[str]:
+    def predict_urls(self, count: int) -> list[str]:
         """
         Return up to so many addresses that follow if each page is full and nothing
         moves.
@@ -135,17 +135,17 @@ class Pager:
             return []
         return [_next_page(self.state, scheme, pages).url for pages in range(count)]
 
-    def _read(self) -> Steps[End]:
+    def _read_with_restarts(self) -> Steps[End]:
         """Read the listing, from its first page anew where that changes meanwhile."""
         restarts = 0
         while True:
             state = self.state
             try:
-                end = yield from _read_all(state)
+                end = yield from _read_listing(state)
                 return (yield from _compare_with_total(state, end))
-            except Moved:
+            except PageChanged:
                 if restarts == RESTARTS:
-                    return state.unproven(
+                    return state.end_unproven(
                         "a page begins at another animal than expected"
                     )
             restarts += 1
@@ -154,7 +154,7 @@ class Pager:
             self.state = ListingState(state.url, state.evidence, state.pagination)
 
 
-def _read_all(state: ListingState) -> Steps[End]:
+def _read_listing(state: ListingState) -> Steps[End]:
     page = NextPage(state.url)
     reply = yield page
     assert reply is not None
@@ -165,16 +165,16 @@ def _read_all(state: ListingState) -> Steps[End]:
         if end is not None:
             return end
     if not state.rows and (not state.is_filtered or state.evidence.filters_first):
-        return state.end("the service has none")
-    if scheme is None and state.is_counted_at_once:
-        return state.end(COUNTED)
+        return state.end_complete("the service has none")
+    if scheme is None and state.is_counted_exactly:
+        return state.end_complete(COUNTED)
     if state.rows and scheme is not None and scheme.counts != "token":
-        end = yield from _read_by_any(state, [scheme])
+        end = yield from _try_schemes(state, [scheme])
         if end is not None:
             return end
         if pagination is not None:
-            return state.unproven(f"it does not page by {scheme.parameter!r}")
-    return (yield from _probe_signs(state))
+            return state.end_unproven(f"it does not page by {scheme.parameter!r}")
+    return (yield from _find_way(state))
 
 
 def _compare_with_total(state: ListingState, end: End) -> Steps[End]:
@@ -186,8 +186,8 @@ def _compare_with_total(state: ListingState, end: End) -> Steps[End]:
     if end.completeness != "complete" or total <= state.rows:
         return end
     if state.is_filtered:
-        pet = yield from state.ask(limit=1, status=None)
-        if pet is not None and schemes.total(pet.headers) == total:
+        probe = yield from state.ask(limit=1, status=None)
+        if probe is not None and schemes.total(probe.headers) == total:
             return end
     counted = pluralize(total, "animal")
     return End("unproven", f"{end.reason}, but the service counts {counted}")
@@ -201,7 +201,7 @@ def _follow_signs(state: ListingState, reply: PageReply) -> Steps[End | None]:
         if targets is None and not evidence.signals:
             return None
         if not targets:
-            return state.end("the service said that there is no next page")
+            return state.end_complete("the service said that there is no next page")
         if state.empty_pages >= EMPTY_PAGES:
             return End(
                 "cut",
@@ -213,7 +213,7 @@ def _follow_signs(state: ListingState, reply: PageReply) -> Steps[End | None]:
             if isinstance(url, End):
                 return url
             if url in state.urls:
-                return state.unproven("it names a next page that was read before")
+                return state.end_unproven("it names a next page that was read before")
             page = NextPage(url, is_trial=len(targets) > 1)
             next_reply = yield page
             if next_reply is None:
@@ -225,59 +225,63 @@ def _follow_signs(state: ListingState, reply: PageReply) -> Steps[End | None]:
             reply = next_reply
             break
         else:
-            return state.unproven(
+            return state.end_unproven(
                 "it names a next page, and no new animal is found there"
             )
 
 
-def _probe_signs(state: ListingState) -> Steps[End]:
+def _find_way(state: ListingState) -> Steps[End]:
     """
     Find out whether the service signals pages, and else read on by a usual way.
     """
-    pet = yield from state.ask(limit=1, status=None)
-    if pet is not None:
-        if schemes.next_targets(pet.headers, state.url, state.evidence.scheme):
+    probe = yield from state.ask(limit=1, status=None)
+    if probe is not None:
+        if schemes.next_targets(probe.headers, state.url, state.evidence.scheme):
             state.evidence.signals = True
-            return state.end("the service names a next page where there is one")
-        if not pet.ids and not state.rows:
-            return state.end("the service has none")
-        if state.is_counted_at_once:
-            return state.end(COUNTED)
+            return state.end_complete(
+                "the service names a next page where there is one"
+            )
+        if not probe.ids and not state.rows:
+            return state.end_complete("the service has none")
+        if state.is_counted_exactly:
+            return state.end_complete(COUNTED)
     if not state.rows:
-        return state.unproven(
+        return state.end_unproven(
             "no animal came, so the way to a next page could not be tried"
         )
     # page numbers from 0 are tried with those from 1
     usual = [scheme for scheme in SCHEMES.values() if scheme is not PAGE_0]
-    end = yield from _read_by_any(state, usual)
+    end = yield from _try_schemes(state, usual)
     if end is not None:
         return end
     if state.is_counted and not state.is_full:
-        return state.end(COUNTED)
+        return state.end_complete(COUNTED)
     if state.rows > 1:
-        return state.unproven("the usual parameters do not lead to a next page")
+        return state.end_unproven("the usual parameters do not lead to a next page")
     return (yield from _end_of_filter(state, "the service shows no other animal"))
 
 
-def _read_by_any(state: ListingState, usual: Iterable[Scheme]) -> Steps[End | None]:
+def _try_schemes(state: ListingState, usual: Iterable[Scheme]) -> Steps[End | None]:
     """Read on by the first of these ways that is proven, None where none is."""
     for scheme in usual:
         proven_scheme = yield from _prove(state, scheme)
         if proven_scheme is not None:
-            return (yield from _read_on(state, proven_scheme))
+            return (yield from _read_on_by(state, proven_scheme))
     return None
 
 
-def _read_on(state: ListingState, scheme: Scheme) -> Steps[End]:
+def _read_on_by(state: ListingState, scheme: Scheme) -> Steps[End]:
     """Read on by a way that is proven."""
     state.scheme = state.evidence.scheme = scheme
     while True:
         page = _next_page(state, scheme)
         reply = yield page
         if reply is None and state.is_counted:
-            return state.end(COUNTED)
+            return state.end_complete(COUNTED)
         if reply is None:
-            return state.unproven(f"it refuses the next page by {scheme.parameter!r}")
+            return state.end_unproven(
+                f"it refuses the next page by {scheme.parameter!r}"
+            )
         if not page.overlap and _repeats(state, reply):
             state.may_have_hole |= not page.is_gapless
             reason = f"no animal follows the last one, paged by {scheme.parameter!r}"
@@ -285,9 +289,9 @@ def _read_on(state: ListingState, scheme: Scheme) -> Steps[End]:
         state.take(page, reply)
         if page.overlap and not reply.ids:
             # unproven: an overlap that does not come is no end
-            return state.end("")
+            return state.end_complete("")
         if not state.new_ids and len(reply.ids) > page.overlap:
-            return state.unproven("a page held no new animal")
+            return state.end_unproven("a page held no new animal")
 
 
 def _repeats(state: ListingState, reply: PageReply) -> bool:
@@ -305,7 +309,7 @@ def _next_page(state: ListingState, scheme: Scheme, full_pages: int = 0) -> Next
         "id": state.last_page[-1],
     }
     url = with_query(state.url, {scheme.parameter: values[scheme.counts]})
-    is_gapless = scheme.counts == "id" or state.was_alone
+    is_gapless = scheme.counts == "id" or state.repeats_only
     return NextPage(
         url, is_trial=True, overlap=overlap, is_gapless=is_gapless, continues=True
     )
@@ -316,10 +320,10 @@ def _prove(state: ListingState, scheme: Scheme) -> Steps[Scheme | None]:
     Return the way that a scheme turns out to be, None where it leads nowhere.
 
     Raises:
-        Moved: The page in hand has changed.
+        PageChanged: The page in hand has changed.
     """
     if scheme.counts == "pages":
-        return (yield from _prove_pages(state, scheme))
+        return (yield from _prove_page_numbers(state, scheme))
     page = state.last_page
     position = max(1, len(page) - 1)
     value = position if scheme.counts == "rows" else page[position - 1]
@@ -333,17 +337,17 @@ def _prove(state: ListingState, scheme: Scheme) -> Steps[Scheme | None]:
         first_page = yield from state.ask()
         if first_page is not None and first_page.ids == page:
             return scheme
-        raise Moved
+        raise PageChanged
     if schemes.landing_position(page, reply.ids) == position:
         is_by_id = scheme.counts == "id"
         state.take(NextPage(reply.url, overlap=1, is_gapless=is_by_id), reply)
         return scheme
     if scheme.counts == "rows":
-        raise Moved
+        raise PageChanged
     return None
 
 
-def _prove_pages(state: ListingState, likely: Scheme) -> Steps[Scheme | None]:
+def _prove_page_numbers(state: ListingState, likely: Scheme) -> Steps[Scheme | None]:
     """Tell page numbers that begin at 1 from those that begin at 0, and from none."""
     page = state.last_page
     reply = yield from state.ask(limit=max(1, len(page) // 3), page=2)
@@ -358,7 +362,7 @@ def _prove_pages(state: ListingState, likely: Scheme) -> Steps[Scheme | None]:
         if first_page is not None and first_page.ids == page:
             return scheme
     if position is not None:
-        raise Moved
+        raise PageChanged
     return None
 
 
@@ -367,8 +371,8 @@ def _end_of_filter(state: ListingState, reason: str) -> Steps[End]:
     End behind the last page of a way; under a filter only where that is applied first.
     """
     evidence = state.evidence
-    if not state.is_filtered or evidence.filters_first or state.unfiltered:
-        return state.end(reason)
+    if not state.is_filtered or evidence.filters_first or state.has_other_status:
+        return state.end_complete(reason)
     size = state.longest
     all_statuses = yield from state.ask(limit=size, status=None)
     filtered = yield from state.ask(limit=size)
@@ -377,5 +381,5 @@ def _end_of_filter(state: ListingState, reason: str) -> Steps[End]:
         is_other_page = not set(filtered.ids) <= set(all_statuses.ids)
         evidence.filters_first = is_as_long and is_other_page
     if evidence.filters_first:
-        return state.end(reason)
-    return state.unproven("it may cut before it filters")
+        return state.end_complete(reason)
+    return state.end_unproven("it may cut before it filters")

@@ -170,12 +170,12 @@ class PageReader:
         self._memory = memory
         self._query = query
         self._earlier_evidence = memory.evidence
-        self._closed = False
+        self._is_closed = False
         # an item for each request, whichever thread has sent it
         self._requests: list[None] = []
         self._call_options = replace(
             call_options,
-            cancelled=lambda: self._closed or call_options.cancelled(),
+            cancelled=lambda: self._is_closed or call_options.cancelled(),
             on_sent=lambda: self._requests.append(None),
             more_follow=True,
         )
@@ -241,21 +241,21 @@ class PageReader:
             self._end = End("cut", str(error) or "it was interrupted")
             raise
         finally:
-            self._closed = True
+            self._is_closed = True
             # a frame is built next, and they may be many
             self._pager.state.ids.clear()
             self._client.gate.flush()
 
     def _read_pages(self, prefetcher: Prefetcher) -> Iterator[Page]:
         while isinstance(page := self._pager.next, NextPage):
-            reply = prefetcher.get(page, self._predicted())
+            reply = prefetcher.get(page, self._predict_urls())
             rows: list[PetRow] = []
             page_reply = None
             if not page.is_refused(reply.status):
                 rows = [] if page.is_end(reply.status) else read_rows(reply)
                 ids = tuple([row["id"] for row in rows])
-                unfiltered = self._with_status(rows) != rows
-                page_reply = PageReply(page.url, ids, reply.headers, unfiltered)
+                has_other_status = self._with_status(rows) != rows
+                page_reply = PageReply(page.url, ids, reply.headers, has_other_status)
             self._ended_at = self._client.clock.now()
             end = self._pager.feed(page_reply)
             if isinstance(end, End):
@@ -277,7 +277,7 @@ class PageReader:
             evidence.sizes = evidence.sizes | size
         self._memory.keep(evidence)
 
-    def _predicted(self) -> list[str]:
+    def _predict_urls(self) -> list[str]:
         """
         Return the addresses to fetch ahead, as many as plan, latency and what is still
         to come call for.
@@ -293,7 +293,7 @@ class PageReader:
             end = next_rows
         pages = ceil((end - rows) / rows_per_page)
         at_once = connections(self._client.plan.per_minute, latency_s)
-        return self._pager.predicted(min(pages, at_once))
+        return self._pager.predict_urls(min(pages, at_once))
 
     def _with_status(self, rows: list[PetRow]) -> list[PetRow]:
         """Return the animals with the status asked for."""
@@ -342,23 +342,23 @@ class Prefetcher:
         self._wait: Wait | None = None  # of a thread
         options = replace(call_options, on_wait=partial(setattr, self, "_wait"))
         self._call_ahead = partial(call, call_options=options)
-        self._fetched: dict[str, Future[Reply]] = {}
+        self._futures: dict[str, Future[Reply]] = {}
 
-    def get(self, page: NextPage, predicted: Iterable[str]) -> Reply:
+    def get(self, page: NextPage, next_urls: Iterable[str]) -> Reply:
         """
-        Return the reply to a page; meanwhile the addresses that are predicted to follow
-        are fetched, too.
+        Return the reply to a page; meanwhile the addresses that may follow are fetched,
+        too.
         """
-        for address in predicted:
-            if address not in self._fetched:
+        for address in next_urls:
+            if address not in self._futures:
                 future = Future[Reply]()
-                self._fetched[address] = future
+                self._futures[address] = future
                 threading.Thread(
                     target=self._fetch, args=(address, future), name="page", daemon=True
                 ).start()
-        if page.url not in self._fetched:
+        if page.url not in self._futures:
             return self._call(page.url, retry_5xx=page.retries_5xx)
-        future = self._fetched.pop(page.url)
+        future = self._futures.pop(page.url)
         while not future.done():
             wait([future], _TICK_S)
             self._on_wait(None if future.done() else self._wait)

@@ -33,6 +33,9 @@ class ListQuery:
 
     Raises:
         ArgumentError: The document does not allow it.
+
+    >>> ListQuery("sold", limit=20).query
+    'limit=20&status=sold'
     """
 
     status: str | None = None
@@ -82,13 +85,13 @@ class PageReply:
         url: The address that was asked.
         ids: int64 ids in the order they came.
         headers: Found in any case.
-        unfiltered: It holds an animal without the status asked for.
+        has_other_status: It holds an animal without the status asked for.
     """
 
     url: str
     ids: tuple[int, ...]
     headers: Mapping[str, str] = field(default_factory=dict)
-    unfiltered: bool = False
+    has_other_status: bool = False
 
 
 _ENDS: Final = (404, 416)

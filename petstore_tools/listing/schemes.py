@@ -62,6 +62,9 @@ def parse(name: str | None) -> Scheme | None:
 
     Raises:
         SettingsError: There is no such scheme.
+
+    >>> parse("cursor=page_token")
+    Scheme(parameter='page_token', counts='token', base=0)
     """
     if name is None:
         return None
@@ -84,7 +87,12 @@ def says_more(headers: Mapping[str, str]) -> str:
 
 
 def total(headers: Mapping[str, str]) -> int | None:
-    """Return how many animals the headers count, None where they do not say."""
+    """
+    Return how many animals the headers count, None where they do not say.
+
+    >>> total({"Content-Range": "items 0-99/250"})
+    250
+    """
     for name in TOTAL_HEADERS:
         text = headers.get(name, "").rpartition("/")[2].strip()
         if re.fullmatch(r"[0-9]{1,15}", text):

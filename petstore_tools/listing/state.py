@@ -24,7 +24,7 @@ FIRST_PAGES: Final = 4  # which repeat one whatever their size
 CAPS: Final = (1_000, 10_000)  # at which services stop to count
 
 
-class Moved(Exception):  # noqa: N818 - no fault: the inventory changed while it was read
+class PageChanged(Exception):  # noqa: N818 - no fault: the inventory changed while it was read
     """The page in hand has changed while the way to page was tried."""
 
 
@@ -66,13 +66,13 @@ class ListingState:
         empty_pages: Empty pages in a row.
         urls: Addresses of the pages that were taken.
         doubles: Animals that came twice.
-        moved: Whether a page began at another animal than it should have, or one came
+        has_moved: Whether a page began at another animal than it should have, or one came
             twice.
         may_have_hole: Whether a next request neither held the last animal's id nor
             repeated that animal, or the inventory changed.
         totals: How many animals the service counted, on each answer that said so.
         says_more: The last answer said that more follow.
-        unfiltered: An animal came that does not bear the status asked for.
+        has_other_status: An animal came that does not bear the status asked for.
     """
 
     url: str
@@ -87,11 +87,11 @@ class ListingState:
     empty_pages: int = 0
     urls: set[str] = field(default_factory=set)
     doubles: int = 0
-    moved: bool = False
+    has_moved: bool = False
     may_have_hole: bool = False
     totals: set[int | None] = field(default_factory=set)
     says_more: bool = False
-    unfiltered: bool = False
+    has_other_status: bool = False
 
     def take(self, page: NextPage, reply: PageReply) -> None:
         """
@@ -107,14 +107,14 @@ class ListingState:
         ]
         self.ids.update(dict.fromkeys(self.new_ids))
         self.doubles += len(ids) - len(self.new_ids) - repeats
-        self.moved |= repeats != overlap or self.doubles > 0
-        self.may_have_hole |= self.moved
+        self.has_moved |= repeats != overlap or self.doubles > 0
+        self.may_have_hole |= self.has_moved
         self.pages += 1
         self.urls.add(page.url)
         self.longest = max(self.longest, len(ids))
         self.empty_pages = 0 if ids else self.empty_pages + 1
         self.last_page = ids or last_page
-        self.unfiltered |= reply.unfiltered
+        self.has_other_status |= reply.has_other_status
         self.totals.add(schemes.total(reply.headers))
         self.says_more = schemes.says_more(reply.headers) == "true"
 
@@ -139,7 +139,7 @@ class ListingState:
         return len(self.ids)
 
     @property
-    def was_alone(self) -> bool:
+    def repeats_only(self) -> bool:
         """Whether the last page held nothing but the animal that it repeats."""
         return self.pages > 1 and not self.new_ids and len(self.last_page) == 1
 
@@ -154,7 +154,7 @@ class ListingState:
         """
         counts_rows = self.scheme is not None and self.scheme.counts == "rows"
         is_cheap = self.longest >= OVERLAPPED or self.pages < FIRST_PAGES
-        is_possible = self.longest > 1 and not self.was_alone
+        is_possible = self.longest > 1 and not self.repeats_only
         return int(counts_rows and is_cheap and is_possible)
 
     @property
@@ -183,7 +183,7 @@ class ListingState:
         return f"limit={self.rows}&" in f"{self.url}&"
 
     @property
-    def is_counted_at_once(self) -> bool:
+    def is_counted_exactly(self) -> bool:
         """
         Whether a total is neither round, since it may be an estimate, nor one full
         page.
@@ -191,11 +191,11 @@ class ListingState:
         is_round = self.rows > 0 and self.rows % 10 == 0
         return self.is_counted and not is_round and not self.is_full
 
-    def end(self, reason: str) -> End:
+    def end_complete(self, reason: str) -> End:
         """
         End as complete, unless what came shows that the inventory moved or has more.
         """
-        if self.moved:
+        if self.has_moved:
             return End(
                 "unproven",
                 "the inventory changed while it was read, so some may be missing",
@@ -204,7 +204,7 @@ class ListingState:
             return End("unproven", f"{reason}, but the service says that more follow")
         return End("complete", reason)
 
-    def unproven(self, reason: str) -> End:
+    def end_unproven(self, reason: str) -> End:
         """End with the animals that came, and say what the user can do."""
         was_read = "was read" if self.rows == 1 else "were read"
         names = option(

@@ -36,7 +36,7 @@ REFUSED, FAILS = str(11 * 99), str(13 * 99)  # pages 12 and 14: each repeats an 
 
 
 @contextmanager
-def store_of(
+def open_store(
     service: PagingService, folder: Path, **options: object
 ) -> Iterator[PetStore]:
     server = ThreadedServer(service).start()
@@ -59,7 +59,7 @@ def test_pages_that_were_left_are_read_anew(tmp_path: Path) -> None:
     service = PagingService(
         numbered_animals(2_050), "offset total=listing", latency_s=0.02
     )
-    with store_of(service, tmp_path, pagination="offset") as store:
+    with open_store(service, tmp_path, pagination="offset") as store:
         pages = store.pages()
         for page in pages:
             if page.number == 5:
@@ -149,14 +149,19 @@ def test_an_error_is_retried_and_one_on_every_try_of_a_page_ends_the_listing() -
 def test_a_way_is_learnt_and_remembered_on_disk(way: str, tmp_path: Path) -> None:
     """A store of another process need not learn it again."""
     service = PagingService(numbered_animals(1_050), way)
-    with store_of(service, tmp_path) as store:
+    with open_store(service, tmp_path) as store:
         first = store.list_pets()
         cost = len(service.queries)
         with PetStore.from_settings(store.settings) as other:
             second = other.list_pets()
 
     for frame in (first, second):
-        assert (len(frame), Listing.of(frame).completeness) == (1_050, "complete")
+        listing = Listing.of(frame)
+        assert (len(frame), listing.completeness, listing.pages) == (
+            1_050,
+            "complete",
+            11,
+        )
     assert len(service.queries) - cost <= min(cost, 11 + 2)
 
 
@@ -176,7 +181,7 @@ def test_ordinary_services_are_read_to_their_end(way: str, tmp_path: Path) -> No
     """Whole, as complete, and a way that is answered by a 5xx is asked for once."""
     latency_s = 0.02 if "estimate" in way else 0.0
     service = PagingService(numbered_animals(1_250), way, latency_s=latency_s)
-    with store_of(service, tmp_path) as store:
+    with open_store(service, tmp_path) as store:
         frame = store.list_pets()
 
     assert (len(frame), Listing.of(frame).completeness) == (1_250, "complete")
@@ -188,7 +193,7 @@ def test_a_service_that_ignores_the_filter_is_read_and_told(tmp_path: Path) -> N
     """Animals of another status are left out and counted."""
     service = PagingService(numbered_animals(500), "link filters=never")
     with (
-        store_of(service, tmp_path) as store,
+        open_store(service, tmp_path) as store,
         pytest.warns(UserWarning, match="of another status, which are left out"),
     ):
         frame = store.list_pets(status="sold")
@@ -200,7 +205,7 @@ def test_a_service_that_ignores_the_filter_is_read_and_told(tmp_path: Path) -> N
 
 def test_completeness_can_be_required(tmp_path: Path) -> None:
     """It raises in place of warning; what came is kept, labelled."""
-    with store_of(PagingService(numbered_animals(250), "nothing"), tmp_path) as store:
+    with open_store(PagingService(numbered_animals(250), "nothing"), tmp_path) as store:
         with pytest.raises(
             IncompleteListingError, match="may be incomplete: 100 animals were read"
         ) as caught:
@@ -222,7 +227,7 @@ def test_a_slow_service_is_asked_side_by_side_and_not_past_its_end(
     end.
     """
     service = PagingService(numbered_animals(2_050), way, latency_s=0.02)
-    with store_of(service, tmp_path) as store:
+    with open_store(service, tmp_path) as store:
         store.list_pets()
         first_time = len(service.queries)
         service.queries = []
@@ -246,7 +251,7 @@ def test_pages_fetched_ahead_that_turn_out_wrong_are_not_believed(
         len(service.queries) == 10 and service.rows.pop(3) and None
     )
     with (
-        store_of(service, tmp_path) as store,
+        open_store(service, tmp_path) as store,
         pytest.warns(UserWarning, match="changed while it was read"),
     ):
         frame = store.list_pets()
@@ -263,7 +268,7 @@ def test_a_business_key_lists_side_by_side(tmp_path: Path) -> None:
     service = PagingService(
         numbered_animals(1_000), "offset total=listing", latency_s=0.1
     )
-    with store_of(service, tmp_path, plan="business") as store:
+    with open_store(service, tmp_path, plan="business") as store:
         store.list_pets()
 
     assert 1 < service.max_concurrency < 8
@@ -289,7 +294,7 @@ def test_what_a_page_that_is_fetched_ahead_waits_for_is_shown(tmp_path: Path) ->
         assert threading.current_thread() is threading.main_thread()
         calls.append((read, total, wait.reason if wait else ""))
 
-    with store_of(service, tmp_path) as store:
+    with open_store(service, tmp_path) as store:
         store.inventory.fetch(ListQuery(), wait=False, show=show)
 
     assert "the service answered 429 (too many requests)" in [
@@ -333,7 +338,7 @@ def test_an_interrupted_listing_keeps_what_came(way: str, tmp_path: Path) -> Non
             signal.pthread_kill(main, signal.SIGINT)
 
     service.change = interrupt
-    with store_of(service, tmp_path) as store:
+    with open_store(service, tmp_path) as store:
         with pytest.raises(
             Interrupted, match="animals so far, in last_partial"
         ) as raised:
@@ -370,7 +375,7 @@ def test_the_end_of_a_listing_ends_what_is_fetched_ahead(tmp_path: Path) -> None
         )
 
     service.answer, service.change = refusing, wait_longer  # type: ignore[method-assign]
-    with store_of(service, tmp_path, pagination="offset") as store:
+    with open_store(service, tmp_path, pagination="offset") as store:
         with pytest.raises(ProtocolError, match="elsewhere"):
             store.list_pets()
         for thread in threading.enumerate():

@@ -215,13 +215,13 @@ def read_service(
             "only a trial may be refused"
         )
         statuses = dict(rows)
-        unfiltered = status is not None and any(value != status for _, value in rows)
+        is_unfiltered = status is not None and any(value != status for _, value in rows)
         instruction = pager.feed(
             PageReply(
                 instruction.url,
                 tuple(statuses),
                 CaseInsensitiveDict(headers),
-                unfiltered,
+                is_unfiltered,
             )
         )
         ids += [
