@@ -42,7 +42,7 @@ from petstore_tools.text import option, utc_text
 _E = TypeVar("_E", bound=BaseException)
 
 
-def without_frames(error: _E) -> _E:
+def drop_frames(error: _E) -> _E:
     """
     Remove an error's traceback and cause: a frame of another library may hold a key or
     a password.

@@ -52,7 +52,7 @@ def check_id(pet_id: Any) -> int:
     Raises:
         ArgumentError: It is no int64.
     """
-    number = spec.whole(pet_id)
+    number = spec.plain_integer(pet_id)
     if type(number) is not int or not spec.INT64_MIN <= number <= spec.INT64_MAX:
         raise ArgumentError(
             f"an animal's id must be a whole number in int64, not {pet_id!r}"
@@ -104,7 +104,7 @@ class NewPet(_WireModel, extra="forbid"):
     """
 
     name: str = Field(pattern=NOT_BLANK)
-    category_id: Annotated[Int64, BeforeValidator(spec.whole)] = Field(
+    category_id: Annotated[Int64, BeforeValidator(spec.plain_integer)] = Field(
         alias="categoryId"
     )
     status: spec.Status | None = None

@@ -40,7 +40,7 @@ ENTRIES: Final = (
     "pagination",
     "categories",
 )
-SECRET: Final = ("api_key", "ledger_url")
+SECRET_ENTRIES: Final = ("api_key", "ledger_url")
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Settings:
         return _THIS_MACHINE.sub("localhost", self.base_url)
 
 
-def hidden(key: str | SecretStr) -> SecretStr:
+def hide_key(key: str | SecretStr) -> SecretStr:
     """Return a key so that no traceback shows it; call it first of all."""
     return key if isinstance(key, SecretStr) else SecretStr(key)
 
@@ -152,7 +152,7 @@ def load(
     """
     texts = {
         "base_url": base_url,
-        "api_key": hidden(api_key) if api_key else None,
+        "api_key": hide_key(api_key) if api_key else None,
         "environment": environment,
         "pagination": pagination,
     }
@@ -228,7 +228,7 @@ def _entries() -> dict[str, Any]:
         entries["categories"] = path.parent / _in_full(entries["categories"])
     for entry in ENTRIES:
         if text := os.environ.get(f"PETSTORE_{entry.upper()}"):
-            entries[entry] = hidden(text) if entry in SECRET else text
+            entries[entry] = hide_key(text) if entry in SECRET_ENTRIES else text
     return entries
 
 
@@ -315,7 +315,7 @@ def read_file(path: Path) -> dict[str, Any]:
     """
     try:
         entries = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-        for entry in entries.keys() & SECRET:
+        for entry in entries.keys() & SECRET_ENTRIES:
             entries[entry] = SecretStr(entries[entry])
         if unknown := entries.keys() - ENTRIES:
             raise SettingsError(f"there is no entry {min(unknown)!r}")

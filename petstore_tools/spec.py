@@ -76,13 +76,13 @@ REMOVAL_OF_GET_PET: Final = "5 December 2030"  # §4.3, §9
 REMOVAL_OF_GET_PET_AT: Final = 1_922_659_200
 
 
-def whole(number: Any) -> Any:
+def plain_integer(number: Any) -> Any:
     """
     Return an integer of numpy or pandas as Python's own; everything else, True and 7.0
     too, as it is.
 
-    >>> whole(pd.Series([7])[0]), whole(7.0), whole(True)
-    (7, 7.0, True)
+    >>> plain_integer(pd.Series([7])[0])
+    7
     """
     if isinstance(number, (bool, int)):
         return number

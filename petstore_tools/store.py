@@ -88,7 +88,7 @@ class PetStore:
         pagination: str | None = None,
         progress: bool | None = None,
     ) -> None:
-        api_key = settings_.hidden(api_key) if api_key else None
+        api_key = settings_.hide_key(api_key) if api_key else None
         settings = settings_.load(
             base_url=base_url,
             api_key=api_key,

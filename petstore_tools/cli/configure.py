@@ -109,7 +109,7 @@ def _ask(name: str, question: str, default: object) -> str | SecretStr:
             " terminal, or set PETSTORE_BASE_URL, PETSTORE_API_KEY and PETSTORE_PLAN in"
             " its place"
         ) from abort
-    return settings.hidden(answer) if hide else answer
+    return settings.hide_key(answer) if hide else answer
 
 
 def _plain(value: object) -> str:

@@ -73,8 +73,8 @@ class Client:
         self.sent = 0
         self._counting = threading.Lock()
         self.rng = random.Random()
-        # what lives as long as this client: the sandbox whose service it asks
-        self.needs: object = None
+        # a sandbox whose service it asks lives as long as it
+        self.owner: object = None
 
     @property
     def host(self) -> str:

@@ -35,7 +35,7 @@ from petstore_tools.errors import (
     ProtocolError,
     SettingsError,
     TransportError,
-    without_frames,
+    drop_frames,
 )
 from petstore_tools.throttle.throttle import LOST_AFTER_S
 
@@ -258,10 +258,10 @@ class Transport:
             reply = Reply(response.status_code, response.headers, answer, line)
         except (requests.RequestException, OSError) as error:
             return _translate(
-                error, method, urlsplit(url), first=self.fastest_s is None
+                error, method, urlsplit(url), never_answered=self.fastest_s is None
             )
         except BaseException as error:
-            return without_frames(error)
+            return drop_frames(error)
         self.fastest_s = min(time.monotonic() - began_at, self.fastest_s or inf)
         return reply
 
@@ -299,17 +299,16 @@ _HANDSHAKE: Final = {
 
 
 def _translate(
-    error: Exception, method: str, url: SplitResult, *, first: bool
+    error: Exception, method: str, url: SplitResult, *, never_answered: bool
 ) -> TransportError:
     """
-    Say what happened; where no answer ever came (`first`), also what may be wrong in
-    the address.
+    Say what happened; where no answer ever came, also what may be wrong in the address.
     """
     causes = list(_causes(error))
     # a plain OSError: there is no certificate bundle; the faults of a socket are
     # classes of it
     never_left = type(error) is OSError or any(map(_proves_unsent, causes))
-    fault = _describe(causes, url, never_left=never_left, first=first)
+    fault = _describe(causes, url, never_left=never_left, never_answered=never_answered)
     failure = TransportError(
         f"{method} {url.path}: {fault}", may_have_left=not never_left
     )
@@ -317,7 +316,7 @@ def _translate(
         # the root alone: what lies between holds the request, and so the key
         holds_request = isinstance(cause, requests.RequestException)
         if isinstance(cause, (OSError, HTTPException)) and not holds_request:
-            failure.__cause__ = without_frames(cause)
+            failure.__cause__ = drop_frames(cause)
     return failure
 
 
@@ -334,7 +333,11 @@ def _is_plain_http(cause: BaseException) -> bool:
 
 
 def _describe(
-    causes: list[BaseException], url: SplitResult, *, never_left: bool, first: bool
+    causes: list[BaseException],
+    url: SplitResult,
+    *,
+    never_left: bool,
+    never_answered: bool,
 ) -> str:
     """Name the fault, in the words of the first rule that fits."""
 
@@ -359,7 +362,7 @@ def _describe(
     if has(requests.Timeout, ReadTimeoutError):
         return f"the service was silent for {TIMEOUT_S[1]:g} s"
     fault = "the connection broke before the answer was complete"
-    if first and url.scheme == "http":
+    if never_answered and url.scheme == "http":
         fault += "; if the service uses https, write https:// in the base address"
     return fault
 

@@ -45,13 +45,13 @@ class ListQuery:
 
     def __post_init__(self) -> None:
         check_status(self.status)
-        limit = spec.whole(self.limit)
+        limit = spec.plain_integer(self.limit)
         if type(limit) is not int or not spec.LIMIT_MIN <= limit <= spec.LIMIT_MAX:
             raise ArgumentError(
                 f"limit must be between {spec.LIMIT_MIN} and {spec.LIMIT_MAX}, not"
                 f" {self.limit!r}"
             )
-        first = spec.whole(self.first)
+        first = spec.plain_integer(self.first)
         if first is not None and (type(first) is not int or first < 1):
             raise ArgumentError(
                 f"first must be a whole number of at least 1, not {self.first!r}"

@@ -213,7 +213,7 @@ class Sandbox:
     ) -> PetStore:
         """Return a store that keeps this sandbox, and is closed with it."""
         store = PetStore.from_settings(settings, clock=self.clock, **options)
-        store.client.needs = self
+        store.client.owner = self
         resources.callback(setattr, store.client.gate, "ledger", _Closed())
         # not store.close: through the store, the stack would keep the sandbox
         resources.callback(store.client.gate.close)

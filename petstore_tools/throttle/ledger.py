@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, get_args
 from pydantic import SecretStr, TypeAdapter
 
 from petstore_tools import sqlite
-from petstore_tools.errors import LedgerError, SettingsError, without_frames
+from petstore_tools.errors import LedgerError, SettingsError, drop_frames
 from petstore_tools.extras import missing_extra
 from petstore_tools.throttle.throttle import Throttle
 
@@ -371,7 +371,7 @@ class PostgresLedger(DatabaseLedger):
         except self._psycopg.Error as error:
             failure: BaseException = type(error)("no connection")
         except BaseException as error:
-            failure = without_frames(error)
+            failure = drop_frames(error)
         # neither frames nor attributes nor words of the driver show the password here
         raise failure
 
