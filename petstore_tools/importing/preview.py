@@ -123,6 +123,10 @@ class ImportPreview(Source):
     """
     What an import will do, before it does it.
 
+    >>> preview = store.preview_import("animals.csv")
+    >>> preview.rows, preview.to_send, preview.bad_rows
+    (10, 10, 0)
+
     Attributes:
         environment, host: Where it would go.
         file, columns: What it reads, and which column is which field.
@@ -265,6 +269,11 @@ class ImportPreview(Source):
         What fixes the problems: each row of the file counts once, under its first
         problem.
 
+        >>> pets = pd.DataFrame({"name": ["Rex", "Mia"], "categoryId": ["cats", "2a"]})
+        >>> store.preview_import(pets, name="pets").fixes[["rows", "column", "rule"]]
+           rows column                  rule
+        0     2      B  is a name, not an id
+
         Returns:
             Columns `rows` (int64: how many), `row` (int64, or a label: the first),
             `numbers` (of more rows), `column`, `field`, `values` (the most frequent
@@ -276,6 +285,9 @@ class ImportPreview(Source):
         """
         Return the preview as JSON values: the counts, each problem, what fixes them,
         and the forecast.
+
+        >>> store.preview_import("animals.csv").to_dict()["columns"]
+        "name ← A 'name', categoryId ← B 'categoryId', status ← C 'status'"
         """
         named: dict[str, Sequence[Any]] = {
             "doubtful": self._doubtful(),

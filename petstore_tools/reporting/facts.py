@@ -73,6 +73,10 @@ class Facts:
     def tables(self) -> dict[str, pd.DataFrame]:
         """
         Return the tables that are not None, by their attributes; the index is a column.
+
+        >>> from petstore_tools import status_report
+        >>> list(status_report(store.list_pets()).tables())
+        ['breakdown', 'by_category', 'pending']
         """
         tables = {}
         for name in TITLES:

@@ -45,6 +45,9 @@ class StatusReport(Facts):
     """
     A breakdown of one listing.
 
+    >>> status_report(store.list_pets()).headline
+    'Complete: 250 animals of the inventory of sandbox'
+
     Attributes:
         listing: What was listed, when, and whether it is complete.
         animals: A copy of the frame that was counted.
@@ -101,12 +104,25 @@ class StatusReport(Facts):
         self._write(path, workbook(self))
 
     def to_markdown(self, path: str | Path | None = None) -> str:
-        """Return the same numbers as Markdown; write it whole where asked."""
+        """
+        Return the same numbers as Markdown; write it whole where asked.
+
+        >>> print(status_report(store.list_pets()).to_markdown())
+        # Status report
+        ...
+        | status    |   animals |   share of all |
+        ...
+        """
         return self._write(path, texts.markdown(self))
 
     def to_json(self, path: str | Path | None = None) -> str:
         """
         Return JSON with the same numbers; write it whole where asked. Times are UTC.
+
+        >>> print(status_report(store.list_pets()).to_json("report.json"))
+        {
+          "title": "Status report",
+        ...
         """
         return self._write(path, texts.json_text(self))
 
@@ -120,6 +136,10 @@ class StatusReport(Facts):
         """
         Return a ready mail: tables in its body, page and workbook attached; write it
         whole where asked.
+
+        >>> report = status_report(store.list_pets())
+        >>> report.to_mail("report.eml", to="ann@example.org").splitlines()[0]
+        b'To: ann@example.org'
 
         Args:
             path: A file that ends in .eml; `sendmail -t` sends it, and a mail program
@@ -137,7 +157,14 @@ class StatusReport(Facts):
         return self._write(path, mail(self, addresses, subject or dated))
 
     def to_text(self) -> str:
-        """Return the report for a terminal, without its long tables."""
+        """
+        Return the report for a terminal, without its long tables.
+
+        >>> print(status_report(store.list_pets(), title="Animals").to_text())
+        Animals
+        Complete: 250 animals of the inventory of sandbox
+        ...
+        """
         return texts.terminal_text(self)
 
     def __repr__(self) -> str:
@@ -180,6 +207,12 @@ def status_report(
 ) -> StatusReport:
     """
     Report on a listed frame.
+
+    >>> report = status_report(store.list_pets(), categories={1: "Dogs"})
+    >>> report.by_category.loc[[1], ["label", "available", "total"]]
+               label  available  total
+    categoryId
+    1           Dogs         21     49
 
     Args:
         pets: Frame as `list_pets` gives it, `attrs["listing"]` included.
