@@ -6,7 +6,6 @@ what they hold (§4.1).
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from urllib.parse import (
     SplitResult,
     parse_qsl,
@@ -44,13 +43,13 @@ def link_targets(header: str | None) -> dict[str, str]:
     return targets
 
 
-def with_query(url: str, query: Mapping[str, object]) -> str:
+def with_query(url: str, query: dict[str, object]) -> str:
     """
     Return an address with further parameters, or other values of those that it has; a
     value of None takes the parameter off.
     """
     parts = urlsplit(url)
-    values = {**dict(parse_qsl(parts.query)), **query}
+    values = dict(parse_qsl(parts.query)) | query
     parameters = {name: value for name, value in values.items() if value is not None}
     return urlunsplit(parts._replace(query=urlencode(parameters)))
 

@@ -66,8 +66,8 @@ class ListingState:
         empty_pages: Empty pages in a row.
         urls: Addresses of the pages that were taken.
         doubles: Animals that came twice.
-        has_moved: Whether a page began at another animal than it should have, or one came
-            twice.
+        has_moved: Whether a page began at another animal than it should have, or one
+            came twice.
         may_have_hole: Whether a next request neither held the last animal's id nor
             repeated that animal, or the inventory changed.
         totals: How many animals the service counted, on each answer that said so.
