@@ -19,8 +19,8 @@ from petstore_tools.plans import Plan
 
 @pytest.fixture
 def box() -> Iterator[Sandbox]:
-    with Sandbox(plan=Plan(10_000, 100_000), clock="system", animals=25) as found:
-        yield found
+    with Sandbox(plan=Plan(10_000, 100_000), clock="system", animals=25) as sandbox:
+        yield sandbox
 
 
 @pytest.fixture
@@ -46,11 +46,11 @@ def run(
                 patch.setenv(name, value)
             with pytest.raises(SystemExit) as ended:
                 main()
-        shown = capsys.readouterr()
-        assert "Traceback" not in shown.err
-        assert box.api_key not in shown.out + shown.err
+        output = capsys.readouterr()
+        assert "Traceback" not in output.err
+        assert box.api_key not in output.out + output.err
         code = ended.value.code
         assert isinstance(code, int)
-        return subprocess.CompletedProcess(arguments, code, shown.out, shown.err)
+        return subprocess.CompletedProcess(arguments, code, output.out, output.err)
 
     return run

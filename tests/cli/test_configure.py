@@ -22,7 +22,7 @@ from petstore_tools.cli.configure import configure_
 
 def configure(*answers: str) -> Result:
     return CliRunner().invoke(
-        cli, ["configure"], input="".join(f"{each}\n" for each in answers)
+        cli, ["configure"], input="".join(f"{answer}\n" for answer in answers)
     )
 
 
@@ -30,7 +30,7 @@ def config() -> Path:
     return Path(os.environ["PETSTORE_CONFIG"])
 
 
-def kept() -> dict[str, object]:
+def read_settings() -> dict[str, object]:
     return tomllib.loads(config().read_text("utf-8"))
 
 
@@ -49,18 +49,22 @@ def test_an_answer_that_cannot_be_right_is_asked_again(
     box: Sandbox, typed: tuple[str, ...], said: str
 ) -> None:
     """With a sentence of its own; until all are right, nothing is kept."""
-    meant = {"URL": box.base_url, "KEY": box.api_key}
-    first = [meant.get(answer, answer) for answer in typed]
+    words = {"URL": box.base_url, "KEY": box.api_key}
+    typed_words = [words.get(answer, answer) for answer in typed]
 
-    stopped = configure(*first)
-    kept_then = config().exists()
-    done = configure(*first, box.base_url, box.api_key, "pro", "-")
+    stopped = configure(*typed_words)
+    is_kept = config().exists()
+    done = configure(*typed_words, box.base_url, box.api_key, "pro", "-")
 
-    assert (stopped.exit_code, kept_then) == (2, False)
+    assert (stopped.exit_code, is_kept) == (2, False)
     assert "set PETSTORE_BASE_URL, PETSTORE_API_KEY and PETSTORE_PLAN" in stopped.output
     assert done.exit_code == 0, done.output
     assert said in done.output
-    assert kept() == {"base_url": box.base_url, "api_key": box.api_key, "plan": "pro"}
+    assert read_settings() == {
+        "base_url": box.base_url,
+        "api_key": box.api_key,
+        "plan": "pro",
+    }
 
 
 def test_a_key_at_the_wrong_question_is_not_shown_again(box: Sandbox) -> None:
@@ -87,10 +91,10 @@ def test_what_is_kept_is_shown_with_the_key_masked_and_enter_keeps_it(
 
     done = configure("", "", "pro", "")
 
-    for shown in (f"[{box.base_url}]", "[****]", "[free]"):
-        assert shown in done.output
+    for default in (f"[{box.base_url}]", "[****]", "[free]"):
+        assert default in done.output
     assert box.api_key not in done.output
-    assert kept() == {
+    assert read_settings() == {
         "plan": "pro",
         "base_url": box.base_url,
         "api_key": box.api_key,
@@ -108,7 +112,7 @@ def test_settings_that_do_not_work_now_are_kept_on_request(box: Sandbox) -> None
 
     assert done.exit_code == 0
     assert "Keep these settings anyway?" in done.output
-    assert kept()["base_url"] == elsewhere
+    assert read_settings()["base_url"] == elsewhere
 
 
 def test_a_category_file_is_kept_with_its_whole_path(
@@ -123,9 +127,9 @@ def test_a_category_file_is_kept_with_its_whole_path(
     with PetStore() as store:
         assert store.settings.categories == names
     assert f"[{names}]" in configure("", "", "", "").output
-    assert kept()["categories"] == str(names)
+    assert read_settings()["categories"] == str(names)
     configure("", "", "", "-")
-    assert "categories" not in kept()
+    assert "categories" not in read_settings()
 
 
 def test_quota_costs_no_request(run: RunCommand, box: Sandbox) -> None:
@@ -174,8 +178,8 @@ def test_doctor_names_what_is_wrong_and_what_helps(
 def test_doctor_sees_a_clock_that_is_wrong(run: RunCommand) -> None:
     """The throttle bears it; it is worth a word."""
     with Sandbox(plan="pro") as box:  # its clock stands in January
-        here = {"PETSTORE_BASE_URL": box.base_url, "PETSTORE_API_KEY": box.api_key}
-        done = run("doctor", **here)
+        service = {"PETSTORE_BASE_URL": box.base_url, "PETSTORE_API_KEY": box.api_key}
+        done = run("doctor", **service)
 
     assert "Set this machine's clock by a time server." in done.stdout
     assert done.returncode == 0

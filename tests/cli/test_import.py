@@ -98,21 +98,21 @@ def test_a_terminal_asks_once_about_doubtful_rows(
     old = box.add([("Old", 3, None)])
     write_rows(tmp_path / "copy.csv", "Tom,4,", "Old,3,")
 
-    ended, shown = run_on_terminal(
+    ended, screen = run_on_terminal(
         "import", "copy.csv", "--yes", sandbox=box, cwd=tmp_path, answers=f"{answer}\n"
     )
 
-    assert (ended, len(animals(box)) - len(old)) == (code, sent), shown
+    assert (ended, len(animals(box)) - len(old)) == (code, sent), screen
     assert (
         "import:"
-        not in shown.partition("Leave the doubtful rows out, send them, or stop")[0]
+        not in screen.partition("Leave the doubtful rows out, send them, or stop")[0]
     )
 
 
 @pytest.mark.case("P98")
 @pytest.mark.skipif(sys.platform == "win32", reason="a terminal of its own needs POSIX")
 @pytest.mark.parametrize(
-    ("answer", "code", "sent", "then"),
+    ("answer", "code", "sent", "doubtful"),
     [("send", 1, 1, "ask"), ("skip", 1, 0, "ask"), ("stop", 2, 0, "send")],
 )
 def test_an_answer_on_a_terminal_is_for_the_rows_that_were_shown(
@@ -122,7 +122,7 @@ def test_an_answer_on_a_terminal_is_for_the_rows_that_were_shown(
     answer: str,
     code: int,
     sent: int,
-    then: str,
+    doubtful: str,
 ) -> None:
     """
     What another import sends while the question is read waits for the next run, which
@@ -140,18 +140,21 @@ def test_an_answer_on_a_terminal_is_for_the_rows_that_were_shown(
             "Ida,3,",
         )
 
-    ended, shown = run_on_terminal(
+    ended, screen = run_on_terminal(
         *("import", "a.csv", "--yes"),
         sandbox=box,
         cwd=tmp_path,
         answers=f"{answer}\n",
         before_answer=lambda: run("import", "b.csv", "--yes"),
     )
-    again = run("import", "a.csv", "--yes", "--doubtful", then)
+    next_run = run("import", "a.csv", "--yes", "--doubtful", doubtful)
 
-    assert "1 row of a.csv may be animals" in shown
-    assert (ended, len(animals(box))) == (code, 7 + sent), shown
-    assert (again.returncode, "5 rows of a.csv may be animals" in again.stderr) == (
+    assert "1 row of a.csv may be animals" in screen
+    assert (ended, len(animals(box))) == (code, 7 + sent), screen
+    assert (
+        next_run.returncode,
+        "5 rows of a.csv may be animals" in next_run.stderr,
+    ) == (
         2,
         True,
     )
@@ -203,14 +206,14 @@ def test_a_person_decides_what_a_look_cannot(
     with FaultProxy(box.base_url, lose) as proxy:
         service = {"PETSTORE_BASE_URL": proxy.base_url}
         done = run("import", "a.csv", "--yes", "--json", **service)
-        told = json.loads(done.stdout)
-        assert (done.returncode, told["unknown"]) == (1, 1)
+        document = json.loads(done.stdout)
+        assert (done.returncode, document["unknown"]) == (1, 1)
 
-        name = told["journal"]
-        shown = run("imports", "show", name[:4])
+        name = document["journal"]
+        listed = run("imports", "show", name[:4])
         rows = r"^ *(\d+) .* ambiguous +(\d+) or \d+ .* 2 new animals"
-        ((row, pet_id),) = re.findall(rows, shown.stdout, re.M)
-        assert f"petstore-tools imports reconcile {name}" in shown.stderr
+        ((row, pet_id),) = re.findall(rows, listed.stdout, re.M)
+        assert f"petstore-tools imports reconcile {name}" in listed.stderr
         elsewhere = run("imports", "reconcile", name)
         assert (elsewhere.returncode, "the settings name" in elsewhere.stderr) == (
             2,
@@ -229,9 +232,9 @@ def test_a_person_decides_what_a_look_cannot(
             assert decided.returncode == code
         assert decided.stdout == f"row {row} is the animal with id {pet_id}\n"
 
-        again = run("import", "a.csv", "--yes", **service)
-        assert (again.returncode, proxy.counts["POST"]) == (0, 5)
-        assert "0 created now, 5 before" in again.stdout
+        next_run = run("import", "a.csv", "--yes", **service)
+        assert (next_run.returncode, proxy.counts["POST"]) == (0, 5)
+        assert "0 created now, 5 before" in next_run.stdout
 
 
 LOST = [  # seconds until a listing tells, what became of the row, why it is asked about
@@ -276,11 +279,14 @@ def test_absent_is_asked_about_where_the_row_may_exist(
         service["PETSTORE_RECONCILE_AFTER_S"] = after_s
         decision = ("imports", "reconcile", name, "--row", "2", "--absent")
 
-        asked = run(*decision, **service) if reason else None
+        question = run(*decision, **service) if reason else None
         decided = run(*decision, *["--yes"] * bool(reason), **service)
 
-    assert asked is None or asked.returncode == 2
-    assert asked is None or "Nothing was changed: there is no terminal" in asked.stderr
+    assert question is None or question.returncode == 2
+    assert (
+        question is None
+        or "Nothing was changed: there is no terminal" in question.stderr
+    )
     assert re.search(reason, decided.stderr)
     assert (decided.returncode, decided.stdout) == (
         0,
@@ -293,19 +299,23 @@ def test_reconcile_says_from_when_on_a_listing_can_tell(
 ) -> None:
     """One that begins too early settles nothing."""
     with a_lost_row(run, box, "drop after") as (name, service):
-        early = run("imports", "reconcile", name, **service)
-        late = run(
+        undecided = run("imports", "reconcile", name, **service)
+        decided = run(
             "imports",
             "reconcile",
             name,
             **service | {"PETSTORE_RECONCILE_AFTER_S": "0"},
         )
 
-    assert (early.returncode, early.stdout) == (1, "1 unknown\n")
+    assert (undecided.returncode, undecided.stdout) == (1, "1 unknown\n")
     assert re.search(
-        r"only from 20\S+ \S+ UTC on: run the same command again then", early.stderr
+        r"only from 20\S+ \S+ UTC on: run the same command again then", undecided.stderr
     )
-    assert (late.returncode, late.stdout, late.stderr) == (0, "1 created\n", "")
+    assert (decided.returncode, decided.stdout, decided.stderr) == (
+        0,
+        "1 created\n",
+        "",
+    )
 
 
 def test_the_command_finds_the_animal_of_an_answer_without_an_id(
@@ -352,8 +362,8 @@ def test_a_forgotten_import_counts_as_new(run: RunCommand, tmp_path: Path) -> No
         == f"import {name} is forgotten\n"
     )
     assert run("imports").stdout == "No imports yet.\n"
-    again = run("import", "a.csv", "--yes").stderr
-    assert "5 rows of a.csv may be animals that exist already" in again
+    next_run = run("import", "a.csv", "--yes").stderr
+    assert "5 rows of a.csv may be animals that exist already" in next_run
 
 
 def test_a_journal_that_cannot_be_read_is_named(
@@ -385,17 +395,17 @@ def test_the_line_to_copy_keeps_every_option(box: Sandbox, run: RunCommand) -> N
     `--yes` accepts no proposal. With the category file in its place, it imports as was
     asked.
     """
-    asked = (
+    options = (
         "--strict --drop-duplicates --wait --first 2 --doubtful skip --encoding utf-8 "
         '--name "new year" --defaults status=pending --columns Tier=name'
     )
 
-    refused = run("import", "tiere.csv", "--yes", *shlex.split(asked))
+    refused = run("import", "tiere.csv", "--yes", *shlex.split(options))
 
     assert animals(box) == []
     assert 'To read it: store.import_pets("tiere.csv", ' in refused.stderr
     command = refused.stderr.partition("(petstore-tools ")[2].partition(");")[0]
-    assert all(option in command for option in asked.split(" --"))
+    assert all(option in command for option in options.split(" --"))
     done = run(*shlex.split(command.replace("FILE", "kategorien.csv")), "--yes")
     assert done.returncode == 0, done.stderr
     assert sorted(animals(box)) == sorted(ANIMALS[:2])

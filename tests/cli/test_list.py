@@ -38,36 +38,36 @@ def test_the_names_of_the_categories_stand_beside_their_ids(
     None where the file has none; the four columns of the document stay as they are.
     """
     (tmp_path / "names.csv").write_text("id,name\n3,Dogs\n", encoding="utf-8")
-    named = {"PETSTORE_CATEGORIES": str(tmp_path / "names.csv")}
+    env = {"PETSTORE_CATEGORIES": str(tmp_path / "names.csv")}
     box.add([("Rex", 3, "sold"), ("Tom", 99, None)])
 
-    shown = run("list", **named)
-    done = run("list", "-o", "pets.csv", **named)
+    screen = run("list", **env)
+    done = run("list", "-o", "pets.csv", **env)
 
     assert done.returncode == 0, done.stderr
-    found = pd.read_csv(tmp_path / "pets.csv")
-    assert found.columns[:5].tolist() == [
+    frame = pd.read_csv(tmp_path / "pets.csv")
+    assert frame.columns[:5].tolist() == [
         "id",
         "name",
         "categoryId",
         "category",
         "status",
     ]
-    assert found["category"].fillna("").tolist()[-2:] == ["Dogs", ""]
-    assert found["categoryId"].tolist()[-2:] == [3, 99]
-    assert shown.stdout.split()[:5] == found.columns[:5].tolist()
+    assert frame["category"].fillna("").tolist()[-2:] == ["Dogs", ""]
+    assert frame["categoryId"].tolist()[-2:] == [3, 99]
+    assert screen.stdout.split()[:5] == frame.columns[:5].tolist()
 
 
 def test_a_listing_from_a_snapshot_says_so(run: RunCommand, box: Sandbox) -> None:
     """`--max-age`: no request, and of what time; a fresh one does not claim it."""
-    fresh = run("list", "--max-age", "1h")
-    asked = len(box.traffic())
+    first = run("list", "--max-age", "1h")
+    requests = len(box.traffic())
 
-    kept = run("list", "--max-age", "1h")
+    second = run("list", "--max-age", "1h")
 
-    assert len(box.traffic()) == asked
-    assert "from the snapshot" not in fresh.stderr
-    assert re.search(r"from the snapshot of 20.* UTC, no request$", kept.stderr, re.M)
+    assert len(box.traffic()) == requests
+    assert "from the snapshot" not in first.stderr
+    assert re.search(r"from the snapshot of 20.* UTC, no request$", second.stderr, re.M)
 
 
 def test_exit_codes_of_a_listing_are_those_of_an_import(

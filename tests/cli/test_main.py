@@ -94,14 +94,14 @@ def test_a_console_with_few_letters_gets_every_message(
     """Polish names, arrows and frogs; the output of ours is UTF-8 wherever it goes."""
     pets = "name,categoryId,status\nŻabka 🐸,3,\nŁódź,4,sold\nRex → Max,4,weg…\n"
     (tmp_path / "pets.csv").write_text(pets, encoding="utf-8")
-    few = {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0", "LC_ALL": "C.UTF-8"}
+    ascii_only = {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0", "LC_ALL": "C.UTF-8"}
 
     for arguments, code, said in (
         (("import", "pets.csv", "--yes"), 1, "Żabka"),
         (("list", "-o", "Żabka.csv"), 0, "animals in Żabka.csv"),
         (("template", "…/Ż.xlsx"), 2, "…"),
     ):
-        done = commands.run_program(*arguments, sandbox=box, cwd=tmp_path, **few)
+        done = commands.run_program(*arguments, sandbox=box, cwd=tmp_path, **ascii_only)
         assert (done.returncode, said in done.stderr) == (code, True), done.stderr
 
 
@@ -159,13 +159,13 @@ def test_a_mistake_of_the_toolkit_is_shown_with_exit_code_2(
     with pytest.raises(SystemExit) as ended:
         main(["quota", "--json"])
 
-    shown = capsys.readouterr()
+    output = capsys.readouterr()
     assert ended.value.code == 2
-    assert "Traceback" in shown.err
-    assert shown.err.endswith(
+    assert "Traceback" in output.err
+    assert output.err.endswith(
         "This is a mistake of petstore_tools. Please report these lines.\n"
     )
-    assert json.loads(shown.out)["error"] == "ModuleNotFoundError"
+    assert json.loads(output.out)["error"] == "ModuleNotFoundError"
 
 
 @pytest.mark.case("P97")
@@ -185,14 +185,14 @@ def test_an_interrupt_that_a_library_makes_an_error_of_is_one(
 
     monkeypatch.setitem(sys.modules, "petstore_tools.cli.configure", Module("turned"))
     before = [
-        (each, signal.getsignal(each)) for each in (signal.SIGINT, signal.SIGTERM)
+        (number, signal.getsignal(number)) for number in (signal.SIGINT, signal.SIGTERM)
     ]
     # in the background it is ignored
     signal.signal(signal.SIGINT, signal.default_int_handler)
     with pytest.raises(SystemExit) as ended:
         main(["quota"])
-    for each, handler in before:
-        signal.signal(each, handler)
+    for number, handler in before:
+        signal.signal(number, handler)
 
     assert ended.value.code == 130
 
@@ -246,9 +246,9 @@ def test_on_a_terminal_each_line_of_the_log_stands_above_the_bar(
     with Sandbox(
         animals=300, clock="system", faults=[Fault("error_before", numbers=(2,))]
     ) as box:
-        code, shown = commands.run_on_terminal("list", "-v", sandbox=box, cwd=tmp_path)
+        code, screen = commands.run_on_terminal("list", "-v", sandbox=box, cwd=tmp_path)
 
-    lines = [line.rpartition("\r")[2] for line in shown.split("\r\n")]
+    lines = [line.rpartition("\r")[2] for line in screen.split("\r\n")]
     (said,) = [line for line in lines if "Attempt" in line]
     assert code == 0
     assert re.fullmatch(RETRY, said)

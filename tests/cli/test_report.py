@@ -14,7 +14,7 @@ from petstore_tools import PetStore, Sandbox
 
 
 @pytest.fixture
-def twice(run: RunCommand, box: Sandbox, tmp_path: Path) -> RunCommand:
+def run_after_a_change(run: RunCommand, box: Sandbox, tmp_path: Path) -> RunCommand:
     """Two kept listings; animal 2 was sold in between; category 1 has a name."""
     assert run("report").returncode == 0
     box.change(2, status="sold")
@@ -24,25 +24,29 @@ def twice(run: RunCommand, box: Sandbox, tmp_path: Path) -> RunCommand:
 
 
 def test_a_report_names_the_categories_of_the_settings(
-    twice: RunCommand, tmp_path: Path
+    run_after_a_change: RunCommand, tmp_path: Path
 ) -> None:
     """As a listing does."""
-    twice("report", "-o", "r.md", PETSTORE_CATEGORIES=str(tmp_path / "names.csv"))
+    run_after_a_change(
+        "report", "-o", "r.md", PETSTORE_CATEGORIES=str(tmp_path / "names.csv")
+    )
 
     assert "Dogs" in (tmp_path / "r.md").read_text(encoding="utf-8")
 
 
-def test_the_history_of_one_animal_is_a_table(twice: RunCommand, box: Sandbox) -> None:
+def test_the_history_of_one_animal_is_a_table(
+    run_after_a_change: RunCommand, box: Sandbox
+) -> None:
     """With the two listings between which it changed; no request is sent."""
-    asked = len(box.traffic())
+    requests = len(box.traffic())
 
-    done = twice("history", "--id", "2")
+    done = run_after_a_change("history", "--id", "2")
 
     first, second = done.stdout.splitlines()[-2:]
     assert re.search(r"available( +20\d\d-\d\d-\d\d \d\d:\d\d){3}", first)
     assert "sold" in second
     assert "2 snapshots" in done.stderr
-    assert (done.returncode, len(box.traffic())) == (0, asked)
+    assert (done.returncode, len(box.traffic())) == (0, requests)
 
 
 def test_ids_have_all_their_digits_and_a_status_that_is_not_set_is_empty(
@@ -57,9 +61,11 @@ def test_ids_have_all_their_digits_and_a_status_that_is_not_set_is_empty(
     )
 
 
-def test_the_history_is_written_to_a_file(twice: RunCommand, tmp_path: Path) -> None:
+def test_the_history_is_written_to_a_file(
+    run_after_a_change: RunCommand, tmp_path: Path
+) -> None:
     """As a listing is, in each of its formats."""
-    done = twice(
+    done = run_after_a_change(
         "history", "-o", "h.csv", PETSTORE_CATEGORIES=str(tmp_path / "names.csv")
     )
 
@@ -78,17 +84,17 @@ def test_without_a_kept_listing_it_says_so(run: RunCommand) -> None:
     assert "no snapshots yet" in done.stderr
 
 
-@pytest.mark.parametrize("which", ["--before 0s", "--after 2026-01-01"])
+@pytest.mark.parametrize("listings", ["--before 0s", "--after 2026-01-01"])
 def test_listings_are_forgotten_once_it_was_asked_for(
-    twice: RunCommand, which: str
+    run_after_a_change: RunCommand, listings: str
 ) -> None:
     """
     One of the two dates says which; without a terminal and without `--yes` nothing
     goes.
     """
-    neither = twice("history", "forget", "--yes")
-    refused = twice("history", "forget", *which.split())
-    done = twice("history", "forget", *which.split(), "--yes")
+    neither = run_after_a_change("history", "forget", "--yes")
+    refused = run_after_a_change("history", "forget", *listings.split())
+    done = run_after_a_change("history", "forget", *listings.split(), "--yes")
 
     assert (neither.returncode, refused.returncode, done.returncode) == (2, 2, 0)
     assert "--before DATE or --after DATE" in neither.stderr
@@ -98,7 +104,7 @@ def test_listings_are_forgotten_once_it_was_asked_for(
 
 @pytest.mark.case("P103")
 def test_a_damaged_history_is_named_and_no_output_is_missing(
-    twice: RunCommand, box: Sandbox
+    run_after_a_change: RunCommand, box: Sandbox
 ) -> None:
     """
     `history` ends with 2, a report and a listing with 0; a report on one status says
@@ -106,11 +112,13 @@ def test_a_damaged_history_is_named_and_no_output_is_missing(
     """
     path = PetStore(base_url=box.base_url, api_key=box.api_key).kept_listings.path
     path.write_bytes(b"")
-    refused = twice("history")
+    refused = run_after_a_change("history")
     path.write_bytes(b"no database " * 400)
-    report = twice("report", "-o", "a.html", "-o", "b.xlsx", "--since", "last")
+    report = run_after_a_change(
+        "report", "-o", "a.html", "-o", "b.xlsx", "--since", "last"
+    )
     path.unlink()
-    sold = twice("report", "--status", "sold", "--since", "last")
+    sold = run_after_a_change("report", "--status", "sold", "--since", "last")
 
     assert (refused.returncode, report.returncode, sold.returncode) == (2, 0, 0)
     assert "another program's): it is kept aside as" in refused.stderr

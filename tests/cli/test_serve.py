@@ -17,10 +17,10 @@ def test_keys_are_shown_once_and_serve_runs_on_them(
     Create prints the lines that set the variables; list shows no key; serve answers it.
     """
     assert run("keys", "list", "--database", "s.db").stdout == "No keys yet.\n"
-    made = run("keys", "create", "--plan", "pro", "--database", "s.db")
+    created = run("keys", "create", "--plan", "pro", "--database", "s.db")
     key = next(
         line.partition("=")[2]
-        for line in made.stdout.splitlines()
+        for line in created.stdout.splitlines()
         if "API_KEY=" in line
     )
     assert key.startswith("psk_")

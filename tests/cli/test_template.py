@@ -17,10 +17,10 @@ def test_a_template_offers_the_categories(run: RunCommand, tmp_path: Path) -> No
     """
     (tmp_path / "names.csv").write_text("id,name\n3,Dogs\n")
     (tmp_path / "others.csv").write_text("id,name\n4,Cats\n")
-    named = {"PETSTORE_CATEGORIES": str(tmp_path / "names.csv")}
+    env = {"PETSTORE_CATEGORIES": str(tmp_path / "names.csv")}
 
-    done = run("template", "told.xlsx", **named)
-    run("template", "given.xlsx", "--categories", "others.csv", **named)
+    done = run("template", "told.xlsx", **env)
+    run("template", "given.xlsx", "--categories", "others.csv", **env)
 
     assert "petstore-tools import told.xlsx" in done.stdout
     for name, choices in (("told", [["Dogs"]]), ("given", [["Cats"]])):
@@ -34,6 +34,6 @@ def test_a_file_that_exists_is_not_replaced(run: RunCommand, tmp_path: Path) -> 
     before = (tmp_path / "animals.xlsx").read_bytes()
 
     for name in ("animals.xlsx", "animals.csv"):
-        again = run("template", name)
-        assert (again.returncode, "name a new file" in again.stderr) == (2, True)
+        refused = run("template", name)
+        assert (refused.returncode, "name a new file" in refused.stderr) == (2, True)
     assert (tmp_path / "animals.xlsx").read_bytes() == before

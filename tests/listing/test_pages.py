@@ -194,9 +194,11 @@ def test_a_service_that_ignores_the_filter_is_read_and_told(tmp_path: Path) -> N
     service = PagingService(numbered_animals(500), "link filters=never")
     with (
         open_store(service, tmp_path) as store,
-        pytest.warns(UserWarning, match="of another status, which are left out"),
+        pytest.warns(UserWarning, match="of another status, which") as warnings,
     ):
         frame = store.list_pets(status="sold")
+
+    assert warnings[0].filename == __file__  # the line that called
 
     sold_ids = [pet_id for pet_id, status in service.rows if status == "sold"]
     assert frame["id"].tolist() == sold_ids
