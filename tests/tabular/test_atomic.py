@@ -30,14 +30,14 @@ def test_a_file_that_is_replaced_keeps_its_rights(
     """
     path = tmp_path / "config.toml"
     path.write_bytes(b"old")
-    wanted = rights(path) if mode is None else mode
-    path.chmod(wanted)
+    expected_mode = rights(path) if mode is None else mode
+    path.chmod(expected_mode)
     if mode is None:
         path.unlink()
 
     replace_file(path, b"new")
 
-    assert (path.read_bytes(), rights(path)) == (b"new", wanted)
+    assert (path.read_bytes(), rights(path)) == (b"new", expected_mode)
     assert [file.name for file in tmp_path.iterdir()] == ["config.toml"]
 
 

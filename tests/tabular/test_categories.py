@@ -16,7 +16,7 @@ FRAME = pd.DataFrame({"id": [3, 4], "name": ["Dogs", "Cats"]})
 
 
 @pytest.mark.parametrize(
-    ("source", "why"),
+    ("source", "reason"),
     [
         ({3: "Dogs", 4: " Cats "}, ""),
         ({"Dogs": 3, "Cats": 4}, ""),
@@ -53,18 +53,18 @@ FRAME = pd.DataFrame({"id": [3, 4], "name": ["Dogs", "Cats"]})
     ],
 )
 def test_categories_come_from_whatever_people_keep_them_in(
-    tmp_path: Path, source: Any, why: str
+    tmp_path: Path, source: Any, reason: str
 ) -> None:
     """
     Keys or values, of any kind of whole number; else a sentence says where it is wrong.
     """
-    given = source
+    table = source
     if isinstance(source, str):
-        given = tmp_path / "c.csv"
-        given.write_text(source, encoding="utf-8")
+        table = tmp_path / "c.csv"
+        table.write_text(source, encoding="utf-8")
 
-    if why:
-        with pytest.raises((ArgumentError, SheetError), match=why):
-            read_categories(given)
+    if reason:
+        with pytest.raises((ArgumentError, SheetError), match=reason):
+            read_categories(table)
     else:
-        assert read_categories(given) == {3: "Dogs", 4: "Cats"}
+        assert read_categories(table) == {3: "Dogs", 4: "Cats"}

@@ -39,12 +39,12 @@ def test_frames_of_other_libraries_are_imported_and_reported(
     """Every digit stays, and so does a missing value; the same name goes on."""
     monkeypatch.chdir(tmp_path)
 
-    made = sandbox.store.import_pets(frame, name="spring", progress=False)
-    again = sandbox.store.import_pets(PLAIN, name="spring", progress=False)
+    first = sandbox.store.import_pets(frame, name="spring", progress=False)
+    second = sandbox.store.import_pets(PLAIN, name="spring", progress=False)
     pets = sandbox.store.list_pets()
     report = status_report(pyarrow.Table.from_pandas(pets), partial=True)
 
-    assert (made.created, again.created_now) == (2, 0)
+    assert (first.created, second.created_now) == (2, 0)
     assert set(pets["categoryId"]) == {2**53 + 1, 4}
     assert report.breakdown["count"].to_dict() == {
         "available": 0,

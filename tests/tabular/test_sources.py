@@ -53,15 +53,17 @@ def test_each_ending_is_named_by_the_help_and_by_the_refusal_of_another(
     tmp_path: Path,
 ) -> None:
     """Both take them from the table."""
-    shown = CliRunner().invoke(cli, ["import", "--help"]).output
+    help_text = CliRunner().invoke(cli, ["import", "--help"]).output
     with pytest.raises(SheetError, match="save the sheet as one of these: ") as refused:
         open_source(tmp_path / "pets.doc")
 
-    assert all(ending in shown and ending in str(refused.value) for ending in FORMATS)
+    assert all(
+        ending in help_text and ending in str(refused.value) for ending in FORMATS
+    )
 
 
 @pytest.mark.parametrize(
-    ("name", "why"),
+    ("name", "reason"),
     [
         ("gone.csv", "there is no file gone.csv in the folder"),
         ("gone.xlsx", "there is no file gone.xlsx in the folder"),
@@ -75,7 +77,7 @@ def test_each_ending_is_named_by_the_help_and_by_the_refusal_of_another(
         ("text.csv", "text.csv is not a workbook: it has no sheet 'A'"),
     ],
 )
-def test_what_cannot_be_opened_is_named(tmp_path: Path, name: str, why: str) -> None:
+def test_what_cannot_be_opened_is_named(tmp_path: Path, name: str, reason: str) -> None:
     """One sentence each, whatever the format."""
     (tmp_path / "folder.xlsx").mkdir()
     (tmp_path / "text.csv").write_text("name,categoryId")
@@ -84,5 +86,5 @@ def test_what_cannot_be_opened_is_named(tmp_path: Path, name: str, why: str) -> 
     with zipfile.ZipFile(tmp_path / "lost.xlsx", "w") as book:
         book.writestr("xl/workbook.xml", '<workbook><sheet name="A"/></workbook>')
 
-    with pytest.raises(SheetError, match=why):
+    with pytest.raises(SheetError, match=reason):
         open_source(tmp_path / name, "A")

@@ -21,7 +21,7 @@ from petstore_tools.tabular.template import (
 CATEGORIES = {3: "Dogs", 4: "Cats", 7: "Vögel", 8: "Cats", 9: "12"}
 
 
-def coloured(content: bytes) -> list[str]:
+def coloured_cells(content: bytes) -> list[str]:
     """
     Return the cells below the header that have a format beside that of their column.
     """
@@ -32,7 +32,7 @@ def coloured(content: bytes) -> list[str]:
     return [cell for cell, style in styled if style not in ("1", header)]
 
 
-def rejects() -> bytes:
+def rejects_content() -> bytes:
     """Return a workbook of three rejected rows."""
     return rejects_bytes(
         ["Tier", "Art", "Zustand"],
@@ -85,7 +85,7 @@ def test_categories_are_chosen_by_their_names(tmp_path: Path) -> None:
 
 def test_rejects_show_the_bad_cells(tmp_path: Path) -> None:
     """There are drop-downs, and cells stay as typed."""
-    content = rejects()
+    content = rejects_content()
     (tmp_path / "rejects.xlsx").write_bytes(content)
 
     assert list_rules(content) == {
@@ -93,7 +93,7 @@ def test_rejects_show_the_bad_cells(tmp_path: Path) -> None:
         "C": "list available,pending,sold",
     }
     assert "FFFFC7CE" in workbook_part(content, "xl/styles.xml")
-    assert coloured(content) == ["B2", "A3", "C3", "A4"]
+    assert coloured_cells(content) == ["B2", "A3", "C3", "A4"]
     rows = [cells for _, cells in open_source(tmp_path / "rejects.xlsx")[0].records()]
     assert rows[1:] == [
         ["Rex", "Dgos", "sold"],
@@ -118,14 +118,14 @@ def test_a_bad_cell_that_was_no_text_does_not_pass_for_corrected(
         NonTextCell("", "part of the merged cell A1"),
         NonTextCell("7", FORMATTED),
     ]
-    content = rejects_bytes(
-        ["name"], [[cell] for cell in bad], bad_cells={(at, 0) for at in range(6)}
-    )
+    rows = [[cell] for cell in bad]
+    positions = {(row, 0) for row in range(len(bad))}
+    content = rejects_bytes(["name"], rows, bad_cells=positions)
     (tmp_path / "rejects.xlsx").write_bytes(content)
 
-    rows = [cells for _, cells in open_source(tmp_path / "rejects.xlsx")[0].records()]
+    [sheet] = open_source(tmp_path / "rejects.xlsx")
 
-    assert rows == [["name"], *[["#N/A"]] * len(bad)]
+    assert [cells for _, cells in sheet.records()] == [["name"], *[["#N/A"]] * len(bad)]
 
 
 def test_a_cell_that_excel_cannot_keep_is_refused() -> None:

@@ -21,32 +21,33 @@ from petstore_tools.tabular.sources import open_source
 SPACE = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 
 
-def sheet_of(path: Path, rows: str, *, before: str = "", after: str = "") -> Sheet:
+def with_kind(cell: str) -> str | tuple[str, str]:
+    """Return a cell, one that was no text with what it was."""
+    return (str(cell), cell.kind) if isinstance(cell, NonTextCell) else cell
+
+
+def read_sheet(path: Path, rows: str, *, before: str = "", after: str = "") -> Sheet:
     """Write the XML of the second sheet of a workbook, and read it."""
-    with xlsxwriter.Workbook(path) as made:
-        made.add_worksheet("notes")
-        made.add_worksheet("animals & more")
+    with xlsxwriter.Workbook(path) as book:
+        book.add_worksheet("notes")
+        book.add_worksheet("animals & more")
     sheet = (
-        f'<?xml version="1.0"?>{before}<x:worksheet xmlns:x="{SPACE}"'
-        f' xmlns="{SPACE}"><cols><col min="2" max="3" hidden="1"/><col min="16384"'
-        ' max="16384"'
-        f' hidden="true"/></cols><x:sheetData>{rows}</x:sheetData>{after}</x:worksheet>'
+        f'<?xml version="1.0"?>{before}'
+        f'<x:worksheet xmlns:x="{SPACE}" xmlns="{SPACE}">'
+        '<cols><col min="2" max="3" hidden="1"/>'
+        '<col min="16384" max="16384" hidden="true"/></cols>'
+        f"<x:sheetData>{rows}</x:sheetData>{after}</x:worksheet>"
     )
     with zipfile.ZipFile(path) as book:
         parts = {name: book.read(name) for name in book.namelist()}
+    parts["xl/worksheets/sheet2.xml"] = sheet.encode()
     with zipfile.ZipFile(path, "w") as book:
-        for name, content in (
-            parts | {"xl/worksheets/sheet2.xml": sheet.encode()}
-        ).items():
+        for name, content in parts.items():
             book.writestr(name, content)
     return open_source(path, "animals & more")[0]
 
 
-def typed(text: str, kind: str) -> tuple[str, str]:
-    return text, kind
-
-
-UNSAVED = typed("", "a formula without a saved value")
+UNSAVED = ("", "a formula without a saved value")
 COVERED = "part of the merged cell F1"
 
 
@@ -62,14 +63,14 @@ COVERED = "part of the merged cell F1"
         ),
         (
             "<x:row r='3'><x:c r='C3' t='e'><x:v>#REF!</x:v></x:c></x:row>",
-            {3: ["", "", typed("#REF!", "the error #REF!")]},
+            {3: ["", "", ("#REF!", "the error #REF!")]},
         ),
         (
             (
                 '<row r="2"><c r="A2" t="str"><f>""</f><v></v></c><c'
                 ' r="B2"><v>7</v></c></row>'
             ),
-            {2: ["", typed("7", "a number")]},
+            {2: ["", ("7", "a number")]},
         ),
         (
             '<row r="2"><c r="A2"><f>1</f></c><c r="B2"><f>1</f><v/></c></row>',
@@ -77,11 +78,11 @@ COVERED = "part of the merged cell F1"
         ),
         (
             '<row r="2"><c r="A2" t="b"><v>0</v></c></row>',
-            {2: [typed("FALSE", "a boolean")]},
+            {2: [("FALSE", "a boolean")]},
         ),
         (
             '<row r="2"><c r="A2"><v>NaN</v></c></row>',
-            {2: [typed("nan", "a number that may have been rounded")]},
+            {2: [("nan", "a number that may have been rounded")]},
         ),
         ('<row r="2"><c r="A2" t="str"><v>a_x000D_b</v></c></row>', {2: ["a\rb"]}),
         (
@@ -89,8 +90,8 @@ COVERED = "part of the merged cell F1"
             {
                 1_048_576: [
                     *[""] * 5,
-                    *[typed("", COVERED)] * 16_378,
-                    typed("1", COVERED),
+                    *[("", COVERED)] * 16_378,
+                    ("1", COVERED),
                 ]
             },
         ),
@@ -105,21 +106,18 @@ def test_cells_are_read_from_the_xml_as_programs_write_it(
     )
     merged = '<mergeCells><mergeCell ref="F1:XFD1048576"/></mergeCells>'
 
-    sheet = sheet_of(tmp_path / "book.xlsx", rows, after=button + merged)
+    sheet = read_sheet(tmp_path / "book.xlsx", rows, after=button + merged)
 
-    assert {
-        number: [
-            (str(cell), cell.kind) if type(cell) is NonTextCell else cell
-            for cell in cells
-        ]
-        for number, cells in sheet.records()
-    } == records
+    sheet_records = {
+        number: [*map(with_kind, cells)] for number, cells in sheet.records()
+    }
+    assert sheet_records == records
     assert sheet.hidden_columns == {1, 2, 16_383}
 
 
 @pytest.mark.case("P89")
 @pytest.mark.parametrize(
-    ("rows", "before", "why"),
+    ("rows", "before", "reason"),
     [
         ('<row r="2" hidden="1"><c</row>', "", "not well-formed"),
         ('<row r="x"><c r="A1"><v>1</v></c></row>', "", "invalid literal"),
@@ -141,11 +139,13 @@ def test_cells_are_read_from_the_xml_as_programs_write_it(
     ],
 )
 def test_a_workbook_that_cannot_be_read_is_refused(
-    tmp_path: Path, rows: str, before: str, why: str
+    tmp_path: Path, rows: str, before: str, reason: str
 ) -> None:
     """In one sentence; no entity is followed."""
-    with pytest.raises(SheetError, match=rf"not a workbook that can be read \(.*{why}"):
-        sheet_of(tmp_path / "book.xlsx", rows, before=before)
+    with pytest.raises(
+        SheetError, match=rf"not a workbook that can be read \(.*{reason}"
+    ):
+        read_sheet(tmp_path / "book.xlsx", rows, before=before)
 
 
 @pytest.mark.case("P89")
@@ -173,17 +173,17 @@ def test_what_would_fill_the_memory_or_is_locked_is_refused(tmp_path: Path) -> N
         book.writestr("META-INF/manifest.xml", "<manifest:encryption-data/>")
         book.writestr("content.xml", b"")
 
-    for name, why in {
+    for name, reason in {
         **dict.fromkeys(
             ("bomb.xlsx", "far.ods", "far.xlsb", "far.xls"), "is too large: delete"
         ),
         **dict.fromkeys(("locked.xlsx", "locked.ods"), "has a password: remove it"),
     }.items():
-        with pytest.raises(SheetError, match=why):
+        with pytest.raises(SheetError, match=reason):
             open_source(tmp_path / name)
 
 
-def grown_by_reading(path: Path) -> tuple[int, int]:
+def measure_reading(path: Path) -> tuple[int, int]:
     """
     Return how many rows a sheet has, and by how many KiB reading it makes a process
     grow.
@@ -205,7 +205,9 @@ def test_a_hundred_thousand_rows_stay_within_their_memory(tmp_path: Path) -> Non
             sheet.write_row(number, 0, [f"Pet {number}", number % 12, "sold"])
 
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as processes:
-        rows, grown = processes.submit(grown_by_reading, tmp_path / "big.xlsx").result()
+        rows, growth_kib = processes.submit(
+            measure_reading, tmp_path / "big.xlsx"
+        ).result()
 
     assert rows == 100_000
-    assert grown < 150 * 1024
+    assert growth_kib < 150 * 1024
