@@ -90,8 +90,8 @@ def test_after_a_clock_was_set_back_no_minute_begins_before_the_last_one_ends() 
 
 
 MONTH = 30 * 86_400.0
-passed = st.sampled_from([0.0, 0.0, 0.0, 0.0, 0.5, 2.0, 30.0, 59.99, 60.0, 86_400.0])
-set_back = st.sampled_from([0.0, 0.0, 0.0, 0.0, 0.0, 0.01, 2.0, 31.0, 60.0, 100_000.0])
+passed = st.sampled_from([0.0] * 4 + [0.5, 2.0, 30.0, 59.99, 60.0, 86_400.0])
+set_back = st.sampled_from([0.0] * 5 + [0.01, 2.0, 31.0, 60.0, 100_000.0])
 set_either_way = st.one_of(
     set_back, st.sampled_from([-2.0, -60.0, -100_000.0, -MONTH, MONTH])
 )
