@@ -298,19 +298,23 @@ def test_a_proxy_and_a_certificate_of_a_company_work(
 
 
 @pytest.mark.case("P39a")
-@pytest.mark.parametrize("fault", ["no TLS", "no bundle", "nobody vouches"])
+@pytest.mark.parametrize(
+    "fault", ["no TLS", "no bundle", "no tunnel", "nobody vouches"]
+)
 def test_a_failed_handshake_proves_that_nothing_left(
     fault: str, tls: ssl.SSLContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """
-    Https to a port that speaks http; a bundle that is not there; a certificate of
-    nobody.
+    Https to a port that speaks http; a bundle that is not there; a proxy that opens no
+    tunnel; a certificate of nobody.
     """
     if fault == "no bundle":
         monkeypatch.setenv("REQUESTS_CA_BUNDLE", "nowhere.pem")
     with RawServer(
-        fixed_reply(200), tls=tls if fault == "nobody vouches" else None
+        fixed_reply(403), tls=tls if fault == "nobody vouches" else None
     ) as server:
+        if fault == "no tunnel":
+            monkeypatch.setenv("https_proxy", f"http://127.0.0.1:{server.port}")
         error = fail_to_post(f"https://127.0.0.1:{server.port}/v1")
 
     assert not error.may_have_left
