@@ -64,6 +64,15 @@ def examine(client: Client, settings: Settings) -> Iterator[Finding]:
     """
     Check everything, with one request; yields the findings as they come, up to an
     error.
+
+    >>> for finding in examine(store.client, store.settings):
+    ...     print(finding.subject, finding.state)
+    settings ok
+    folder ok
+    budget ok
+    service ok
+    clock ok
+    plan ok
     """
     folder = settings.state_dir
     yield Finding("settings", f"{settings.environment} ({client.host})")

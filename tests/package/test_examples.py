@@ -30,7 +30,7 @@ from petstore_tools import Sandbox
 from petstore_tools.sandbox import samples
 
 ROOT = Path(__file__).parents[2]
-FLOOR = 5
+FLOOR = 109  # docstrings with an example; it only rises
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef)
 
