@@ -21,6 +21,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -44,6 +45,12 @@ FAULTS = [
 ]
 KILL_AFTER_S = (0.2, 0.6, 0.4)  # after its first create
 LONGEST_S = 240
+RETRY = Retry(  # as most scripts have it
+    total=5,
+    allowed_methods=None,
+    status_forcelist=[500, 502, 503, 504],
+    backoff_factor=0.01,
+)
 
 
 def sample(count: int) -> list[samples.Animal]:
@@ -73,22 +80,6 @@ def the_loop(path: Path, base_url: str, key: str) -> str:
     return ""
 
 
-def requests_and_retry(path: Path, base_url: str, key: str) -> int:
-    """The script that most write."""
-    retry = Retry(
-        total=5,
-        allowed_methods=None,
-        status_forcelist=[500, 502, 503, 504],
-        backoff_factor=0.01,
-    )
-    return post_all(path, base_url, key, retry)
-
-
-def requests_without_retry(path: Path, base_url: str, key: str) -> int:
-    """The careful script that never posts twice."""
-    return post_all(path, base_url, key, Retry(total=0))
-
-
 def ours(path: Path, base_url: str, key: str) -> int:
     """The import of this toolkit."""
     os.environ["PETSTORE_RECONCILE_AFTER_S"] = "0.5"
@@ -105,8 +96,8 @@ def ours(path: Path, base_url: str, key: str) -> int:
 WAYS: dict[str, Callable[[Path, str, str], int | str]] = {
     "petstore_tools": ours,
     "the loop": the_loop,
-    "requests, no retry": requests_without_retry,
-    "requests, urllib3 Retry": requests_and_retry,
+    "requests, no retry": partial(post_all, retry=Retry(total=0)),
+    "requests, urllib3 Retry": partial(post_all, retry=RETRY),
 }
 
 

@@ -3,10 +3,10 @@ The preview of an import beside reading the cells alone: CPU seconds, and memory
 the imports.
 
 Names of categories and words of statuses are matched with tables, and 1 % of the rows
-are bad. Each runs in a process of its own. `CHECKOUT`: another version is measured,
-too.
+are bad. Each runs in a process of its own. Another version is measured by the script of
+its own checkout: the ratios can be compared.
 
-Run: python tests/benchmarks/preview.py [ROWS [CHECKOUT]]
+Run: python tests/benchmarks/preview.py [ROWS]
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import time
 from pathlib import Path
 
 import pandas as pd
-from programs import ROOT, head, measured, peak_mb, row
+from programs import head, measured, peak_mb, row
 
 IDS = {f"Category {n}": n for n in range(1, 13)}
 WORDS = {"frei": "available", "verkauft": "sold"}
@@ -63,7 +63,7 @@ def preview(path: Path) -> int:
         return store.preview_import(path, categories=IDS, statuses=WORDS).rows
 
 
-WAYS = {"read": read_cells, "preview": preview}
+WAYS = {"the cells alone": read_cells, "petstore_tools": preview}
 
 
 def measure(way: str, path: Path) -> None:
@@ -84,12 +84,6 @@ def main(words: list[str]) -> None:
         measure(words[1], Path(words[2]))
         return
     rows = int(words[0]) if words else 100_000
-    ways = {"the cells alone": ("read", ROOT), "petstore_tools": ("preview", ROOT)}
-    if len(words) > 1:
-        ways["petstore_tools, the other version"] = (
-            "preview",
-            Path(words[1]).resolve(),
-        )
     with tempfile.TemporaryDirectory() as folder:
         os.environ["PETSTORE_STATE_DIR"] = folder
         for small in write(Path(folder), 10):
@@ -97,13 +91,12 @@ def main(words: list[str]) -> None:
         for path in write(Path(folder), rows):
             head(f"{rows:,} rows of {path.suffix}", "CPU s", "ratio", "MB")
             base = 0.0
-            for name, (way, checkout) in ways.items():
-                os.environ["PYTHONPATH"] = str(checkout)
+            for way in WAYS:
                 runs = [measured(__file__, "measure", way, path) for _ in range(3)]
                 best = min(runs, key=lambda run: float(run["s"]))
                 base = base or best["s"]
                 row(
-                    name,
+                    way,
                     f"{best['s']:.2f}",
                     f"{best['s'] / base:.1f}",
                     f"{best['mb']:.0f}",
