@@ -133,10 +133,7 @@ _UNSAVED_FORMULA: Final = NonTextCell("", "a formula without a saved value")
 def _elements(
     book: zipfile.ZipFile, part: str
 ) -> Iterator[tuple[str, ElementTree.Element]]:
-    """
-    Yield the elements of a sheet that say something, each with its name; nothing
-    outside is read.
-    """
+    """Yield what says something in a sheet, by name; nothing outside is read."""
     parser: Any = ElementTree.XMLPullParser()
     with book.open(part) as xml:
         while piece := xml.read(_CHUNK_BYTES):
@@ -258,10 +255,7 @@ class _XlsxBook:
 
 
 def _string_text(item: ElementTree.Element) -> str:
-    """
-    Return the text of a string, with that of its runs, and without how it is
-    pronounced.
-    """
+    """Return the text of a string and its runs, without how it is pronounced."""
     runs = (run for run in item if not run.tag.endswith("rPh"))
     texts = (
         part.text or ""
@@ -277,9 +271,7 @@ def _unescape(text: str) -> str:
 
 
 def _corners(reference: str) -> tuple[int, int, int, int]:
-    """
-    Return the corners of a range, rows and columns from 0: `A1:B2` is (0, 0, 1, 1).
-    """
+    """Return the corners of a range, counted from 0: `A1:B2` is (0, 0, 1, 1)."""
     from xlsxwriter.utility import xl_cell_to_rowcol
 
     first, _, last = reference.partition(":")
@@ -385,9 +377,7 @@ def _open_ole(content: bytes) -> _CalamineBook:
 
 
 def _used_size(table: bytes) -> tuple[int, int]:
-    """
-    Return the last row and the last column of a table of .ods that hold something.
-    """
+    """Return the last row and column of a table of .ods that hold something."""
     height = 0
     width = 0
     number = 0
