@@ -197,16 +197,16 @@ class Sandbox:
         """
         if not self._finalizer.alive:
             raise ArgumentError(CLOSED)
-        changed_settings = replace(self.store.settings, **settings)
+        store_settings = replace(self.store.settings, **settings)
         numbers = plans.parse(plan)
         if numbers is not None:
             _, key = self._database.create_key(
                 numbers, label="connected", now=self.clock.now()
             )
-            changed_settings = replace(
-                changed_settings, plan=numbers, api_key=SecretStr(key)
+            store_settings = replace(
+                store_settings, plan=numbers, api_key=SecretStr(key)
             )
-        return self._wire(changed_settings, self._resources, max_wait_s=max_wait_s)
+        return self._wire(store_settings, self._resources, max_wait_s=max_wait_s)
 
     def _wire(
         self, settings: Settings, resources: ExitStack, **options: Any

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from collections.abc import Set as AbstractSet
 from contextlib import contextmanager, suppress
 from math import inf
 from typing import Any, Final
@@ -73,14 +72,14 @@ PetFields = tuple[str, int, str | None]  # name, category id, status
 Statement = tuple[str, Sequence[object]]  # with `?` for each value
 
 
-def check_tables(tables: AbstractSet[str], version: object, name: str) -> None:
+def check_tables(tables: Iterable[str], version: object, name: str) -> None:
     """
     Make sure that a database is one of this service and this version.
 
     Raises:
         SettingsError: Tables are missing, or it is of another version.
     """
-    if missing_tables := sorted(TABLES - tables):
+    if missing_tables := sorted(TABLES.difference(tables)):
         names = ", ".join(missing_tables)
         raise SettingsError(
             f"the service's database {name} lacks the tables {names}: its animals may"

@@ -84,8 +84,8 @@ class Request:
         """
         self.needs_body = False
         if len(body) > MAX_BODY_BYTES:
-            text = f"a body has at most {MAX_BODY_BYTES:,} bytes"
-            self.refusal = error_response(413, "body_too_large", text)
+            reason = f"a body has at most {MAX_BODY_BYTES:,} bytes"
+            self.refusal = error_response(413, "body_too_large", reason)
             return
         try:
             self.pet = read_new_pet(body, self.content_type)
@@ -225,8 +225,8 @@ class Bodies:
         except TimeoutError:
             if timeout not in self._parts:
                 return busy("too many bodies are on their way")
-            text = f"a request has to be complete within {BODY_WITHIN_S:.0f} s"
-            return error_response(408, "request_timeout", text)
+            reason = f"a request has to be complete within {BODY_WITHIN_S:.0f} s"
+            return error_response(408, "request_timeout", reason)
         finally:
             self._parts.pop(timeout, None)
         if len(body) > LONG_BODY_BYTES:
@@ -305,12 +305,13 @@ def read_limit(text: str | None) -> int:
     """
     Read the page size (§8.1).
 
+        >>> read_limit(None), read_limit("7")
+        (20, 7)
+
     Raises:
         InvalidError: It is no whole number from 1 to 100.
     """
-    if text is None:
-        return spec.LIMIT_DEFAULT
-    limit = read_int64(text)
+    limit = spec.LIMIT_DEFAULT if text is None else read_int64(text)
     if limit is not None and spec.LIMIT_MIN <= limit <= spec.LIMIT_MAX:
         return limit
     raise InvalidError(
