@@ -240,7 +240,7 @@ def status_report(
     report = _report(pets, looks, partial=partial)
     if since is None:
         return report
-    older = _comparable(report.listing, since)
+    older = tables.comparable_listing(report.listing, since)
     unseen = set(since["id"]) if report.listing.may_have_hole else ()
     moved = tables.moved(since, report.animals, unseen)
     if older.may_have_hole and (moved["from"] == tables.NEW).any():
@@ -323,34 +323,6 @@ def _unproven(pets: pd.DataFrame) -> pd.DataFrame:
         "unproven", reason, None, len(pets), "", 0, 0, 0, now, now, "a file"
     )
     return frames.PetColumns.of(pets).to_frame(listing)
-
-
-def _comparable(listing: Listing, since: pd.DataFrame) -> Listing:
-    """
-    Return what an older frame is a listing of.
-
-    Raises:
-        ArgumentError, FrameError: It cannot be compared with a listing.
-    """
-    if not isinstance(since, pd.DataFrame):
-        raise ArgumentError(
-            f"since must be an older listing, not {since!r}; store.status_report()"
-            " takes ages, too"
-        )
-    older = frames.read_listing(since)
-    if not older.complete or older.subject != listing.subject:
-        raise FrameError(
-            f"only a complete listing of {listing.subject} can be compared with this"
-            f" one, not this: {older}"
-        )
-    if not listing.complete:
-        raise FrameError(
-            "a listing that is not complete cannot be compared: animals that were not"
-            " read would seem to be gone"
-        )
-    if older.ended_at > listing.ended_at:
-        raise FrameError(f"the listing to compare with is newer than this one: {older}")
-    return older
 
 
 def _with_changes(

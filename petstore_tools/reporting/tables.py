@@ -9,10 +9,13 @@ from typing import Any, Final
 import pandas as pd
 
 from petstore_tools import spec
+from petstore_tools.errors import ArgumentError, FrameError
 from petstore_tools.history import Snapshot
+from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.frames import (
     UNSET,
     count_statuses,
+    read_listing,
     status_codes,
     text_dtype,
 )
@@ -64,6 +67,34 @@ def changes(before: pd.Series, now: pd.Series) -> pd.DataFrame:
     if table.index.name == "status":
         table = table.reindex(_index([*now.index, *before.index]))
     return table.assign(change=table["now"] - table["before"])
+
+
+def comparable_listing(listing: Listing, since: pd.DataFrame) -> Listing:
+    """
+    Return what an older frame is a listing of.
+
+    Raises:
+        ArgumentError, FrameError: It cannot be compared with a listing.
+    """
+    if not isinstance(since, pd.DataFrame):
+        raise ArgumentError(
+            f"since must be an older listing, not {since!r}; store.status_report()"
+            " takes ages, too"
+        )
+    older = read_listing(since)
+    if not older.complete or older.subject != listing.subject:
+        raise FrameError(
+            f"only a complete listing of {listing.subject} can be compared with this"
+            f" one, not this: {older}"
+        )
+    if not listing.complete:
+        raise FrameError(
+            "a listing that is not complete cannot be compared: animals that were not"
+            " read would seem to be gone"
+        )
+    if older.ended_at > listing.ended_at:
+        raise FrameError(f"the listing to compare with is newer than this one: {older}")
+    return older
 
 
 def summary(
