@@ -125,11 +125,13 @@ class Display:
         self, count: Callable[[], int] = lambda: 0, *, wait: bool = False
     ) -> CallOptions:
         """
-        Return the options of a call whose waits it shows, with a count of what came so
-        far.
+        Return the options of a call whose waits it shows, if it shows anything, with a
+        count of what came so far.
         """
         from petstore_tools.throttle.gate import CallOptions
 
+        if not self._shows:
+            return CallOptions(wait=wait)
         return CallOptions(wait=wait, on_wait=lambda now: self.draw(count(), None, now))
 
     def _show_wait(self, wait: Wait) -> None:

@@ -229,11 +229,11 @@ def test_an_answer_is_watched_only_where_waits_are_shown(
 
     def serve(_: PreparedRequest) -> tuple[int, dict[str, str], str]:
         names.extend(thread.name for thread in threading.enumerate())
-        return 200, {}, "[]"
+        return 201, {}, json.dumps(PET)
 
-    wire.add_callback("GET", f"{BASE}/pets", callback=serve)
-    options = CallOptions(on_wait=lambda wait: None) if shows_waits else CallOptions()
-    store.client.call("GET", f"{BASE}/pets", call_options=options)
+    wire.add_callback("POST", f"{BASE}/pets", callback=serve)
+    store.progress = shows_waits
+    store.create_pet("Rex", category_id=3)
 
     assert ("wait" in names) is shows_waits
 
