@@ -118,7 +118,7 @@ def _decode(content: bytes, name: str, encoding: str | None) -> CsvSource:
     Windows-1252.
     """
     marks = _BYTE_ORDER_MARKS.items()
-    by_mark = next((name for mark, name in marks if content.startswith(mark)), None)
+    by_mark = next((codec for mark, codec in marks if content.startswith(mark)), None)
     by_nul = _UTF16_BY_NUL.get(content.find(b"\0", 0, 2))
     certain = by_mark or encoding or by_nul
     spelling = option("encoding", "NAME")

@@ -69,7 +69,8 @@ class ServeProcess:
 
     def request_head(self, line: str, *headers: str, key: str | None = None) -> bytes:
         """Return a request's head; without `key`, with the valid one."""
-        authorization = f"Authorization: Bearer {self.key if key is None else key}"
+        key = self.key if key is None else key
+        authorization = f"Authorization: Bearer {key}"
         lines = f"{line} HTTP/1.1", "Host: h", authorization, *headers, "", ""
         return "\r\n".join(lines).encode()
 
