@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import logging
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from petstore_tools._version import __version__ as __version__
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 # silent until the caller adds another handler
 logging.getLogger(__name__).addHandler(logging.NullHandler())
 
-_HOME: Final = {
+_HOME = {
     "ImportPreview": "importing.preview",
     "ImportResult": "importing.results",
     "Listing": "listing.completeness",

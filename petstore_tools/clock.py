@@ -12,18 +12,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from math import inf
 from pathlib import Path
-from typing import Final
 from uuid import uuid4
 
 from petstore_tools.errors import ArgumentError
 
-_BOOT: Final = Path("/proc/sys/kernel/random/boot_id")
+_BOOT = Path("/proc/sys/kernel/random/boot_id")
 # elsewhere processes do not know whether they share a start of the machine, so each has
 # its own
-_MACHINE: Final = (
-    _BOOT.read_text(encoding="ascii").strip() if _BOOT.exists() else uuid4().hex
-)
-SLICE_S: Final = 0.5  # longest real sleep before a waiter asks again
+_MACHINE = _BOOT.read_text(encoding="ascii").strip() if _BOOT.exists() else uuid4().hex
+SLICE_S = 0.5  # longest real sleep before a waiter asks again
 
 
 class SystemClock:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
 
 from petstore_tools import spec
 from petstore_tools.errors import (
@@ -20,8 +19,8 @@ from petstore_tools.settings import Settings
 from petstore_tools.tabular.atomic import check_writable
 from petstore_tools.throttle import rate_headers
 
-SKEW_S: Final = 5.0  # a greater difference of the clocks is reported
-_ADVICE: Final[dict[type[PetstoreError], str]] = {
+SKEW_S = 5.0  # a greater difference of the clocks is reported
+_ADVICE: dict[type[PetstoreError], str] = {
     OutputError: "Name another folder in PETSTORE_STATE_DIR.",
     UnauthorizedError: (
         "Copy the key again, or get a new one; petstore-tools configure keeps it."

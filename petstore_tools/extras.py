@@ -6,11 +6,10 @@ import json
 import shlex
 import sys
 from importlib.util import find_spec
-from typing import Final
 
 from petstore_tools.errors import MissingExtraError
 
-_PACKAGES: Final = ("pyarrow",)  # optional, and of no extra
+_PACKAGES = ("pyarrow",)  # optional, and of no extra
 
 
 def missing_extra(extra: str, feature: str) -> MissingExtraError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final, NotRequired, Self
+from typing import Annotated, Any, NotRequired, Self
 
 from pydantic import (
     BaseModel,
@@ -20,11 +20,11 @@ from petstore_tools.errors import ArgumentError
 
 # not blank (our choice, §2.6 shows no rule); spelt out, since engines disagree on what
 # a space is
-NOT_BLANK: Final = (
+NOT_BLANK = (
     r"[^\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
 )
 Int64 = Annotated[int, Field(ge=spec.INT64_MIN, le=spec.INT64_MAX)]
-_FAULTS: Final = {  # pydantic's kinds, in words for people
+_FAULTS = {  # pydantic's kinds, in words for people
     "greater_than_equal": "must be a whole number of 64 bits",
     "int_type": "must be a whole number",
     "less_than_equal": "must be a whole number of 64 bits",

@@ -8,16 +8,16 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from math import floor
-from typing import Final, Literal
+from typing import Literal
 
 from petstore_tools import spec
 from petstore_tools.errors import SettingsError
 
-MAX_WAIT_S: Final = 90.0  # of a call that was not asked to wait
-MOST_REQUESTS: Final = 10**15  # in a window: more is a slip
+MAX_WAIT_S = 90.0  # of a call that was not asked to wait
+MOST_REQUESTS = 10**15  # in a window: more is a slip
 
 WindowName = Literal["minute", "day"]
-PERIODS: Final[dict[WindowName, int]] = {"minute": spec.MINUTE_S, "day": spec.DAY_S}
+PERIODS: dict[WindowName, int] = {"minute": spec.MINUTE_S, "day": spec.DAY_S}
 
 
 @dataclass(frozen=True, slots=True)

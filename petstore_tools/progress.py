@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from petstore_tools.text import utc_text
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 Show: TypeAlias = "Callable[[Progress], None]"
 # of tqdm: the first line after a minute, so that short runs write none
-LINES: Final = {
+LINES = {
     "delay": 60.0,
     "mininterval": 60.0,
     "miniters": 0,
     "bar_format": "{l_bar}{bar}{r_bar}\n",
 }
 # no speed, so that the bar stays long
-WAITING: Final = "{l_bar}{bar}| {n_fmt}/{total_fmt}{postfix}"
+WAITING = "{l_bar}{bar}| {n_fmt}/{total_fmt}{postfix}"
 
 
 def show_text(message: object) -> None:

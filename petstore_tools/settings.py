@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 from urllib.parse import urlsplit
 
 import platformdirs
@@ -20,15 +20,15 @@ from petstore_tools import plans, spec
 from petstore_tools.errors import SettingsError
 from petstore_tools.plans import Plan
 
-APP: Final = "petstore_tools"
-ENVIRONMENTS: Final = ("production", "staging")
-RECONCILE_AFTER_S: Final = 60.0
-LONGEST_LABEL: Final = 63  # characters between two dots of a host name
-_THIS_MACHINE: Final = re.compile(r"(?<=://)(127\.0\.0\.1|\[::1\])(?=[:/])")
-_A_VERSION: Final = re.compile(r"(?<!/)/v\d[\d.]*(?=/|$)", re.IGNORECASE)
+APP = "petstore_tools"
+ENVIRONMENTS = ("production", "staging")
+RECONCILE_AFTER_S = 60.0
+LONGEST_LABEL = 63  # characters between two dots of a host name
+_THIS_MACHINE = re.compile(r"(?<=://)(127\.0\.0\.1|\[::1\])(?=[:/])")
+_A_VERSION = re.compile(r"(?<!/)/v\d[\d.]*(?=/|$)", re.IGNORECASE)
 
 # of the settings file, TOML; each may be left out, or be a variable
-ENTRIES: Final = (
+ENTRIES = (
     "base_url",
     "staging_base_url",
     "api_key",
@@ -40,7 +40,7 @@ ENTRIES: Final = (
     "pagination",
     "categories",
 )
-SECRET_ENTRIES: Final = ("api_key", "ledger_url")
+SECRET_ENTRIES = ("api_key", "ledger_url")
 
 
 @dataclass(frozen=True)

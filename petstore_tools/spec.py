@@ -31,49 +31,49 @@ Sections of the interface document:
 from __future__ import annotations
 
 import operator
-from typing import Any, Final, Literal, get_args
+from typing import Any, Literal, get_args
 
-PATH_PREFIX: Final = "/v1"  # §1, §9
-PETS_PATH: Final = "/pets"  # §4.1, §4.2
-ORDERS_PATH: Final = "/store/orders"  # §1: exists; operations not shown
+PATH_PREFIX = "/v1"  # §1, §9
+PETS_PATH = "/pets"  # §4.1, §4.2
+ORDERS_PATH = "/store/orders"  # §1: exists; operations not shown
 
 Status = Literal["available", "pending", "sold"]  # §2.3, exactly these
-STATUSES: Final[tuple[Status, ...]] = get_args(Status)
+STATUSES: tuple[Status, ...] = get_args(Status)
 # §2.2: the fields of a Pet, in the order of a listing's columns: whole numbers (int64)
 # and texts
-PET_FIELDS: Final[dict[str, type]] = {
+PET_FIELDS: dict[str, type] = {
     "id": int,
     "name": str,
     "categoryId": int,
     "status": str,
 }
-NEW_PET_FIELDS: Final = ("name", "categoryId", "status")  # §2.1: what a create sends
-REQUIRED: Final = ("name", "categoryId")  # §2.1
+NEW_PET_FIELDS = ("name", "categoryId", "status")  # §2.1: what a create sends
+REQUIRED = ("name", "categoryId")  # §2.1
 
-INT64_MIN: Final = -(2**63)  # §2.1, §2.2, §4.3: format int64
-INT64_MAX: Final = 2**63 - 1
+INT64_MIN = -(2**63)  # §2.1, §2.2, §4.3: format int64
+INT64_MAX = 2**63 - 1
 
-LIMIT_MIN: Final = 1  # §8.1
-LIMIT_MAX: Final = 100  # §8.1
-LIMIT_DEFAULT: Final = 20  # §8.1
+LIMIT_MIN = 1  # §8.1
+LIMIT_MAX = 100  # §8.1
+LIMIT_DEFAULT = 20  # §8.1
 
-MINUTE_S: Final = 60
-DAY_S: Final = 86_400
+MINUTE_S = 60
+DAY_S = 86_400
 # §8.2: requests per minute, requests per day; Enterprise is custom and has no row.
-PLANS: Final[dict[str, tuple[int, int]]] = {
+PLANS: dict[str, tuple[int, int]] = {
     "free": (60, 1_000),
     "pro": (300, 10_000),
     "business": (1_000, 100_000),
 }
 
-HEADER_LIMIT: Final = "X-RateLimit-Limit"  # §8.3
-HEADER_REMAINING: Final = "X-RateLimit-Remaining"
-HEADER_RESET: Final = "X-RateLimit-Reset"
-HEADER_RETRY_AFTER: Final = "Retry-After"  # §8.4
+HEADER_LIMIT = "X-RateLimit-Limit"  # §8.3
+HEADER_REMAINING = "X-RateLimit-Remaining"
+HEADER_RESET = "X-RateLimit-Reset"
+HEADER_RETRY_AFTER = "Retry-After"  # §8.4
 
-REMOVAL_OF_GET_PET: Final = "5 December 2030"  # §4.3, §9
+REMOVAL_OF_GET_PET = "5 December 2030"  # §4.3, §9
 # 2030-12-05T00:00:00Z (the instant is our choice)
-REMOVAL_OF_GET_PET_AT: Final = 1_922_659_200
+REMOVAL_OF_GET_PET_AT = 1_922_659_200
 
 
 def plain_integer(number: Any) -> Any:

@@ -10,14 +10,14 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
 from html import escape
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tabulate import TableFormat
 
 Rows = Sequence[Sequence[object]]
 # also those that end a line; one alone is a rule for tabulate
-_CONTROL: Final = re.compile("\r\n|[\0-\x1f\x7f-\x9f\u2028\u2029]")
+_CONTROL = re.compile("\r\n|[\0-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 def option(name: str, value: object = None) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,20 +13,20 @@ from petstore_tools.cli.options import write_message
 if TYPE_CHECKING:
     from petstore_tools.importing.results import ImportResult
 
-DONE: Final = 0
+DONE = 0
 # some rows rejected, unknown or skipped as doubtful in this run, or a listing not
 # complete
-PARTLY: Final = 1
+PARTLY = 1
 # wrong usage or settings, a budget file or an input that cannot be used, a mistake of
 # ours
-USAGE: Final = 2
-KEY_REFUSED: Final = 3
+USAGE = 2
+KEY_REFUSED = 3
 # stopped at a quota or by a block; the same command continues later
-AT_A_LIMIT: Final = 4
-SERVICE: Final = 5  # cannot be reached, fails, or contradicts the interface document
-INTERRUPTED: Final = 130
+AT_A_LIMIT = 4
+SERVICE = 5  # cannot be reached, fails, or contradicts the interface document
+INTERRUPTED = 130
 
-_ERROR_CODES: Final[dict[type[BaseException], int]] = {  # the nearest kind first
+_ERROR_CODES: dict[type[BaseException], int] = {  # the nearest kind first
     errors.IncompleteListingError: PARTLY,
     errors.UnauthorizedError: KEY_REFUSED,
     errors.KeyBannedError: AT_A_LIMIT,
@@ -37,7 +37,7 @@ _ERROR_CODES: Final[dict[type[BaseException], int]] = {  # the nearest kind firs
     click.Abort: INTERRUPTED,
     KeyboardInterrupt: INTERRUPTED,
 }
-_STOP_CODES: Final = {
+_STOP_CODES = {
     "key refused": KEY_REFUSED,
     "quota": AT_A_LIMIT,
     "banned": AT_A_LIMIT,

@@ -18,7 +18,7 @@ from datetime import UTC, date, datetime
 from hashlib import sha256
 from math import ceil, inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Self
 from zlib import crc32
 
 from petstore_tools import spec, sqlite
@@ -29,9 +29,9 @@ from petstore_tools.text import parse_duration, utc_text
 if TYPE_CHECKING:
     import pandas as pd
 
-_WAIT_S: Final = 60.0  # for another writer
-_FORMAT: Final = 1
-_TABLES: Final = f"""
+_WAIT_S = 60.0  # for another writer
+_FORMAT = 1
+_TABLES = f"""
 PRAGMA user_version = {_FORMAT};
 CREATE TABLE listings (
     number INTEGER PRIMARY KEY, started_at REAL, ended_at REAL,
@@ -46,7 +46,7 @@ CREATE INDEX closed_stays ON stays (closed);
 CREATE INDEX first_stays ON stays (first);
 CREATE TABLE reported (status TEXT PRIMARY KEY, number INTEGER);
 """
-_FORGET_STAYS: Final = (
+_FORGET_STAYS = (
     (
         "UPDATE stays SET first = (SELECT min(number) FROM listings) "
         "WHERE first < (SELECT min(number) FROM listings) "
@@ -56,21 +56,21 @@ _FORGET_STAYS: Final = (
     "UPDATE stays SET closed = NULL WHERE closed > (SELECT max(number) FROM listings)",
     "DELETE FROM reported WHERE number NOT IN (SELECT number FROM listings)",
 )
-_NEWEST_LISTING: Final = (
+_NEWEST_LISTING = (
     "SELECT ifnull(max(number), 0), ifnull(max(ended_at), 0) FROM listings"
 )
-_LISTED_ANIMALS: Final = """
+_LISTED_ANIMALS = """
 CREATE TEMP TABLE listed (
     id INTEGER PRIMARY KEY, name TEXT, categoryId INTEGER, status TEXT
 )
 """
-_CLOSE_STAYS: Final = """
+_CLOSE_STAYS = """
 UPDATE stays SET closed = :number WHERE closed IS NULL AND NOT EXISTS (
     SELECT 1 FROM listed WHERE listed.id = stays.id AND listed.name = stays.name
     AND listed.categoryId = stays.categoryId AND listed.status IS stays.status
 )
 """
-_OPEN_STAYS: Final = """
+_OPEN_STAYS = """
 INSERT INTO stays SELECT id, name, categoryId, status, :number, NULL FROM listed
 WHERE id NOT IN (SELECT id FROM stays WHERE closed IS NULL)
 """

@@ -11,7 +11,7 @@ from __future__ import annotations
 import sqlite3
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from pydantic import TypeAdapter
 
@@ -30,28 +30,28 @@ from petstore_tools.text import pluralize, utc_text
 if TYPE_CHECKING:
     import pandas as pd
 
-_TIME_COLUMNS: Final = (
+_TIME_COLUMNS = (
     "began_after",
     "first_seen",
     "last_seen",
     "ended_after",
     "ended_by",
 )
-_NUMBER_COLUMNS: Final = ("first", "ended")  # of listings
-_DTYPES: Final = {
+_NUMBER_COLUMNS = ("first", "ended")  # of listings
+_DTYPES = {
     **dict.fromkeys((*_TIME_COLUMNS, *_NUMBER_COLUMNS), "float64"),
     **dict.fromkeys(("id", "categoryId"), "int64"),
 }
-_LISTING: Final = TypeAdapter(Listing)
-_COUNTS: Final = TypeAdapter(dict[str, int])
-_NO_SNAPSHOT: Final = "there is no earlier snapshot to compare with"
-_FILTER_NOTE: Final = (
+_LISTING = TypeAdapter(Listing)
+_COUNTS = TypeAdapter(dict[str, int])
+_NO_SNAPSHOT = "there is no earlier snapshot to compare with"
+_FILTER_NOTE = (
     "; a report on one status keeps none, so run petstore-tools report without --status"
     " before"
 )
-_CHUNK_ROWS: Final = 50_000  # rows that are Python objects at a time
-_LAST_REPORTED: Final = "SELECT ifnull(max(number), 0) FROM reported WHERE status = ?"
-_ANIMALS_OF_LISTING: Final = """
+_CHUNK_ROWS = 50_000  # rows that are Python objects at a time
+_LAST_REPORTED = "SELECT ifnull(max(number), 0) FROM reported WHERE status = ?"
+_ANIMALS_OF_LISTING = """
 SELECT id, name, categoryId, status FROM stays AS stay
 WHERE first <= :number AND (:status IS NULL OR status = :status)
 AND (closed IS NULL OR closed > :number OR :unseen AND closed = :number AND NOT EXISTS (
@@ -61,10 +61,8 @@ AND (closed IS NULL OR closed > :number OR :unseen AND closed = :number AND NOT 
 # A row is a part of a stay. One that only a listing with a hole lacks (unseen) lasts
 # until the next listing; where a part in the same state lasts until it begins, it goes
 # on.
-_LAST_BEFORE: Final = (
-    "(SELECT ifnull(max(number), 0) FROM listings WHERE ended_at < :since)"
-)
-_STAYS: Final = f"""
+_LAST_BEFORE = "(SELECT ifnull(max(number), 0) FROM listings WHERE ended_at < :since)"
+_STAYS = f"""
 WITH holes AS (SELECT number FROM listings WHERE may_have_hole),
 parts AS (
     SELECT *, closed IN holes
@@ -99,7 +97,7 @@ SELECT id, name, categoryId, status,
 FROM merged AS stay WHERE closed IS NULL OR closed + unseen > {_LAST_BEFORE}
 ORDER BY id, begin
 """
-_MOVED_IDS: Final = f"""
+_MOVED_IDS = f"""
 SELECT id FROM stays WHERE closed >= {_LAST_BEFORE}
 UNION SELECT id FROM stays WHERE first > {_LAST_BEFORE}
 """

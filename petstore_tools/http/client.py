@@ -10,7 +10,7 @@ import random
 import threading
 from collections.abc import Callable
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
 from petstore_tools import spec
@@ -288,7 +288,7 @@ class Client:
         return f"Client({self.environment}, {self.host})"
 
 
-SHOWN_AFTER_S: Final = 1.0  # an answer that takes so long is shown as a wait
-ATTEMPTS: Final = 5
-BASE_S: Final = 0.5
-LONGEST_S: Final = 30.0
+SHOWN_AFTER_S = 1.0  # an answer that takes so long is shown as a wait
+ATTEMPTS = 5
+BASE_S = 0.5
+LONGEST_S = 30.0

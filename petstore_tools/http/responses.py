@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from http import HTTPStatus
-from typing import Final, TypeVar
+from typing import TypeVar
 
 from pydantic import ValidationError
 
@@ -26,7 +26,7 @@ from petstore_tools.http.transport import Reply
 from petstore_tools.models import PET_ROWS, ErrorBody, Pet, PetRow, first_fault
 
 T = TypeVar("T")
-NO_CHARACTER: Final = "\N{REPLACEMENT CHARACTER}"
+NO_CHARACTER = "\N{REPLACEMENT CHARACTER}"
 
 
 def error_body(reply: Reply) -> ErrorBody:
@@ -61,7 +61,7 @@ def _other_sender(reply: Reply) -> str:
     return "a web page came instead; is the base address right?"
 
 
-_KINDS: Final[dict[int, type[ApiError]]] = {
+_KINDS: dict[int, type[ApiError]] = {
     400: BadRequestError,
     401: UnauthorizedError,
     404: NotFoundError,

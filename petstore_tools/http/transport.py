@@ -13,7 +13,7 @@ from http.client import HTTPException, HTTPResponse, parse_headers
 from io import BufferedReader, RawIOBase
 from math import inf
 from socket import socket
-from typing import Any, Final
+from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
 import requests
@@ -39,12 +39,12 @@ from petstore_tools.errors import (
 )
 from petstore_tools.throttle.throttle import LOST_AFTER_S
 
-TIMEOUT_S: Final = (5.0, 30.0)  # to connect; of silence while an answer is awaited
+TIMEOUT_S = (5.0, 30.0)  # to connect; of silence while an answer is awaited
 # servers close idle connections, many after 5 s: no request goes on one
-IDLE_S: Final = 4.0
-SHORTEST_KEY: Final = 8  # a shorter one may stand in a name, and is no secret
+IDLE_S = 4.0
+SHORTEST_KEY = 8  # a shorter one may stand in a name, and is no secret
 # kept open; more threads than that open connections of their own
-MOST_CONNECTIONS: Final = 64
+MOST_CONNECTIONS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,7 +283,7 @@ class Transport:
         return None if type(mounted) is HTTPAdapter else mounted
 
 
-_BEFORE_A_BYTE: Final = (
+_BEFORE_A_BYTE = (
     NewConnectionError,
     ConnectTimeoutError,
     ClosedPoolError,
@@ -291,7 +291,7 @@ _BEFORE_A_BYTE: Final = (
     requests.exceptions.InvalidURL,
     requests.exceptions.InvalidSchema,
 )
-_HANDSHAKE: Final = {
+_HANDSHAKE = {
     "WRONG_VERSION_NUMBER",
     "UNSUPPORTED_PROTOCOL",
     "NO_PROTOCOLS_AVAILABLE",

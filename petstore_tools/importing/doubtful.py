@@ -25,15 +25,15 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import Final, Literal
+from typing import Literal
 
 from petstore_tools.importing.values import PetValues
 
 State = Literal["unsent", "sending", "created", "rejected", "unknown", "skipped"]
 Reason = Literal["equal", "the same name", "the same place"]
-SENT: Final[tuple[State, ...]] = ("created", "unknown", "sending", "skipped")
+SENT: tuple[State, ...] = ("created", "unknown", "sending", "skipped")
 # of equal entries, these are found in a file before those that were not sent
-_RANKS: Final[tuple[State, ...]] = (*SENT, "unsent", "rejected")
+_RANKS: tuple[State, ...] = (*SENT, "unsent", "rejected")
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,13 +12,12 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
 from petstore_tools import sqlite
 from petstore_tools.errors import JournalError, SettingsError
 
-_FORMAT: Final = 3
-TABLES: Final = f"""
+_FORMAT = 3
+TABLES = f"""
 PRAGMA user_version = {_FORMAT};
 CREATE TABLE import (
     id TEXT PRIMARY KEY, environment TEXT NOT NULL, base_url TEXT NOT NULL,
@@ -56,7 +55,7 @@ CREATE TABLE written (
     PRIMARY KEY (import, digest)
 )
 """
-_TEMPORARY: Final = """
+_TEMPORARY = """
 CREATE TEMP TABLE file (
     place INTEGER PRIMARY KEY, name TEXT NOT NULL, category_id INTEGER NOT NULL,
     status TEXT
@@ -68,7 +67,7 @@ CREATE TEMP TABLE animal (
 CREATE INDEX temp.animal_values ON animal (name, category_id)
 """
 # one of which no more is known than a question that awaits its answer is not shown
-_INFOS: Final = """
+_INFOS = """
 WITH outcome AS (
     SELECT import, iif(may_be = '', state, 'ambiguous') AS became, count(*) AS rows,
         max(changed_at) AS changed_at
@@ -80,12 +79,12 @@ SELECT i.environment, i.base_url, i.path, i.sheet, i.bad_rows,
 FROM import i LEFT JOIN outcome o ON o.import = i.id
 WHERE o.import IS NOT NULL OR ifnull(i.question, '[]') = '[]' GROUP BY i.id
 """
-_MOVE_AWAY: Final = (
+_MOVE_AWAY = (
     "so it is not known which animals exist already. Put a good copy in its place, or"
     " move it away: then every file counts as new, and its rows are compared with the"
     " inventory"
 )
-_RUN_AGAIN: Final = "run the same call again: it checks the journal first"
+_RUN_AGAIN = "run the same call again: it checks the journal first"
 
 
 @dataclass(frozen=True)

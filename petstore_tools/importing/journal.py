@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Final
 
 from petstore_tools import sqlite
 from petstore_tools.clock import Clock, SystemClock
@@ -30,23 +29,23 @@ from petstore_tools.importing.options import Doubtful
 from petstore_tools.importing.reconcile import Outcome
 from petstore_tools.importing.values import PetValues
 
-_ONE_ROW: Final = "(SELECT 0 AS place, ? AS name, ? AS category_id, ? AS status)"
-_ENTRY: Final = (
+_ONE_ROW = "(SELECT 0 AS place, ? AS name, ? AS category_id, ? AS status)"
+_ENTRY = (
     "key, import, name, category_id, status, number, present, state, answered,"
     " compared, pet_id, detail, changed_at, may_be, sent_after, absent, position"
 )
-_ADD_IMPORT: Final = """
+_ADD_IMPORT = """
 INSERT INTO import VALUES (
     :id, :environment, :base_url, :path, :sheet, :bad_rows, :now, :question
 ) ON CONFLICT DO UPDATE SET
     bad_rows = excluded.bad_rows, changed_at = excluded.changed_at,
     question = ifnull(excluded.question, question)
 """
-_QUESTION: Final = """
+_QUESTION = """
 SELECT e.value ->> 0, e.value ->> 1 FROM import, json_each(question) e
 WHERE import.id = ?
 """
-_ADD: Final = """
+_ADD = """
 INSERT INTO row (
     key, import, name, category_id, status, number, state, answered, compared, detail,
     changed_at
@@ -57,14 +56,14 @@ ON CONFLICT (key) DO UPDATE SET present = 1, number = excluded.number,
     answered = excluded.answered, compared = compared OR excluded.compared
 """
 # a file that leaves rows out and brings no new one is a part of the one before it
-_TAKE_POSITIONS: Final = """
+_TAKE_POSITIONS = """
 UPDATE row SET position = iif(present, number, NULL) WHERE import = :id AND (
     :brings_rows OR NOT EXISTS (
         SELECT 1 FROM row WHERE import = :id AND position IS NOT NULL AND NOT present
     )
 )
 """
-_SETTLE: Final = """
+_SETTLE = """
 WITH given (is_foreign) AS (SELECT
     EXISTS (SELECT 1 FROM row WHERE pet_id = :pet_id) OR EXISTS (
         SELECT 1 FROM shown WHERE pet_id = :pet_id
@@ -81,21 +80,21 @@ UPDATE row SET state = :state, lost_at = :steady, changed_at = :now,
     )
 WHERE key = :key AND state = 'sending'
 """
-_LEARN: Final = """
+_LEARN = """
 INSERT OR IGNORE INTO changed
 SELECT ? WHERE EXISTS (SELECT 1 FROM row WHERE key = ? AND pet_id IS NOT NULL)
 """
-_INTEND: Final = """
+_INTEND = """
 UPDATE row SET state = 'sending', absent = 0, detail = '', changed_at = :now,
     sent_after = (SELECT ifnull(max(number), 0) FROM listing)
 WHERE key = :key AND state = 'unsent'
 """
-_SKIP: Final = """
+_SKIP = """
 UPDATE row SET state = 'skipped', answered = 0, detail = :detail, changed_at = :now
 WHERE key = :key AND state = 'unsent'
 """
 # animals of the last listing that equal rows of the file, and are no animal of ours
-_EQUAL_ANIMALS: Final = """
+_EQUAL_ANIMALS = """
 SELECT f.place, max(a.id) FROM temp.file f
 JOIN temp.animal a ON a.name = f.name AND a.category_id = f.category_id
     AND (f.status IS NULL OR a.status IS f.status)
@@ -103,14 +102,14 @@ WHERE NOT EXISTS (SELECT 1 FROM row WHERE pet_id = a.id AND import = ?)
 GROUP BY f.place
 """
 # other imports that sent a row whose name and category the file has, too
-_SHARING_IMPORTS: Final = """
+_SHARING_IMPORTS = """
 SELECT DISTINCT r.import FROM temp.file f
 JOIN row r ON r.name = f.name AND r.category_id = f.category_id
 WHERE r.import != ? AND NOT r.waits
 """
-_CLOCK: Final = SystemClock()
+_CLOCK = SystemClock()
 Question = list[tuple[str, Doubtful]]  # rows as they were shown, with their answers
-_IS_EQUAL: Final = "has the same values"
+_IS_EQUAL = "has the same values"
 
 
 class Journal:

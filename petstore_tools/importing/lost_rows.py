@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import asdict
-from typing import Final
 
 from petstore_tools.errors import JournalError
 from petstore_tools.importing.imports import import_lock
@@ -28,17 +27,17 @@ from petstore_tools.throttle.gate import CallOptions
 _log = logging.getLogger(__name__)
 # seconds since a row was lost; the steady clock begins anew when the machine starts,
 # then at least as long has passed as it shows
-_WAITED: Final = "iif(:steady >= lost_at, :steady - lost_at, :steady)"
+_WAITED = "iif(:steady >= lost_at, :steady - lost_at, :steady)"
 # unknown rows, and created ones whose animal is not known; one waits while a row of its
 # name and category is on its way, or was lost too late
-_LOST: Final = f"""
+_LOST = f"""
 (state = 'unknown' OR state = 'created' AND pet_id IS NULL)
 AND (name, category_id) NOT IN (
     SELECT name, category_id FROM row
     WHERE state = 'sending' OR state = 'unknown' AND {_WAITED} < :after_s
 )
 """
-_ANIMALS: Final = """
+_ANIMALS = """
 SELECT a.id, a.name, a.category_id, a.status, s.listing FROM temp.animal a
 JOIN shown s ON s.pet_id = a.id
 WHERE NOT EXISTS (SELECT 1 FROM row WHERE pet_id = a.id)
@@ -48,16 +47,16 @@ AND (EXISTS (SELECT 1 FROM changed WHERE field = 'categoryId')
         WHERE state IN ('unknown', 'created') AND pet_id IS NULL
     ))
 """
-_DECIDE: Final = """
+_DECIDE = """
 UPDATE row SET state = :state, pet_id = :pet_id, detail = :detail, may_be = :may_be,
     absent = :may_be = '', changed_at = :now
 WHERE key = :key
 """
-_MARK_LOST: Final = """
+_MARK_LOST = """
 UPDATE row SET state = 'unknown', detail = ?, lost_at = ?, changed_at = ?
 WHERE import = ? AND state = 'sending'
 """
-LOST: Final = "the run ended before the answer came"
+LOST = "the run ended before the answer came"
 
 
 def mark_lost(journal: Journal, import_id: str) -> None:

@@ -14,7 +14,6 @@ from typing import (
     TYPE_CHECKING,
     Any,
     Concatenate,
-    Final,
     Literal,
     ParamSpec,
     Self,
@@ -34,8 +33,8 @@ if TYPE_CHECKING:
     from petstore_tools.throttle.throttle import Wait
 
 Doubtful = Literal["ask", "skip", "send"]
-_LETTERS: Final = re.compile("[A-Z]{1,3}")
-_KINDS: Final[Mapping[str, tuple[Any, str]]] = {
+_LETTERS = re.compile("[A-Z]{1,3}")
+_KINDS: Mapping[str, tuple[Any, str]] = {
     **dict.fromkeys(("name", "sheet", "encoding"), (str, "a text")),
     **dict.fromkeys(("columns", "statuses", "defaults"), (Mapping, "a dict")),
     "first": (int, "a whole number"),
@@ -215,7 +214,7 @@ def takes_options(
     return decorate
 
 
-_PLAIN: Final = re.compile(r"[\w.,/=+:@-]+")
+_PLAIN = re.compile(r"[\w.,/=+:@-]+")
 
 
 def spell(options: ImportOptions, missing: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from petstore_tools.importing.doubtful import Doubt, Entry
 from petstore_tools.importing.sheet import Source
@@ -28,9 +28,9 @@ from petstore_tools.throttle.quota import Forecast
 if TYPE_CHECKING:
     import pandas as pd
 
-SHOWN: Final = 10  # doubtful rows, and those left out
-MATCHES: Final = 30  # values that were read differently from what was typed
-_COUNTS: Final = (
+SHOWN = 10  # doubtful rows, and those left out
+MATCHES = 30  # values that were read differently from what was typed
+_COUNTS = (
     "file",
     "environment",
     "host",
@@ -49,10 +49,10 @@ _COUNTS: Final = (
     "blank",
     "refusal",
 )
-_SKIP: Final = option("doubtful", "skip")
-_SEND: Final = option("doubtful", "send")
-LINES: Final = 15  # of problems
-FEW: Final = 5  # rows that a line shows, and values of theirs
+_SKIP = option("doubtful", "skip")
+_SEND = option("doubtful", "send")
+LINES = 15  # of problems
+FEW = 5  # rows that a line shows, and values of theirs
 
 
 class Fix(NamedTuple):

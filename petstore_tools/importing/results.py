@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from petstore_tools.errors import JournalError, SheetError
 from petstore_tools.importing.doubtful import Entry
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-OUTCOMES: Final = ("created", "rejected", "unknown", "unsent", "skipped")
+OUTCOMES = ("created", "rejected", "unknown", "unsent", "skipped")
 # what Windows has in no file name
-_NO_FILE_NAME: Final = re.compile(r'[\\/:*?"<>|\x00-\x1f]')
+_NO_FILE_NAME = re.compile(r'[\\/:*?"<>|\x00-\x1f]')
 
 
 @dataclass(frozen=True)

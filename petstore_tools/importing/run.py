@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from traceback import clear_frames
-from typing import Final
 
 from petstore_tools.errors import (
     DoubtfulRowsError,
@@ -52,7 +51,7 @@ from petstore_tools.throttle.throttle import Wait
 
 _log = logging.getLogger(__name__)
 # to find lost rows, without one usable answer since, until a run ends
-MOST_LISTINGS: Final = 3
+MOST_LISTINGS = 3
 Announce = Callable[[ImportPreview], bool | None]
 Ask = Callable[[ImportPreview], Doubtful]
 

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from http import HTTPStatus
 from traceback import clear_frames
-from typing import Final, Literal, Self
+from typing import Literal, Self
 
 from petstore_tools import spec
 from petstore_tools.errors import (
@@ -33,9 +33,9 @@ from petstore_tools.throttle.gate import CallCancelled, CallOptions
 from petstore_tools.throttle.quota import connections
 from petstore_tools.throttle.throttle import Wait
 
-MAX_UNKNOWN_IN_A_ROW: Final = 3
-LAST_ANSWERS_S: Final = 0.8  # how long answers under way are awaited after Ctrl-C
-TICK_S: Final = 0.1
+MAX_UNKNOWN_IN_A_ROW = 3
+LAST_ANSWERS_S = 0.8  # how long answers under way are awaited after Ctrl-C
+TICK_S = 0.1
 
 StopKind = Literal[
     "quota",

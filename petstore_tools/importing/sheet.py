@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from petstore_tools.errors import SheetError
 from petstore_tools.http.client import Client
@@ -47,14 +47,14 @@ from petstore_tools.tabular.frames import FrameSource
 from petstore_tools.tabular.sources import open_source
 from petstore_tools.text import option, printable
 
-HEADER_WITHIN: Final = 1_000  # rows in which the header is searched
-COLUMNS: Final = 30  # of the file that are shown
-SAMPLES: Final = 3  # values shown of a column
+HEADER_WITHIN = 1_000  # rows in which the header is searched
+COLUMNS = 30  # of the file that are shown
+SAMPLES = 3  # values shown of a column
 # categories or status words that are asked for: more are no words
-MOST_WORDS: Final = 50
+MOST_WORDS = 50
 # until a meaning is given
-ASKED: Final = frozenset(("is a name, not an id", "is not a status"))
-ADDED: Final = ["petstore_row", "petstore_problem"]  # columns of a rejects file
+ASKED = frozenset(("is a name, not an id", "is not a status"))
+ADDED = ["petstore_row", "petstore_problem"]  # columns of a rejects file
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 from unicodedata import normalize
 
 from petstore_tools import spec
@@ -43,16 +43,16 @@ from petstore_tools.text import option, pluralize, quoted
 Value = str | int | None  # of a name, a category, a status
 
 
-_AS_TEXT: Final = "format the column as text and give the value again"
-_HELPS: Final = {  # by a word for what a cell is in place of text
+_AS_TEXT = "format the column as text and give the value again"
+_HELPS = {  # by a word for what a cell is in place of text
     "formula": (
         "open the workbook in a spreadsheet program, save it, and import it again"
     ),
     "error": "type the value",
     "merged": "undo the merging and type the value into each cell, or delete the row",
 }
-_IS_SHORTENED: Final = Problem("is a number that the spreadsheet shortened", _AS_TEXT)
-_SHORTENED: Final = re.compile(r"-?\d[.,]\d+E\+\d+", re.ASCII)
+_IS_SHORTENED = Problem("is a number that the spreadsheet shortened", _AS_TEXT)
+_SHORTENED = re.compile(r"-?\d[.,]\d+E\+\d+", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import resources
-from typing import Final
 from unicodedata import normalize
 
 from petstore_tools import spec
@@ -19,33 +18,33 @@ from petstore_tools.errors import SheetError
 from petstore_tools.tabular.cells import column_letter
 from petstore_tools.text import first_of
 
-FIELDS: Final = spec.NEW_PET_FIELDS
-_WORDS: Final = json.loads(
+FIELDS = spec.NEW_PET_FIELDS
+_WORDS = json.loads(
     resources.files(__package__).joinpath("words.json").read_text(encoding="utf-8")
 )
 # Titles that may mean a field, the likeliest first, as `_bare` returns them: proposed,
 # never just taken. The better ones say it better than the field's own title does.
-_BETTER_TITLES: Final[dict[str, list[str]]] = _WORDS["better titles"]
-_TITLES: Final = {
+_BETTER_TITLES: dict[str, list[str]] = _WORDS["better titles"]
+_TITLES = {
     name: [*words, *_WORDS["titles"][name]] for name, words in _BETTER_TITLES.items()
 }
 # words for a status, "" for none: proposed, never just taken
-STATUS_WORDS: Final = {
+STATUS_WORDS = {
     word: status for status, words in _WORDS["statuses"].items() for word in words
 }
 # words for a total or a mean, folded and without the signs around them
-_TOTALS: Final = frozenset(_WORDS["totals"])
+_TOTALS = frozenset(_WORDS["totals"])
 # signs and numbers beside a word for a total
-_AROUND: Final = " \t\xa0:=.()-_*#/0123456789"
+_AROUND = " \t\xa0:=.()-_*#/0123456789"
 # how a line begins that is about the table, not about an animal: a total, a page
-A_NOTE: Final = re.compile(
+A_NOTE = re.compile(
     rf".*:|(?:{'|'.join((*_TOTALS, *_WORDS['notes']))})\b.*", re.IGNORECASE | re.DOTALL
 )
 # what stands in a text file for an error
-ERRORS: Final = frozenset(_WORDS["errors"])
-_EXACT: Final = {name.casefold(): name for name in FIELDS}
-_SHOWN: Final = 20  # titles
-_SPECIAL: Final = {*'"\\$`!'}  # signs that a shell or Python reads as something else
+ERRORS = frozenset(_WORDS["errors"])
+_EXACT = {name.casefold(): name for name in FIELDS}
+_SHOWN = 20  # titles
+_SPECIAL = {*'"\\$`!'}  # signs that a shell or Python reads as something else
 
 
 @dataclass(frozen=True)

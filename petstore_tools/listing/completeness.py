@@ -9,16 +9,14 @@ from hashlib import sha256
 from html import escape
 from itertools import pairwise
 from operator import itemgetter
-from typing import Any, Final, Literal, Self
+from typing import Any, Literal, Self
 
 from petstore_tools import spec
 from petstore_tools.errors import FrameError
 from petstore_tools.text import pluralize, utc_text
 
 Completeness = Literal["complete", "cut", "unproven"]
-HOLE: Final = (
-    "an animal that was removed while the listing was read may hide another one"
-)
+HOLE = "an animal that was removed while the listing was read may hide another one"
 
 
 def digest(*columns: Sequence[Any]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from petstore_tools.errors import ArgumentError, SheetError
 from petstore_tools.listing.completeness import Listing
@@ -15,7 +15,7 @@ from petstore_tools.tabular.text_files import csv_bytes
 if TYPE_CHECKING:
     import pandas as pd
 
-ENDINGS: Final = (".csv", ".xlsx", ".json", ".parquet")
+ENDINGS = (".csv", ".xlsx", ".json", ".parquet")
 
 
 def write(frame: pd.DataFrame, path: Path) -> None:

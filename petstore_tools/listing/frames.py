@@ -8,7 +8,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from petstore_tools import spec
 from petstore_tools.errors import ArgumentError, FrameError
@@ -165,8 +165,8 @@ def read_listing(frame: pd.DataFrame) -> Listing:
     return Listing.of(frame)
 
 
-UNSET: Final = "unset"  # §2.1 states no default, so a missing status is counted apart
-TABLE_NAMES: Final = frozenset(  # names that rows and columns of tables have
+UNSET = "unset"  # §2.1 states no default, so a missing status is counted apart
+TABLE_NAMES = frozenset(  # names that rows and columns of tables have
     f"{UNSET} total label category categoryId new gone from to before now change"
     " animals count share status what id name days median_days days_90 first_seen"
     " as_of other".split()

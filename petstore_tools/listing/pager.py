@@ -57,7 +57,6 @@ from collections.abc import Iterable
 from dataclasses import replace
 from itertools import islice
 from math import inf
-from typing import Final
 
 from petstore_tools.listing import schemes
 from petstore_tools.listing.links import follow, with_query
@@ -66,9 +65,9 @@ from petstore_tools.listing.schemes import PAGE, PAGE_0, SCHEMES, Scheme
 from petstore_tools.listing.state import Evidence, ListingState, PageChanged, Steps
 from petstore_tools.text import pluralize
 
-COUNTED: Final = "the service counts as many animals as came"
-EMPTY_PAGES: Final = 50  # in a row, each promising more
-RESTARTS: Final = 3  # where the inventory changes while the way to page is tried
+COUNTED = "the service counts as many animals as came"
+EMPTY_PAGES = 50  # in a row, each promising more
+RESTARTS = 3  # where the inventory changes while the way to page is tried
 
 
 class Pager:

@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from math import ceil
 from pathlib import Path
-from typing import Final
 
 from pydantic import TypeAdapter
 
@@ -35,10 +34,10 @@ from petstore_tools.throttle.quota import SLOW_S, connections
 from petstore_tools.throttle.throttle import Wait
 
 _log = logging.getLogger(__name__)
-_STATUSES: Final = frozenset({*spec.STATUSES, None})
+_STATUSES = frozenset({*spec.STATUSES, None})
 # pages; where nobody knows the size, one more page is fetched ahead
-_WIDER_EVERY: Final = 50
-_TICK_S: Final = 0.5  # how often is shown what a page that is fetched ahead waits for
+_WIDER_EVERY = 50
+_TICK_S = 0.5  # how often is shown what a page that is fetched ahead waits for
 
 
 @dataclass(frozen=True, repr=False)
@@ -66,7 +65,7 @@ class Page:
         return f"Page({self.number}, {pluralize(len(self), 'animal')})"
 
 
-_FILE: Final = TypeAdapter(dict[str, Evidence])
+_FILE = TypeAdapter(dict[str, Evidence])
 
 
 class PagingMemory:

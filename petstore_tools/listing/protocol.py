@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
 from urllib.parse import urlencode
 
 from petstore_tools import spec
@@ -94,8 +93,8 @@ class PageReply:
     has_other_status: bool = False
 
 
-_ENDS: Final = (404, 416)
-_REFUSED: Final = (400, 403, *_ENDS, 422)
+_ENDS = (404, 416)
+_REFUSED = (400, 403, *_ENDS, 422)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Literal
 
 from petstore_tools.errors import SettingsError
 from petstore_tools.listing.links import link_targets, with_query
@@ -34,9 +34,9 @@ class Scheme:
     base: int = 0
 
 
-PAGE: Final = Scheme("page", "pages", 1)
-PAGE_0: Final = Scheme("page", "pages", 0)
-SCHEMES: Final = {  # by the names that `pagination=` takes
+PAGE = Scheme("page", "pages", 1)
+PAGE_0 = Scheme("page", "pages", 0)
+SCHEMES = {  # by the names that `pagination=` takes
     "offset": Scheme("offset", "rows"),
     "skip": Scheme("skip", "rows"),
     "page": PAGE,
@@ -45,15 +45,15 @@ SCHEMES: Final = {  # by the names that `pagination=` takes
     "starting_after": Scheme("starting_after", "id"),
 }
 
-CURSOR_HEADERS: Final = (  # with the parameters that may take what it holds
+CURSOR_HEADERS = (  # with the parameters that may take what it holds
     ("X-Next-Cursor", ("cursor", "after", "page_token")),
     ("Next-Cursor", ("cursor", "after", "page_token")),
     ("X-Next-Page-Token", ("page_token", "cursor")),
     ("X-Continuation-Token", ("continuation_token", "cursor")),
     ("X-Next-Page", ("page",)),
 )
-NO_TOKEN: Final = frozenset({"", "0", "null", "none"})
-TOTAL_HEADERS: Final = ("X-Total-Count", "X-Total", "Total-Count", "Content-Range")
+NO_TOKEN = frozenset({"", "0", "null", "none"})
+TOTAL_HEADERS = ("X-Total-Count", "X-Total", "Total-Count", "Content-Range")
 
 
 def parse(name: str | None) -> Scheme | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 from petstore_tools.listing import schemes
 from petstore_tools.listing.links import holds_id, with_query
@@ -19,9 +19,9 @@ T = TypeVar("T")
 # asks for pages, is sent their replies (None: refused), and returns what that showed
 Steps: TypeAlias = Generator[NextPage, PageReply | None, T]
 
-OVERLAPPED: Final = 40  # animals of a page from which on each page repeats one
-FIRST_PAGES: Final = 4  # which repeat one whatever their size
-CAPS: Final = (1_000, 10_000)  # at which services stop to count
+OVERLAPPED = 40  # animals of a page from which on each page repeats one
+FIRST_PAGES = 4  # which repeat one whatever their size
+CAPS = (1_000, 10_000)  # at which services stop to count
 
 
 class PageChanged(Exception):  # noqa: N818 - no fault: the inventory changed while it was read

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import textwrap
 from datetime import tzinfo
-from typing import Any, Final
+from typing import Any
 
 import pandas as pd
 from xlsxwriter import Workbook
@@ -26,23 +26,23 @@ from petstore_tools.tabular.cells import EXACT
 from petstore_tools.tabular.template import WRITER_OPTIONS
 from petstore_tools.text import cell_text
 
-TIME: Final = "as_of"
-FORMATS: Final = {
+TIME = "as_of"
+FORMATS = {
     "change": "+#,##0;-#,##0;0",
     **dict.fromkeys(SHARES.values(), "0.0%"),
     **dict.fromkeys(DAYS, "#,##0.0"),
     **dict.fromkeys(IDS, "0"),
     TIME: "yyyy-mm-dd hh:mm:ss",
 }
-SHEETS: Final = {**TITLES, "animals": "All animals", "made": "How this was made"}
-CHARTS: Final = {
+SHEETS = {**TITLES, "animals": "All animals", "made": "How this was made"}
+CHARTS = {
     "breakdown": {"type": "column"},
     "counts": {"type": "area", "subtype": "stacked"},
 }
-_LINE: Final = 80  # characters of a line above a table, so that it is printed whole
-_TITLE: Final = 60  # characters of a line of the title, which may be Chinese
-_WIDEST: Final = 550  # pixels of a column; longer texts shrink
-_TIME_WIDTH: Final = 19  # characters of a column of times
+_LINE = 80  # characters of a line above a table, so that it is printed whole
+_TITLE = 60  # characters of a line of the title, which may be Chinese
+_WIDEST = 550  # pixels of a column; longer texts shrink
+_TIME_WIDTH = 19  # characters of a column of times
 
 
 def workbook(report: Facts) -> bytes:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import tzinfo
-from typing import Final
 
 import pandas as pd
 
 from petstore_tools import text
 from petstore_tools.listing.completeness import Listing
 
-TITLES: Final = {  # of tables and sheets, in the order of a page
+TITLES = {  # of tables and sheets, in the order of a page
     "summary": "At a glance",
     "changes": "Change by status",
     "flow": "From which status to which",
@@ -24,7 +23,7 @@ TITLES: Final = {  # of tables and sheets, in the order of a page
     "moved": "Animals that moved",
     "pending": "Pending animals",
 }
-LISTS: Final = ("moved", "pending")
+LISTS = ("moved", "pending")
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from email.message import EmailMessage
 from email.policy import SMTP
 from email.utils import formataddr, getaddresses, localtime
-from typing import Final
 
 from petstore_tools.errors import ArgumentError
 from petstore_tools.reporting.excel import workbook
@@ -16,9 +15,9 @@ from petstore_tools.reporting.page import page
 from petstore_tools.reporting.presentation import Presentation
 from petstore_tools.reporting.texts import terminal_text
 
-_XLSX: Final = "vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+_XLSX = "vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 # control characters, halves of a character, line ends
-_BREAKS: Final = ("Cc", "Cs", "Zl", "Zp")
+_BREAKS = ("Cc", "Cs", "Zl", "Zp")
 
 
 def mail(report: Facts, to: Sequence[str], subject: str) -> bytes:

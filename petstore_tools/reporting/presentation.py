@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import isnan
-from typing import Any, Final
+from typing import Any
 
 import pandas as pd
 
@@ -17,7 +17,7 @@ from petstore_tools.listing.frames import UNSET
 from petstore_tools.reporting.facts import LISTS, TITLES, Facts
 from petstore_tools.reporting.tables import TOTAL, UNSEEN
 
-COLOURS: Final = {
+COLOURS = {
     "available": "#2f855f",
     "pending": "#b0720f",
     "sold": "#4a79b8",
@@ -25,35 +25,35 @@ COLOURS: Final = {
     "other": "#9a68ab",  # a status that the document does not name
 }
 # numbers that name something: written without separators
-IDS: Final = ("id", "categoryId")
-DAYS: Final = ("median_days", "days_90")
-SHARES: Final = {"summary": "share of those before", "breakdown": "share of all"}
-WORDS: Final = {  # titles of columns, as people read them
+IDS = ("id", "categoryId")
+DAYS = ("median_days", "days_90")
+SHARES = {"summary": "share of those before", "breakdown": "share of all"}
+WORDS = {  # titles of columns, as people read them
     "what": "since then",
     "count": "animals",
     "as_of": "as of",
     "median_days": "half stayed up to",
     "days_90": "90 % stayed up to",
 }
-_LARGEST_FIRST: Final = {
+_LARGEST_FIRST = {
     "by_category": TOTAL,
     "changes_by_category": "now",
 }
-LONG: Final = (*_LARGEST_FIRST, *LISTS)
-TOP: Final = 15  # rows of a long table that a page shows
-WITH_TOTAL: Final = ("breakdown", "by_category", "changes", "changes_by_category")
-_UNCERTAIN: Final = (
+LONG = (*_LARGEST_FIRST, *LISTS)
+TOP = 15  # rows of a long table that a page shows
+WITH_TOTAL = ("breakdown", "by_category", "changes", "changes_by_category")
+_UNCERTAIN = (
     "A change happened between two listings, so only the times of those two listings"
     " are known; what was done and undone between them was not seen. Days in a status"
     " are counted for animals that got it and left it while listings were kept, and"
     " left it in the last 30 days."
 )
-_UNSEEN: Final = (
+_UNSEEN = (
     "Animals that count as not seen are missing from this listing, which may have"
     " missed them. If the next listing does not show them either, they count as gone."
 )
-_UNSET: Final = "Animals without a status are counted as unset."
-_ONE_STATUS: Final = (
+_UNSET = "Animals without a status are counted as unset."
+_ONE_STATUS = (
     "In a report on one status, an animal that is new may have had another status"
     " before, and one that is gone may have another one now."
 )
@@ -215,7 +215,7 @@ def _share(number: float) -> float | None:
     return None if isnan(number) else _half_up(number)
 
 
-_KINDS: Final[dict[str, Callable[[Any], object]]] = {
+_KINDS: dict[str, Callable[[Any], object]] = {
     **dict.fromkeys(IDS, str),
     **dict.fromkeys(DAYS, _Days),
     **dict.fromkeys(SHARES.values(), _share),

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, AnyStr, Final
+from typing import Any, AnyStr
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import pandas as pd
@@ -30,14 +30,12 @@ from petstore_tools.reporting.presentation import Presentation, cells
 from petstore_tools.tabular.atomic import write_output
 from petstore_tools.tabular.frames import to_pandas
 
-WINDOW_S: Final = 30 * spec.DAY_S  # days in a status count stays that ended so lately
-_MISSED: Final = (
+WINDOW_S = 30 * spec.DAY_S  # days in a status count stays that ended so lately
+_MISSED = (
     "an animal that counts as new may have been there before: the older listing may"
     " have missed it"
 )
-_NOT_MARKED: Final = (
-    "the report is written, but since='last' (--since last) will not mean it"
-)
+_NOT_MARKED = "the report is written, but since='last' (--since last) will not mean it"
 
 
 @dataclass(frozen=True)

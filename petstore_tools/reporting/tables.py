@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import nan
-from typing import Any, Final
+from typing import Any
 
 import pandas as pd
 
@@ -21,7 +21,7 @@ from petstore_tools.listing.frames import (
 )
 
 NEW, GONE, UNSEEN = "new", "gone", "not seen"  # from where, or to where, animals moved
-TOTAL: Final = "total"
+TOTAL = "total"
 
 
 def _index(names: Iterable[str]) -> pd.Index[Any]:

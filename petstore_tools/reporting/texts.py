@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any
 
 import pandas as pd
 
@@ -12,7 +12,7 @@ from petstore_tools.reporting.facts import Facts
 from petstore_tools.reporting.presentation import LONG, Presentation, cells
 from petstore_tools.text import markdown_table, markdown_text, text_table
 
-_IN_JSON: Final = (
+_IN_JSON = (
     "completeness",
     "reason",
     "status",

@@ -14,7 +14,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import SecretStr
 
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
     from petstore_tools.sandbox.faults import Fault, TrafficRow
 
-STARTS_AT: Final = 1_767_603_600.0  # Monday, 5 January 2026, 09:00 UTC
-ANIMALS: Final = 250
-TIME_DTYPE: Final = "datetime64[us, UTC]"
-CLOSED: Final = "this sandbox is closed; make another one"
+STARTS_AT = 1_767_603_600.0  # Monday, 5 January 2026, 09:00 UTC
+ANIMALS = 250
+TIME_DTYPE = "datetime64[us, UTC]"
+CLOSED = "this sandbox is closed; make another one"
 
 
 class Sandbox:

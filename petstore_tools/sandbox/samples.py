@@ -7,18 +7,17 @@ import io
 import random
 from collections.abc import Iterator
 from itertools import islice
-from typing import Final
 
 from petstore_tools import spec
 
-SEED: Final = 20_260_105
-_CATEGORIES: Final = (
+SEED = 20_260_105
+_CATEGORIES = (
     "Dogs, Cats, Rabbits, Guinea pigs, Hamsters, Parrots, "
     "Canaries, Tortoises, Geckos, Goldfish, Ponies, Goats"
 )
-CATEGORIES: Final = dict(enumerate(_CATEGORIES.split(", "), start=1))
-_WEIGHTS: Final = (24, 22, 10, 8, 7, 6, 5, 4, 4, 6, 2, 2)
-_NAMES: Final = """
+CATEGORIES = dict(enumerate(_CATEGORIES.split(", "), start=1))
+_WEIGHTS = (24, 22, 10, 8, 7, 6, 5, 4, 4, 6, 2, 2)
+_NAMES = """
 Abby Ace Achilles Ajax Alba Alfie Amber Angus Apollo Archie Astrid Athena Bailey Balu
 Bandit Basil Bella Benji Bertie Biscuit Blanche Bobby Bonnie Boris Bruno Buddy Caesar
 Candy Casper Charlie Chico Cleo Coco Cookie Cosmo Daisy Dexter Diego Dora Duke Edgar
@@ -31,10 +30,10 @@ Salem Sally Sam Sandy Scout Shadow Simba Sky Smokey Sophie Stella Sunny Tango Te
 Thor Tilly Titus Toby Trixie Tulip Uma Vera Violet Wanda Whisky Willow Winston Xena Yara
 Yuki Zelda Zeus Ziggy Zoe Żabka Søren Émile Jürgen Niño Łatka
 """.split()
-_TITLES: Final = ("",) * 6 + ("Little ", "Old ", "Lady ", "Sir ", "Mister ", "Miss ")
-_ENDINGS: Final = ("",) * 7 + (" II", " III", " of Oak Farm", " the Brave")
-_STATUSES: Final = (*spec.STATUSES, None)
-_STATUS_WEIGHTS: Final = (55, 18, 22, 5)
+_TITLES = ("",) * 6 + ("Little ", "Old ", "Lady ", "Sir ", "Mister ", "Miss ")
+_ENDINGS = ("",) * 7 + (" II", " III", " of Oak Farm", " the Brave")
+_STATUSES = (*spec.STATUSES, None)
+_STATUS_WEIGHTS = (55, 18, 22, 5)
 
 Animal = tuple[str, int, str | None]
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from email.utils import formatdate
 from functools import lru_cache
 from importlib.resources import files
-from typing import Any, Final
+from typing import Any
 
 from petstore_tools import spec
 from petstore_tools.clock import Clock
@@ -35,24 +35,24 @@ from petstore_tools.service.messages import (
 )
 from petstore_tools.service.operations import Operations
 
-HEALTH_PATH: Final = spec.PATH_PREFIX + "/health"
-OPENAPI_PATH: Final = spec.PATH_PREFIX + "/openapi.json"
-LIVE_PATH: Final = spec.PATH_PREFIX + "/live"
-OPENAPI: Final = files(__package__).joinpath("openapi.json").read_bytes()
-KEYLESS_BODIES: Final = {  # what needs no key, and costs nothing
+HEALTH_PATH = spec.PATH_PREFIX + "/health"
+OPENAPI_PATH = spec.PATH_PREFIX + "/openapi.json"
+LIVE_PATH = spec.PATH_PREFIX + "/live"
+OPENAPI = files(__package__).joinpath("openapi.json").read_bytes()
+KEYLESS_BODIES = {  # what needs no key, and costs nothing
     HEALTH_PATH: b'{"status":"ok","database":"ok"}',
     LIVE_PATH: b'{"status":"ok"}',
     OPENAPI_PATH: OPENAPI,
 }
-RETRY_AFTER_S: Final = 5  # sent with a 503
+RETRY_AFTER_S = 5  # sent with a 503
 # counted from the earliest moment at which it may have been sent
-HEALTH_WAIT_S: Final = 1.0
-MAX_CREATE_AGE_S: Final = 15.0  # after it was sent, no create is committed so late
+HEALTH_WAIT_S = 1.0
+MAX_CREATE_AGE_S = 15.0  # after it was sent, no create is committed so late
 # what is sent ahead on an older connection is not read
-MAX_CONNECTION_AGE_S: Final = 5.0
-MAX_REMEMBERED: Final = 10_000  # keys that may ask, and connections
+MAX_CONNECTION_AGE_S = 5.0
+MAX_REMEMBERED = 10_000  # keys that may ask, and connections
 # an outage fails thousands of requests: each kind is logged this often
-REPORT_EVERY_S: Final = 10.0
+REPORT_EVERY_S = 10.0
 _log = logging.getLogger(__name__)
 
 

@@ -14,15 +14,14 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from typing import Final
 
 from petstore_tools.service.engine import SILENT, UnavailableError
 from petstore_tools.service.messages import Request, Response
 
-MAX_AT_ONCE: Final = 256  # requests in one commit
-TICK_S: Final = 0.25
-GATHER_S: Final = 0.005
-GATHER_TIMES: Final = 4  # what a batch took; its callers ask again within that time
+MAX_AT_ONCE = 256  # requests in one commit
+TICK_S = 0.25
+GATHER_S = 0.005
+GATHER_TIMES = 4  # what a batch took; its callers ask again within that time
 
 
 def elapsed() -> float:

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from functools import lru_cache
 from ipaddress import ip_network
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from pydantic import SecretStr
 
@@ -32,39 +32,39 @@ from petstore_tools.service.engine import (
 from petstore_tools.service.limiter import Usage
 from petstore_tools.service.sqlite_engine import SqliteEngine
 
-WAIT_S: Final = 4.0  # others may hold up the requests of a transaction so long
-MAX_ADDRESSES: Final = 10_000  # of callers without a key that are counted at once
-POSTGRES: Final = ("postgresql://", "postgres://")
+WAIT_S = 4.0  # others may hold up the requests of a transaction so long
+MAX_ADDRESSES = 10_000  # of callers without a key that are counted at once
+POSTGRES = ("postgresql://", "postgres://")
 # of any kind; one letter in front of it is a drive of Windows
-_URL: Final = re.compile(
+_URL = re.compile(
     r"^[A-Za-z][A-Za-z0-9+.-]+:/|(?:^|\s)(?:host|hostaddr|port|dbname|user|password|service)\s*="
 )
 # by key where it is valid, else by address
-_CALLERS: Final = (
+_CALLERS = (
     "WITH sender (digest, address) AS (VALUES {marks}),"
     " caller AS (SELECT sender.digest, address, coalesce('key ' || id, address)"
     " AS subject, id, per_minute, per_day FROM sender"
     " LEFT JOIN key ON revoked_at IS NULL AND key.digest = sender.digest) "
 )
-_FIND: Final = f"{_CALLERS}SELECT * FROM caller"
-_HOLD: Final = (  # always in the same order, so that no two wait for each other
+_FIND = f"{_CALLERS}SELECT * FROM caller"
+_HOLD = (  # always in the same order, so that no two wait for each other
     f"{_CALLERS}SELECT subject, {', '.join(USAGE_COLUMNS)} FROM usage"
     " WHERE subject IN (SELECT subject FROM caller) ORDER BY subject"
 )
-_SAVE_USAGE: Final = (
+_SAVE_USAGE = (
     f"INSERT INTO usage (subject, {', '.join(USAGE_COLUMNS)}) VALUES "
     "{marks} ON CONFLICT (subject) DO"
 )
-_OVERWRITE: Final = " UPDATE SET " + ", ".join(
+_OVERWRITE = " UPDATE SET " + ", ".join(
     f"{name} = excluded.{name}" for name in USAGE_COLUMNS
 )
-_FORGET: Final = (
+_FORGET = (
     "DELETE FROM usage WHERE subject IN (SELECT subject FROM usage WHERE subject LIKE"
     " 'address %' ORDER BY minute_start DESC, subject LIMIT 1000 OFFSET"
     f" {MAX_ADDRESSES})"
 )
-_STATE: Final = "SELECT changes, {clock} FROM inventory"
-_PET: Final = "SELECT id, name, category_id, status FROM pet WHERE "
+_STATE = "SELECT changes, {clock} FROM inventory"
+_PET = "SELECT id, name, category_id, status FROM pet WHERE "
 
 StoredPet = tuple[int, str, int, str | None]  # with the id in front
 

@@ -6,15 +6,15 @@ ignore a 429.
 from __future__ import annotations
 
 from math import ceil, floor
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from petstore_tools import spec
 from petstore_tools.plans import Window
 
 # §8.4.3 names no number and no length: both are our choice
-RETRIES_BEFORE_BAN: Final = 10
-GRACE_S: Final = 2.0  # what was in flight when the 429 left is not counted
-BAN_S: Final = 900.0
+RETRIES_BEFORE_BAN = 10
+GRACE_S = 2.0  # what was in flight when the 429 left is not counted
+BAN_S = 900.0
 
 
 class Usage(NamedTuple):

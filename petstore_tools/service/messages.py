@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from json.encoder import encode_basestring as _quoted
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic_core import from_json
@@ -27,18 +27,18 @@ Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
-LIST_PATH: Final = spec.PATH_PREFIX + spec.PETS_PATH
+LIST_PATH = spec.PATH_PREFIX + spec.PETS_PATH
 # the longest valid create has 120,000: each letter as \u escapes
-MAX_BODY_BYTES: Final = 128 << 10
-LONG_BODY_BYTES: Final = 8 << 10  # bytes; to parse 128 KiB takes 5 ms
-MAX_UNFINISHED_BYTES: Final = 16 << 20  # of all bodies that are being read
-BODY_WITHIN_S: Final = 10.0  # a body is complete within this time
-MAX_NAME: Final = 10_000  # characters; §2.6 shows no limit: our choice
-PART_BYTES: Final = 64 << 10  # an answer that is longer goes out in parts
+MAX_BODY_BYTES = 128 << 10
+LONG_BODY_BYTES = 8 << 10  # bytes; to parse 128 KiB takes 5 ms
+MAX_UNFINISHED_BYTES = 16 << 20  # of all bodies that are being read
+BODY_WITHIN_S = 10.0  # a body is complete within this time
+MAX_NAME = 10_000  # characters; §2.6 shows no limit: our choice
+PART_BYTES = 64 << 10  # an answer that is longer goes out in parts
 # a request waits at most so long for the database, and two ticks more
-MAX_WAIT_S: Final = 8.0
+MAX_WAIT_S = 8.0
 # a caller that takes no part of an answer for so long is cut off
-STALLED_S: Final = 10.0
+STALLED_S = 10.0
 
 
 @dataclass(slots=True, eq=False)

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from email.utils import formatdate
-from typing import Final
 from urllib.parse import parse_qsl, urlencode
 from weakref import WeakSet
 
@@ -24,10 +23,10 @@ from petstore_tools.service.messages import (
 )
 
 # Unix seconds; a constant of ours, §4.3 states none
-DEPRECATED_SINCE: Final = 1_764_547_200
-MAX_PAGES: Final = 1_000  # that are kept; those that go out in parts are not
-MAX_UNREAD_BYTES: Final = 128 << 20  # of these, on their way
-PET_PATH: Final = LIST_PATH + "/"
+DEPRECATED_SINCE = 1_764_547_200
+MAX_PAGES = 1_000  # that are kept; those that go out in parts are not
+MAX_UNREAD_BYTES = 128 << 20  # of these, on their way
+PET_PATH = LIST_PATH + "/"
 
 
 class Operations:

@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import ExitStack, suppress
-from typing import Any, Final
+from typing import Any
 
 import psycopg
 from psycopg import errors
@@ -28,19 +28,19 @@ from petstore_tools.service.engine import (
 )
 
 # A session that was paused releases its rows before those who wait for them give up.
-_TIMEOUTS: Final = (
+_TIMEOUTS = (
     "SET lock_timeout = '3s'; SET statement_timeout = '3.5s';"
     " SET idle_in_transaction_session_timeout = '2s'"
 )
-CONNECT_S: Final = 2
+CONNECT_S = 2
 # of our advisory locks: assignment and commit of ids; the schema
-_LOCKS: Final = 0x70657473
-_FIND_TABLES: Final = (
+_LOCKS = 0x70657473
+_FIND_TABLES = (
     "SELECT relname, obj_description(oid, 'pg_class') FROM pg_class"
     " WHERE relkind = 'r' AND pg_table_is_visible(oid)"
 )
 # Ids become visible in order: nobody else assigns one until this commit is made.
-_INSERT: Final = (
+_INSERT = (
     "INSERT INTO pet (name, category_id, status) SELECT name, category_id, status FROM"
     f" pg_advisory_xact_lock({_LOCKS}, 2), unnest(?::bytea[], ?::bigint[], ?::text[])"
     " WITH ORDINALITY AS new (name, category_id, status, number) ORDER BY number"

@@ -25,7 +25,7 @@ import sys
 import threading
 import time
 from functools import partial
-from typing import Any, Final, Self
+from typing import Any, Self
 
 from granian.constants import HTTPModes, Interfaces
 from granian.http import HTTP1Settings
@@ -42,14 +42,14 @@ from petstore_tools.service.app import Service
 from petstore_tools.service.database import Database
 from petstore_tools.service.messages import Scope
 
-DRAIN_S: Final = 9  # at its end a service answers what is under way for so long
+DRAIN_S = 9  # at its end a service answers what is under way for so long
 # a head is complete, and an idle connection used again, within this
-HEAD_WITHIN_MS: Final = 10_000
-MAX_HEAD_BYTES: Final = 64 << 10
-BACKLOG: Final = 1_024
-MAX_WAITS: Final = 5_000
-_KEY: Final = re.compile(r"psk_[\w-]+")
-_HTTP: Final[Any] = {
+HEAD_WITHIN_MS = 10_000
+MAX_HEAD_BYTES = 64 << 10
+BACKLOG = 1_024
+MAX_WAITS = 5_000
+_KEY = re.compile(r"psk_[\w-]+")
+_HTTP: Any = {
     "interface": Interfaces.ASGINL,
     "http": HTTPModes.http1,
     "http1_settings": HTTP1Settings(
@@ -70,7 +70,7 @@ class LineFormatter(logging.Formatter):
         )
 
 
-LOGS: Final = {
+LOGS = {
     "formatters": {
         "line": {"()": LineFormatter, "fmt": "%(asctime)s %(levelname)s %(message)s"}
     },

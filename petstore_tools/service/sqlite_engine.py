@@ -11,7 +11,6 @@ import time
 from collections.abc import Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Final
 
 from petstore_tools import sqlite
 from petstore_tools.errors import SettingsError
@@ -28,16 +27,14 @@ from petstore_tools.service.engine import (
     check_tables,
 )
 
-REPLACED: Final = (
+REPLACED = (
     "was removed or replaced while it was in use; start the service again with the"
     " right file"
 )
 # so long ago, a commit shows that the disk does not stand still
-DISK_CHECK_S: Final = 0.1
-_FIND_TABLES: Final = "SELECT name FROM sqlite_master WHERE type = 'table'"
-_INSERT: Final = (
-    "INSERT INTO pet (name, category_id, status) VALUES (?, ?, ?) RETURNING id"
-)
+DISK_CHECK_S = 0.1
+_FIND_TABLES = "SELECT name FROM sqlite_master WHERE type = 'table'"
+_INSERT = "INSERT INTO pet (name, category_id, status) VALUES (?, ?, ?) RETURNING id"
 
 
 class SqliteEngine(Engine):

@@ -9,11 +9,10 @@ import tempfile
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
 
 from petstore_tools.errors import OutputError
 
-_PAUSES_S: Final = (0.02, 0.05, 0.1, 0.2, 0.4)
+_PAUSES_S = (0.02, 0.05, 0.1, 0.2, 0.4)
 
 
 def check_writable(path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from petstore_tools.errors import ArgumentError
 from petstore_tools.tabular.cells import whole_number
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     Categories = str | Path | Mapping[Any, Any] | pd.Series[Any] | pd.DataFrame
 
-_HEADER_WITHIN: Final = 10  # rows in which the titles of categories may be
+_HEADER_WITHIN = 10  # rows in which the titles of categories may be
 
 
 def read_categories(source: Categories | None) -> dict[int, str] | None:

@@ -13,18 +13,18 @@ from datetime import date, time, timedelta
 from decimal import Decimal
 from functools import cache
 from numbers import Real
-from typing import Any, ClassVar, Final, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 from petstore_tools import spec
 
 # from here on a double stands for several whole numbers, and nobody can tell which
-EXACT: Final = 2**53
-MERGED: Final = "part of the merged cell"  # the beginning of the kind of such a cell
-FORMATTED: Final = "a number that the sheet shows otherwise"  # 007, 50 %
-_FORMULA_SIGNS: Final = ("=", "+", "-", "@", "\t", "\r", "'")
-_DIGIT_SEPARATORS: Final = ".,'\u2019 \u00a0\u202f"  # between groups of three
-_WHOLE: Final = re.compile(r"(-?\d+)(?:[.,]0+)?", re.ASCII)
-_GROUPED: Final = re.compile(
+EXACT = 2**53
+MERGED = "part of the merged cell"  # the beginning of the kind of such a cell
+FORMATTED = "a number that the sheet shows otherwise"  # 007, 50 %
+_FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r", "'")
+_DIGIT_SEPARATORS = ".,'\u2019 \u00a0\u202f"  # between groups of three
+_WHOLE = re.compile(r"(-?\d+)(?:[.,]0+)?", re.ASCII)
+_GROUPED = re.compile(
     rf"-?[1-9]\d{{0,2}}([{_DIGIT_SEPARATORS}])\d{{3}}(?:\1\d{{3}})*(?:[.,]0+)?",
     re.ASCII,
 )

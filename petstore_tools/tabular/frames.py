@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from petstore_tools.tabular.cells import (
     FrameRow,
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 # no file and no request can hold it
-_LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 # the method that gives their rows, and the attribute with their titles
-_OTHER_FRAMES: Final = {
+_OTHER_FRAMES = {
     "rows": "columns",  # polars
     "fetchall": "columns",  # a result of duckdb
     "to_pylist": "column_names",  # pyarrow

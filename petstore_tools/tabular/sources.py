@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
 
 from petstore_tools.errors import SheetError
 from petstore_tools.tabular.cells import Sheet
@@ -17,8 +16,8 @@ from petstore_tools.tabular.text_files import read_csv
 from petstore_tools.tabular.workbooks import is_workbook, read_workbook
 from petstore_tools.text import printable
 
-_TEXTS: Final = (".csv", ".tsv", ".txt")
-FORMATS: Final = (*_TEXTS, ".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
+_TEXTS = (".csv", ".tsv", ".txt")
+FORMATS = (*_TEXTS, ".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 
 
 def open_source(

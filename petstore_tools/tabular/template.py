@@ -7,22 +7,22 @@ from __future__ import annotations
 
 import io
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 from petstore_tools import spec
 from petstore_tools.errors import SheetError
 from petstore_tools.tabular.cells import EXACT, FORMATTED
 
 # hidden, and by its name never read as animals
-CATEGORY_SHEET: Final = "petstore_categories"
-LAST_ROW: Final = 1_048_575  # of a sheet, counted from 0
-WRITER_OPTIONS: Final = {  # text is never a formula or a link
+CATEGORY_SHEET = "petstore_categories"
+LAST_ROW = 1_048_575  # of a sheet, counted from 0
+WRITER_OPTIONS = {  # text is never a formula or a link
     "in_memory": True,
     "strings_to_formulas": False,
     "strings_to_urls": False,
 }
-_TOO_LONG: Final = -2  # XlsxWriter's answer to a text longer than Excel keeps
-_EXAMPLES: Final = {
+_TOO_LONG = -2  # XlsxWriter's answer to a text longer than Excel keeps
+_EXAMPLES = {
     "name": "The animal's name; it must not be empty.\nExample: Rex",
     "categoryId": "The category's id, or its name where one can be chosen.\nExample: 3",
     "status": (
@@ -30,8 +30,8 @@ _EXAMPLES: Final = {
     ),
 }
 # what spreadsheets call bad
-_BAD_FORMAT: Final = {"bg_color": "#FFC7CE", "font_color": "#9C0006"}
-_TEXT_FORMAT: Final = {"num_format": "@"}  # so that 007 stays 007
+_BAD_FORMAT = {"bg_color": "#FFC7CE", "font_color": "#9C0006"}
+_TEXT_FORMAT = {"num_format": "@"}  # so that 007 stays 007
 
 
 def template_bytes(categories: Mapping[int, str] | None = None) -> bytes:

@@ -13,22 +13,22 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
-from typing import Any, Final
+from typing import Any
 
 from petstore_tools.errors import ArgumentError, SheetError
 from petstore_tools.tabular.cells import MalformedLine, Record, Sheet
 from petstore_tools.text import option, quoted
 
-_DELIMITERS: Final = (",", ";", "\t", "|")
-_UTF16_BY_NUL: Final = {0: "utf-16-be", 1: "utf-16-le"}  # position of the first NUL
-_EXCERPT_LENGTH: Final = 80  # characters of a line that are shown
-_SAMPLE_LENGTH: Final = 100_000  # characters that tell the delimiter
+_DELIMITERS = (",", ";", "\t", "|")
+_UTF16_BY_NUL = {0: "utf-16-be", 1: "utf-16-le"}  # position of the first NUL
+_EXCERPT_LENGTH = 80  # characters of a line that are shown
+_SAMPLE_LENGTH = 100_000  # characters that tell the delimiter
 # the first line may name the delimiter, as Excel takes it
-_DELIMITER_LINE: Final = re.compile(r'"?sep=([^"\r\n])"?[\r\n]', re.IGNORECASE)
+_DELIMITER_LINE = re.compile(r'"?sep=([^"\r\n])"?[\r\n]', re.IGNORECASE)
 # letters of UTF-8 that are no accident: in cp1252, É before a sign looks like a single
 # one
-_ONLY_UTF8: Final = re.compile("[^\0-\x7f\u0180-\u07ff]|[\u0180-\u07ff]{2}")
-_BYTE_ORDER_MARKS: Final = {
+_ONLY_UTF8 = re.compile("[^\0-\x7f\u0180-\u07ff]|[\u0180-\u07ff]{2}")
+_BYTE_ORDER_MARKS = {
     codecs.BOM_UTF8: "utf-8-sig",
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from dataclasses import field as member
 from datetime import datetime, time, timedelta
 from io import BytesIO
-from typing import Any, Final
+from typing import Any
 from xml.etree import ElementTree
 
 from python_calamine import CalamineWorkbook, PasswordError, SheetVisibleEnum
@@ -36,44 +36,40 @@ from petstore_tools.tabular.template import CATEGORY_SHEET, rejects_bytes
 from petstore_tools.text import option
 
 # of an unpacked workbook: a million rows of three columns take half
-_MAX_BYTES: Final = 1 << 28
+_MAX_BYTES = 1 << 28
 # of a sheet that calamine reads, from A1 to the last one
-_MAX_CELLS: Final = 8_000_000
+_MAX_CELLS = 8_000_000
 # bytes of XML parsed at once: of more, Python walks their elements again
-_CHUNK_BYTES: Final = 1 << 12
-_EMPTY_ELEMENTS: Final = re.compile(  # cells and rows of .xlsx that have a format alone
+_CHUNK_BYTES = 1 << 12
+_EMPTY_ELEMENTS = re.compile(  # cells and rows of .xlsx that have a format alone
     rb'<row r="[^/>]*>(?:<c r="[^/>]*/>)*</row>|<row r="[^/>]*/>|<c r="[^/>]*/>'
 )
-_SHEET_ELEMENTS: Final = ("row", "col", "mergeCell")  # those that say something
-_TRUE_WORDS: Final = ("1", "true")
-_DATE_NUMBERS: Final = (*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59))
-_BUILT_IN_FORMATS: Final = {  # as Excel counts those that every workbook has
+_SHEET_ELEMENTS = ("row", "col", "mergeCell")  # those that say something
+_TRUE_WORDS = ("1", "true")
+_DATE_NUMBERS = (*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59))
+_BUILT_IN_FORMATS = {  # as Excel counts those that every workbook has
     **{str(number): "d" for number in _DATE_NUMBERS},
     "0": "General",
     "1": "0",
     "49": "@",
 }
-_DAY_0: Final = datetime(1899, 12, 30)
-_PLAIN_FORMATS: Final = ("General", "@", "0", "#")  # they show a number as typed
-_DATE_CODE: Final = re.compile(
-    r'"[^"]*"|\\.|\[[^]]*\]|General|([dmyhs])', re.IGNORECASE
-)
+_DAY_0 = datetime(1899, 12, 30)
+_PLAIN_FORMATS = ("General", "@", "0", "#")  # they show a number as typed
+_DATE_CODE = re.compile(r'"[^"]*"|\\.|\[[^]]*\]|General|([dmyhs])', re.IGNORECASE)
 # the record that says how far a sheet goes: of .xls, and of .xlsb
-_XLS_SIZE: Final = re.compile(
+_XLS_SIZE = re.compile(
     rb"\x00\x02\x0e\x00....(..[\x00\x01]\x00...[\x00\x01])\x00\x00", re.DOTALL
 )
-_XLSB_SIZE: Final = re.compile(rb"\x94\x01\x10....(.{12})", re.DOTALL)
-_REPEAT_COUNT: Final = re.compile(rb'-repeated="(\d+)"')
-_NUMERIC_BOOLEAN: Final = re.compile(  # which may be shown as TRUE
+_XLSB_SIZE = re.compile(rb"\x94\x01\x10....(.{12})", re.DOTALL)
+_REPEAT_COUNT = re.compile(rb'-repeated="(\d+)"')
+_NUMERIC_BOOLEAN = re.compile(  # which may be shown as TRUE
     rb'<table:table-cell(?![^>]*boolean-value="(?:true|false)")[^>]*value-type="boolean"'
     rb'|value-type="float"[^>]*><text:p>[^\W\d]+</text:p>'
 )
-_COVERED_VALUE: Final = re.compile(rb"<table:covered-table-cell[^>]*office:value-type")
-_DISPLAYED_NUMBER: Final = re.compile(
-    rb'office:value="([^"]+)"[^>]*><text:p(?:/>|>([^<]*))'
-)
-_ENCRYPTED: Final = "EncryptedPackage".encode("utf-16-le")
-_ESCAPED_LETTER: Final = re.compile("_x([0-9A-Fa-f]{4})_")
+_COVERED_VALUE = re.compile(rb"<table:covered-table-cell[^>]*office:value-type")
+_DISPLAYED_NUMBER = re.compile(rb'office:value="([^"]+)"[^>]*><text:p(?:/>|>([^<]*))')
+_ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
+_ESCAPED_LETTER = re.compile("_x([0-9A-Fa-f]{4})_")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,7 +123,7 @@ class Worksheet(Sheet):
                         cells[column] = NonTextCell(cells[column], kind)
 
 
-_UNSAVED_FORMULA: Final = NonTextCell("", "a formula without a saved value")
+_UNSAVED_FORMULA = NonTextCell("", "a formula without a saved value")
 
 
 def _elements(
@@ -278,7 +274,7 @@ def _corners(reference: str) -> tuple[int, int, int, int]:
     return (*xl_cell_to_rowcol(first), *xl_cell_to_rowcol(last))
 
 
-_UNSEEN_NOTE: Final = (
+_UNSEEN_NOTE = (
     "whether rows are hidden, merged cells, formulas without a value, errors and how a"
     " number is shown cannot be seen in this kind of workbook"
 )
@@ -330,7 +326,7 @@ class _TooLargeError(Exception):
     """A workbook would fill the memory."""
 
 
-_REASONS: Final[dict[type[Exception], str]] = {
+_REASONS: dict[type[Exception], str] = {
     _TooLargeError: (
         "is too large: delete what is beyond the table, or save the sheet as CSV"
     ),
@@ -396,7 +392,7 @@ def _repeat_count(element: bytes) -> int:
 
 
 # by what such a file begins with
-_OPENERS: Final = {b"PK\x03\x04": _open_zip, b"\xd0\xcf\x11\xe0": _open_ole}
+_OPENERS = {b"PK\x03\x04": _open_zip, b"\xd0\xcf\x11\xe0": _open_ole}
 
 
 def is_workbook(content: bytes) -> bool:

@@ -9,22 +9,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from math import floor
-from typing import Final, Literal
+from typing import Literal
 
 from petstore_tools import spec
 from petstore_tools.plans import PERIODS, Plan, WindowName
 
 # headers carry whole seconds: a reset may be up to one later than written
-GUARD_S: Final = 1.0
-PROBE_LEASE_S: Final = 4.0
-LONGEST_LEASE_S: Final = 60.0  # also behind a process that was stopped for hours
+GUARD_S = 1.0
+PROBE_LEASE_S = 4.0
+LONGEST_LEASE_S = 60.0  # also behind a process that was stopped for hours
 # a clock that differs by more from one that nobody sets was set
-CLOCK_STEP_S: Final = 1.0
-CLOCK_DRIFT: Final = 1e-3  # of two clocks that nobody sets
-MOST_CLOCKS: Final = 8  # of machines that share the budget
+CLOCK_STEP_S = 1.0
+CLOCK_DRIFT = 1e-3  # of two clocks that nobody sets
+MOST_CLOCKS = 8  # of machines that share the budget
 # of an hour: zones differ by whole ones, and days begin at midnight there
-QUARTER_S: Final = 900.0
-_BUCKETS: Final = 144  # of a day: ten minutes each; those of a minute are one second
+QUARTER_S = 900.0
+_BUCKETS = 144  # of a day: ten minutes each; those of a minute are one second
 
 
 @dataclass(slots=True)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from math import inf
 from numbers import Real
-from typing import Final, TypeVar
+from typing import TypeVar
 
 from petstore_tools.clock import Clock
 from petstore_tools.errors import KeyBannedError, LedgerError, QuotaError, SettingsError
@@ -24,9 +24,9 @@ from petstore_tools.throttle import rate_headers
 from petstore_tools.throttle.ledger import Ledger
 from petstore_tools.throttle.throttle import Go, Stop, Throttle, Wait
 
-LOGGED_FROM_S: Final = 1.0  # shorter waits are not logged: the next answer ends them
+LOGGED_FROM_S = 1.0  # shorter waits are not logged: the next answer ends them
 _log = logging.getLogger(__name__)
-_REFUSALS: Final[dict[int, str]] = {
+_REFUSALS: dict[int, str] = {
     401: "it does not know the key",
     429: "there were too many requests",
 }
@@ -62,7 +62,7 @@ class CallOptions:
     more_follow: bool = False
 
 
-ALONE: Final = CallOptions()
+ALONE = CallOptions()
 
 
 class Gate:

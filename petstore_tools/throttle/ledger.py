@@ -21,7 +21,7 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from traceback import clear_frames
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 from pydantic import SecretStr, TypeAdapter
 
@@ -35,16 +35,16 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Kind = Literal["shared", "memory"]
-_FORMAT: Final = 2  # of what is stored; each ledger refuses another one
-_STATE: Final = TypeAdapter(tuple[Literal[2], Throttle])
-_TABLE: Final = f"""
+_FORMAT: Literal[2] = 2  # of what is stored; each ledger refuses another one
+_STATE = TypeAdapter(tuple[Literal[2], Throttle])
+_TABLE = f"""
 PRAGMA user_version = {_FORMAT};
 CREATE TABLE key_budget (subject TEXT PRIMARY KEY, state TEXT NOT NULL) WITHOUT ROWID
 """
 
 # the second time: how long the database waits for a machine that vanished inside a
 # transaction
-_BEGIN: Final = (
+_BEGIN = (
     "BEGIN; SET LOCAL lock_timeout = '10s'; SET LOCAL"
     " idle_in_transaction_session_timeout = '5s'"
 )
@@ -96,7 +96,7 @@ def subject(service_id: str, key: str) -> str:
 
 # one for all: a fork waits until nobody is inside a transaction, which SQLite would
 # never end
-_LOCK: Final = threading.RLock()
+_LOCK = threading.RLock()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
         before=_LOCK.acquire,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import ceil, inf
-from typing import Final
 
 from petstore_tools import spec
 from petstore_tools.plans import WindowName
@@ -12,7 +11,7 @@ from petstore_tools.text import cell_text, html_table, pluralize, text_table, ut
 from petstore_tools.throttle.gate import Gate
 from petstore_tools.throttle.throttle import WindowQuota, bulk_reserve
 
-_TITLES: Final = ("window", "limit", "left", "more is free at")
+_TITLES = ("window", "limit", "left", "more is free at")
 
 
 @dataclass(frozen=True)
@@ -100,10 +99,10 @@ def read_quota(gate: Gate) -> Quota:
     )
 
 
-MOST_CONNECTIONS: Final = 16
-WITHOUT_A_PLAN: Final = 8  # connections where no number is known
-LIKELY_S: Final = 0.1  # what an answer takes, before the first one shows it
-SLOW_S: Final = 0.005  # a faster answer than this is not worth a second connection
+MOST_CONNECTIONS = 16
+WITHOUT_A_PLAN = 8  # connections where no number is known
+LIKELY_S = 0.1  # what an answer takes, before the first one shows it
+SLOW_S = 0.005  # a faster answer than this is not worth a second connection
 
 
 @dataclass(frozen=True)

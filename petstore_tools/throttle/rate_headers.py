@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
-from typing import Final
 
 from petstore_tools import plans, spec
 from petstore_tools.throttle.budget import Budget
 
 # after a 429; more is taken for nonsense: our choice
-LONGEST_RETRY_AFTER_S: Final = 7 * spec.DAY_S
-LONGEST_PAUSE_S: Final = 300.0  # after a 503: a service that fails cannot say how long
+LONGEST_RETRY_AFTER_S = 7 * spec.DAY_S
+LONGEST_PAUSE_S = 300.0  # after a 503: a service that fails cannot say how long
 
 
 @dataclass(frozen=True, slots=True)

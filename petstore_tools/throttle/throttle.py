@@ -62,7 +62,6 @@ from dataclasses import dataclass, replace
 from http import HTTPStatus
 from math import inf
 from operator import attrgetter, itemgetter
-from typing import Final
 
 from petstore_tools import spec
 from petstore_tools.plans import DOCUMENTED, PERIODS, Plan, WindowName
@@ -79,18 +78,18 @@ from petstore_tools.throttle.budget import (
 from petstore_tools.throttle.rate_headers import RateReply
 
 # how much of the longest wait for an answer is remembered at each answer
-SLOWEST_DECAY: Final = 0.9
-SHORT_S: Final = spec.MINUTE_S + 2 * GUARD_S  # a minute's reset is never further ahead
-LONGEST_S: Final = spec.DAY_S + 4 * GUARD_S
+SLOWEST_DECAY = 0.9
+SHORT_S = spec.MINUTE_S + 2 * GUARD_S  # a minute's reset is never further ahead
+LONGEST_S = spec.DAY_S + 4 * GUARD_S
 # an answer that is not whole by then: nobody reads it any more
-LOST_AFTER_S: Final = 120.0
-POLL_S: Final = 0.05  # how soon to ask again for a probe's answer, at first
-POLL_GROWTH: Final = 0.25  # then by how much of its age
-BLOCK_MARGIN_S: Final = 0.5
-BACKOFF_BASE_S: Final = 5.0  # after a 429 that names no usable time
-BACKOFF_LONGEST_S: Final = 900.0
-BULK_DIVISOR: Final = 10  # a bulk run leaves a tenth of a window to people
-MOST_RESERVED: Final = 20  # requests of a day that it leaves at most
+LOST_AFTER_S = 120.0
+POLL_S = 0.05  # how soon to ask again for a probe's answer, at first
+POLL_GROWTH = 0.25  # then by how much of its age
+BLOCK_MARGIN_S = 0.5
+BACKOFF_BASE_S = 5.0  # after a 429 that names no usable time
+BACKOFF_LONGEST_S = 900.0
+BULK_DIVISOR = 10  # a bulk run leaves a tenth of a window to people
+MOST_RESERVED = 20  # requests of a day that it leaves at most
 
 
 @dataclass(frozen=True, slots=True)

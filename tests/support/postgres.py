@@ -15,14 +15,14 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 from urllib.parse import urlsplit
 
 from services import free_port, is_port_closed, wait_until
 
-NOBODY: Final = 65534
-_IS_ROOT: Final = hasattr(os, "geteuid") and os.geteuid() == 0
-_PROCESS_USER: Final[Any] = (
+NOBODY = 65534
+_IS_ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
+_PROCESS_USER: Any = (
     {"user": NOBODY, "group": NOBODY, "extra_groups": []} if _IS_ROOT else {}
 )
 _NUMBERS = itertools.count(1)

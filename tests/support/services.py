@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 from urllib.parse import urlsplit
 
 import requests
@@ -22,8 +22,8 @@ from petstore_tools.service.app import Service
 from petstore_tools.service.database import Database
 from petstore_tools.service.server import ThreadedServer
 
-NOON: Final = 1_800_000_000.0
-WIDE_PLAN: Final = Plan(1_000_000_000, 1_000_000_000)
+NOON = 1_800_000_000.0
+WIDE_PLAN = Plan(1_000_000_000, 1_000_000_000)
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from functools import partial
 from itertools import product
 from pathlib import Path
 from random import Random
-from typing import Any, Final, Self
+from typing import Any, Self
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from pydantic.dataclasses import dataclass as parsed_dataclass
@@ -28,7 +28,7 @@ def animals(count: int, *, first: int = 7, step: int = 3) -> list[Animal]:
     return [(first + n * step, STATUSES[n % 3]) for n in range(count)]
 
 
-ESTIMATES: Final[dict[str, Callable[[int], int]]] = {
+ESTIMATES: dict[str, Callable[[int], int]] = {
     "": int,
     "at_most_100": partial(min, 100),
     "at_most_1000": partial(min, 1_000),
@@ -256,5 +256,5 @@ def _read_ways(name: str) -> list[str]:
     return [way for line in lines for way in alternatives(line)]
 
 
-WAYS: Final = _read_ways("ways.txt")
-ORDINARY: Final = _read_ways("ordinary_ways.txt")
+WAYS = _read_ways("ways.txt")
+ORDINARY = _read_ways("ordinary_ways.txt")

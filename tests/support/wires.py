@@ -5,12 +5,10 @@ animal, headers.
 
 from __future__ import annotations
 
-from typing import Final
-
-BASE: Final = "https://pets.example/v1"
-KEY: Final = "psk_never_shown"
-T0: Final = 1_800_000_000.0
-PET: Final = {"id": 17, "name": "Rex", "categoryId": 3, "status": "sold"}
+BASE = "https://pets.example/v1"
+KEY = "psk_never_shown"
+T0 = 1_800_000_000.0
+PET = {"id": 17, "name": "Rex", "categoryId": 3, "status": "sold"}
 
 
 def rate_headers(remaining: int = 59, **headers: str) -> dict[str, str]:
