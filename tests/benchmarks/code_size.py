@@ -87,7 +87,8 @@ def code_tokens(source: str) -> int:
 
 def verdict(label: str, size: int, most: int) -> bool:
     """Print a size beside its bound; say whether it fails."""
-    print(f"{label}: {size:,}, at most {most:,}{'' if size <= most else ': missed'}")
+    note = "" if size <= most else ": missed"
+    print(f"{label}: {size:,}, at most {most:,}{note}")
     return size > most * MARGIN
 
 

@@ -148,9 +148,10 @@ def serve(speaks: str, animals: str, latency_s: str, kind: str) -> None:
 
     from petstore_tools.service.server import ThreadedServer
 
+    most = 30 if kind == "clamped" else 100
     service = PagingService(
         numbered_animals(int(animals), step=2),
-        f"{speaks} cap={30 if kind == 'clamped' else 100}",
+        f"{speaks} cap={most}",
         latency_s=float(latency_s),
     )
 

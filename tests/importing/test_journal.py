@@ -290,12 +290,12 @@ def test_what_was_asked_is_forgotten_with_its_import(tmp_path: Path) -> None:
     with open_journal(tmp_path, target()) as journal:
         add(journal, MIA)
         before = journal.answer([REX], doubts, "ask", bad_rows=0)
-        others = journal.answer([MIA], doubts, "send", bad_rows=0)
+        meanwhile = journal.answer([MIA], doubts, "send", bad_rows=0)
         journal.answer([REX], doubts, "ask", bad_rows=0)
         journal.forget()
         after = journal.answer([MIA], doubts, "send", bad_rows=0)
 
-    assert (before, others, after) == ({0: "ask"}, {0: "ask"}, {0: "send"})
+    assert (before, meanwhile, after) == ({0: "ask"}, {0: "ask"}, {0: "send"})
 
 
 def changed(path: Path, statement: str) -> None:

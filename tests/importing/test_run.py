@@ -112,9 +112,9 @@ def test_a_first_run_that_ends_before_its_first_create_says_why(
     with FaultProxy(fast.base_url, lambda method, number: fate[0]) as proxy:
         store = connect_through(fast, proxy)
         try:
-            ended = exits.of_result(run(store, path))
+            ended = exits.result_code(run(store, path))
         except (PetstoreError, Interrupted) as error:
-            ended = exits.of_error(error)
+            ended = exits.error_code(error)
         files = sorted(path.name for path in tmp_path.glob("a*"))
         fate[0] = "pass"
         fast.advance(days=1)
