@@ -9,9 +9,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from petstore_tools.cli import exits, options
-from petstore_tools.listing import export
 from petstore_tools.listing.completeness import Listing
-from petstore_tools.listing.frames import count_statuses, text_dtype
+from petstore_tools.listing.frames import (
+    ENDINGS,
+    count_statuses,
+    text_dtype,
+    write_frame,
+)
 from petstore_tools.store import PetStore
 from petstore_tools.tabular.categories import read_categories
 from petstore_tools.text import pluralize, text_table, utc_text
@@ -28,7 +32,7 @@ MOST_ROWS = 20
 @click.option(
     "--first", type=click.IntRange(min=1), metavar="N", help="Only the first N animals."
 )
-@options.output(*export.ENDINGS)
+@options.output(*ENDINGS)
 @click.option(
     "--max-age",
     metavar="AGE",
@@ -90,7 +94,7 @@ def write_rows(
         category = frame["categoryId"].map(names).astype(text_dtype())
         frame.insert(3, "category", category)
     if output is not None:
-        export.write(frame, output)
+        write_frame(frame, output)
         options.write_message(f"{pluralize(len(frame), noun)} in {output}")
         return
     rows = frame.head(MOST_ROWS)

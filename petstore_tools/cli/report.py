@@ -11,7 +11,7 @@ import click
 from petstore_tools.cli import exits, options
 from petstore_tools.cli.list import write_rows
 from petstore_tools.errors import IncompleteListingError
-from petstore_tools.listing import export
+from petstore_tools.listing.frames import ENDINGS
 from petstore_tools.reporting import mail
 from petstore_tools.store import PetStore
 from petstore_tools.tabular.categories import read_categories
@@ -114,7 +114,7 @@ def report_(
     metavar="AGE|DATE",
     help="Leave out what ended before this age or date, such as 90d or 2026-01-05.",
 )
-@options.output(*export.ENDINGS)
+@options.output(*ENDINGS)
 @options.ENVIRONMENT
 @click.pass_context
 def history_(

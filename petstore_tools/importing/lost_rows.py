@@ -19,7 +19,7 @@ from petstore_tools.importing.reconcile import Animal, Outcome, decide
 from petstore_tools.importing.values import PetValues
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.inventory import Inventory
-from petstore_tools.listing.protocol import ListQuery
+from petstore_tools.listing.state import ListQuery
 from petstore_tools.models import PetRow
 from petstore_tools.text import pluralize
 from petstore_tools.throttle.gate import CallOptions

@@ -14,7 +14,7 @@ from petstore_tools.importing.doubtful import Doubt, Entry
 from petstore_tools.importing.sheet import Source
 from petstore_tools.importing.values import RowProblem
 from petstore_tools.listing.frames import text_dtype
-from petstore_tools.tabular.frames import row_label, row_labels
+from petstore_tools.tabular.sources import row_label, row_labels
 from petstore_tools.text import (
     first_of,
     html_table,

@@ -23,7 +23,7 @@ from petstore_tools.importing.values import BadRow
 from petstore_tools.listing.frames import status_dtype, text_dtype
 from petstore_tools.tabular.atomic import check_writable, replace_file
 from petstore_tools.tabular.cells import column_index
-from petstore_tools.tabular.frames import row_labels
+from petstore_tools.tabular.sources import row_labels
 from petstore_tools.text import html_table, pluralize, utc_text
 
 if TYPE_CHECKING:

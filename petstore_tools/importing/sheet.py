@@ -43,8 +43,7 @@ from petstore_tools.tabular.cells import (
     column_letter,
     is_blank,
 )
-from petstore_tools.tabular.frames import FrameSource
-from petstore_tools.tabular.sources import open_source
+from petstore_tools.tabular.sources import FrameSource, open_source
 from petstore_tools.text import option, printable
 
 HEADER_WITHIN = 1_000  # rows in which the header is searched

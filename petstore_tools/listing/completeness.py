@@ -19,6 +19,14 @@ Completeness = Literal["complete", "cut", "unproven"]
 HOLE = "an animal that was removed while the listing was read may hide another one"
 
 
+@dataclass(frozen=True, slots=True)
+class End:
+    """The end of a listing: whether it is complete, and why."""
+
+    completeness: Completeness
+    reason: str
+
+
 def digest(*columns: Sequence[Any]) -> str:
     """
     Return a digest of animals by the columns of a listing, the same in any order; a

@@ -1,6 +1,6 @@
 """
 Animals as columns: from decoded rows to a DataFrame and back, always with the same
-dtypes; and its statuses, counted.
+dtypes; its statuses, counted; and as files: CSV, a workbook, JSON or Parquet.
 """
 
 from __future__ import annotations
@@ -8,12 +8,17 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from petstore_tools import spec
-from petstore_tools.errors import ArgumentError, FrameError
+from petstore_tools.errors import ArgumentError, FrameError, SheetError
 from petstore_tools.listing.completeness import Listing, digest
 from petstore_tools.models import PetRow
+from petstore_tools.tabular.atomic import replace_file
+from petstore_tools.tabular.sources import FrameSource
+from petstore_tools.tabular.template import LAST_ROW, rejects_bytes
+from petstore_tools.tabular.text_files import csv_bytes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -202,3 +207,62 @@ def count_statuses(pets: pd.DataFrame) -> dict[str, int]:
     codes, names = status_codes(pets)
     counts = np.bincount(codes, minlength=len(names))
     return dict(zip(names, counts.tolist(), strict=True))
+
+
+ENDINGS = (".csv", ".xlsx", ".json", ".parquet")
+
+
+def write_frame(frame: pd.DataFrame, path: Path) -> None:
+    """
+    Write a listing; `import` reads the CSV and the workbook as they are.
+
+    >>> write_frame(store.list_pets(first=3), Path("first.csv"))
+    >>> Path("first.csv").read_text("utf-8-sig").splitlines()[0]
+    'id,name,categoryId,status'
+
+    Args:
+        frame: As `list_pets` gave it; with a column of names of the categories, where
+            they are known.
+        path: Its ending, one of `ENDINGS`, says what is written. Parquet and the
+            workbook's properties say whether it is complete; the others have no place
+            for it.
+
+    Raises:
+        ImportError: Parquet needs pyarrow.
+        ArgumentError: Another ending.
+        SheetError: A name is too long for a workbook, or there are too many rows.
+    """
+    match path.suffix.casefold():
+        case ".csv":
+            content = csv_bytes(*_cells(frame))
+        case ".xlsx":
+            content = _workbook(frame)
+        case ".json":
+            records = frame.to_json(
+                orient="records", force_ascii=False, indent=1, date_format="iso"
+            )
+            content = f"{records}\n".encode()
+        case ".parquet":
+            content = frame.to_parquet()
+        case _:
+            raise ArgumentError(
+                f"{path.name!r} cannot be written: its ending must be one of"
+                f" {', '.join(ENDINGS)}"
+            )
+    replace_file(path, content)
+
+
+def _workbook(frame: pd.DataFrame) -> bytes:
+    if len(frame) > LAST_ROW:
+        raise SheetError(
+            f"{len(frame):,} animals do not fit in a sheet: write a .csv or"
+            " .parquet file"
+        )
+    note = str(Listing.of(frame)) if "listing" in frame.attrs else ""
+    return rejects_bytes(*_cells(frame), note=note)
+
+
+def _cells(frame: pd.DataFrame) -> tuple[list[str], list[list[str]]]:
+    """Return the titles and the rows."""
+    titles, *rows = [cells for _, cells in FrameSource(frame=frame).records()]
+    return titles, rows

@@ -12,7 +12,7 @@ from petstore_tools.http.client import Client
 from petstore_tools.listing.completeness import HOLE, Listing
 from petstore_tools.listing.frames import PetColumns
 from petstore_tools.listing.pages import PageReader, Pages, PagingMemory
-from petstore_tools.listing.protocol import ListQuery
+from petstore_tools.listing.state import ListQuery
 from petstore_tools.settings import Settings
 from petstore_tools.text import option, parse_duration, pluralize
 from petstore_tools.throttle.gate import ALONE, CallOptions

@@ -16,7 +16,7 @@ from urllib.parse import (
     urlunsplit,
 )
 
-from petstore_tools.listing.protocol import End
+from petstore_tools.listing.completeness import End
 
 # requests' parser loses `rel` behind a parameter without a value, and splits at a
 # quoted `, <`

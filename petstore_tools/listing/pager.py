@@ -59,10 +59,17 @@ from itertools import islice
 from math import inf
 
 from petstore_tools.listing import schemes
+from petstore_tools.listing.completeness import End
 from petstore_tools.listing.links import follow, with_query
-from petstore_tools.listing.protocol import End, NextPage, PageReply
 from petstore_tools.listing.schemes import PAGE, PAGE_0, SCHEMES, Scheme
-from petstore_tools.listing.state import Evidence, ListingState, PageChanged, Steps
+from petstore_tools.listing.state import (
+    Evidence,
+    ListingState,
+    NextPage,
+    PageChanged,
+    PageReply,
+    Steps,
+)
 from petstore_tools.text import pluralize
 
 COUNTED = "the service counts as many animals as came"

@@ -22,10 +22,9 @@ from petstore_tools.http.client import Client
 from petstore_tools.http.responses import NO_CHARACTER, read_rows
 from petstore_tools.http.transport import Reply
 from petstore_tools.listing import schemes
-from petstore_tools.listing.completeness import HOLE, Listing
+from petstore_tools.listing.completeness import HOLE, End, Listing
 from petstore_tools.listing.pager import Pager
-from petstore_tools.listing.protocol import End, ListQuery, NextPage, PageReply
-from petstore_tools.listing.state import Evidence
+from petstore_tools.listing.state import Evidence, ListQuery, NextPage, PageReply
 from petstore_tools.models import Pet, PetRow
 from petstore_tools.tabular.atomic import replace_file
 from petstore_tools.text import pluralize, quoted

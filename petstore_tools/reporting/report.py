@@ -28,7 +28,7 @@ from petstore_tools.reporting.mail import mail, one_line
 from petstore_tools.reporting.page import page
 from petstore_tools.reporting.presentation import Presentation, cells
 from petstore_tools.tabular.atomic import write_output
-from petstore_tools.tabular.frames import to_pandas
+from petstore_tools.tabular.sources import to_pandas
 
 WINDOW_S = 30 * spec.DAY_S  # days in a status count stays that ended so lately
 _MISSED = (

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from petstore_tools.errors import ArgumentError
 from petstore_tools.tabular.cells import whole_number
+from petstore_tools.tabular.sources import open_source
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,9 +44,6 @@ def read_categories(source: Categories | None) -> dict[int, str] | None:
     """
     if source is None:
         return None
-    # loaded here: most commands read no file
-    from petstore_tools.tabular.sources import open_source
-
     file = Path(source).name if isinstance(source, str | Path) else "the DataFrame"
     if hasattr(source, "items") and not hasattr(source, "columns"):
         rows = _pairs_of(source)

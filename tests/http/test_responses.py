@@ -28,7 +28,7 @@ from petstore_tools.errors import (
     UnauthorizedError,
 )
 from petstore_tools.listing.completeness import Listing
-from petstore_tools.listing.export import ENDINGS, write
+from petstore_tools.listing.frames import ENDINGS, write_frame
 from petstore_tools.sandbox.faults import Fault
 from petstore_tools.settings import load
 
@@ -113,7 +113,7 @@ def test_half_a_character_costs_no_inventory(
         1,
     )
     for ending in ENDINGS:
-        write(frame, tmp_path / f"pets{ending}")
+        write_frame(frame, tmp_path / f"pets{ending}")
     for read, ending in (
         (pd.read_csv, "csv"),
         (pd.read_json, "json"),

@@ -10,8 +10,8 @@ import pytest
 from inventories import listing_frame
 
 from petstore_tools import Sandbox
-from petstore_tools.listing import export
 from petstore_tools.listing.completeness import Listing
+from petstore_tools.listing.frames import ENDINGS, write_frame
 
 HOSTILE = [
     (1, "=A1+1", 3, "sold"),
@@ -28,7 +28,7 @@ def test_an_exported_listing_goes_back_through_an_import(
 ) -> None:
     """Every name, number and status arrives as it was, the dangerous ones too."""
     path = tmp_path / f"inventory{ending}"
-    export.write(listing_frame(HOSTILE), path)
+    write_frame(listing_frame(HOSTILE), path)
     with Sandbox(animals=0) as box:
         result = box.store.import_pets(path, doubtful="send", progress=False)
         frame = box.store.list_pets()
@@ -41,8 +41,8 @@ def test_an_exported_listing_goes_back_through_an_import(
 def test_exports_keep_what_their_format_can_keep(tmp_path: Path) -> None:
     """Parquet all of it; JSON the values."""
     frame = listing_frame(HOSTILE)
-    for ending in export.ENDINGS:
-        export.write(frame, tmp_path / f"out{ending}")
+    for ending in ENDINGS:
+        write_frame(frame, tmp_path / f"out{ending}")
 
     stored = pd.read_parquet(tmp_path / "out.parquet")
     pd.testing.assert_frame_equal(stored, frame)

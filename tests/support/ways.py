@@ -14,10 +14,10 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 from pydantic.dataclasses import dataclass as parsed_dataclass
 from requests.structures import CaseInsensitiveDict
 
+from petstore_tools.listing.completeness import End
 from petstore_tools.listing.pager import Pager
-from petstore_tools.listing.protocol import End, NextPage, PageReply
 from petstore_tools.listing.schemes import SCHEMES, Scheme, parse
-from petstore_tools.listing.state import Evidence
+from petstore_tools.listing.state import Evidence, NextPage, PageReply
 
 Animal = tuple[int, str]
 STATUSES = ("available", "pending", "sold")

@@ -11,7 +11,7 @@ import pyarrow
 import pytest
 
 from petstore_tools import Sandbox, errors, status_report
-from petstore_tools.tabular.frames import to_pandas
+from petstore_tools.tabular.sources import to_pandas
 
 ROWS = [("Rex", 2**53 + 1, "sold"), ("Mia", 4, None)]
 PLAIN = pd.DataFrame(ROWS, columns=["name", "categoryId", "status"])
