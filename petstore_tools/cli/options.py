@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 import click
 
 from petstore_tools import spec
+from petstore_tools._version import missing_extra
 from petstore_tools.errors import SettingsError
-from petstore_tools.extras import missing_extra
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 ENVIRONMENTS = click.Choice(("production", "staging"))

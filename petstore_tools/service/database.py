@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 from pydantic import SecretStr
 
 from petstore_tools import sqlite
+from petstore_tools._version import missing_extra
 from petstore_tools.errors import SettingsError
-from petstore_tools.extras import missing_extra
 from petstore_tools.plans import Plan
 from petstore_tools.service.engine import (
     USAGE_COLUMNS,

@@ -26,8 +26,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 from pydantic import SecretStr, TypeAdapter
 
 from petstore_tools import sqlite
+from petstore_tools._version import missing_extra
 from petstore_tools.errors import LedgerError, SettingsError, drop_frames
-from petstore_tools.extras import missing_extra
 from petstore_tools.throttle.throttle import Throttle
 
 if TYPE_CHECKING:
