@@ -264,18 +264,18 @@ def write_files(
         if entry.state == "created":
             pet_id = "" if entry.pet_id is None else str(entry.pet_id)
             created.append([*cells, pet_id])
-    rejected, marks = _rejects(preview, entries)
+    rejected, bad_cells = _rejects(preview, entries)
     id_title = "id" if "id" not in titles else "petstore_id"
     contents = {
-        "created": ([*titles, id_title], created, {}),
-        "rejected": ([*titles, *ADDED], rejected, marks),
+        "created": ([*titles, id_title], created, set()),
+        "rejected": ([*titles, *ADDED], rejected, bad_cells),
     }
     written = []
     failed = []
-    for outcome, (header, rows, helps) in contents.items():
+    for outcome, (header, rows, marks) in contents.items():
         name = f"{_stem(preview)}.{outcome}{source.suffix}"
         try:
-            content = source.content(header, rows, **helps) if rows else b""
+            content = source.content(header, rows, bad_cells=marks) if rows else b""
             if content:
                 journal.note_written(_digest(content), preview.bad_rows)
             place = _write(check_folder(path) / name, path.resolve(), content, journal)
@@ -325,10 +325,10 @@ def _digest(content: bytes) -> str:
 
 def _rejects(
     preview: ImportPreview, entries: Sequence[Entry]
-) -> tuple[list[list[str]], dict[str, Any]]:
+) -> tuple[list[list[str]], set[tuple[int, int]]]:
     """
     Return the rows of the rejects file, whose cells no spreadsheet runs as formulas,
-    and what a workbook of it marks: bad cells, and what its drop-downs offer.
+    and the positions of the bad cells, which a workbook marks.
     """
     table = preview.table
     titles = table.columns
@@ -353,9 +353,4 @@ def _rejects(
         rows.append(
             [table.source.escape(cell) for cell in (*padded, str(int(number)), why)]
         )
-    categories = preview.options.category_names
-    return rows, {
-        "bad_cells": marks,
-        "fields": titles.columns,
-        "categories": categories,
-    }
+    return rows, marks

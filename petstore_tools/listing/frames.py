@@ -17,7 +17,7 @@ from petstore_tools.listing.completeness import Listing, digest
 from petstore_tools.models import PetRow
 from petstore_tools.tabular.atomic import replace_file
 from petstore_tools.tabular.sources import FrameSource
-from petstore_tools.tabular.template import LAST_ROW, rejects_bytes
+from petstore_tools.tabular.template import LAST_ROW, workbook_bytes
 from petstore_tools.tabular.text_files import csv_bytes
 
 if TYPE_CHECKING:
@@ -259,7 +259,7 @@ def _workbook(frame: pd.DataFrame) -> bytes:
             " .parquet file"
         )
     note = str(Listing.of(frame)) if "listing" in frame.attrs else ""
-    return rejects_bytes(*_cells(frame), note=note)
+    return workbook_bytes(*_cells(frame), note=note)
 
 
 def _cells(frame: pd.DataFrame) -> tuple[list[str], list[list[str]]]:

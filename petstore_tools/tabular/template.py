@@ -22,7 +22,7 @@ WRITER_OPTIONS = {  # text is never a formula or a link
     "strings_to_urls": False,
 }
 _TOO_LONG = -2  # XlsxWriter's answer to a text longer than Excel keeps
-_EXAMPLES = {
+_HINTS = {
     "name": "The animal's name; it must not be empty.\nExample: Rex",
     "categoryId": "The category's id, or its name where one can be chosen.\nExample: 3",
     "status": (
@@ -44,17 +44,15 @@ def template_bytes(categories: Mapping[int, str] | None = None) -> bytes:
     Args:
         categories: Name by id: with it, a category is chosen by its name.
     """
-    titles = spec.NEW_PET_FIELDS
-    fields = {title: column for column, title in enumerate(titles)}
-    return rejects_bytes(titles, [], fields=fields, categories=categories)
+    return workbook_bytes([*_HINTS], [], hints=_HINTS, categories=categories)
 
 
-def rejects_bytes(
+def workbook_bytes(
     titles: Sequence[str],
     rows: Iterable[Sequence[str]],
     *,
     bad_cells: Collection[tuple[int, int]] = (),
-    fields: Mapping[str, int] = {},
+    hints: Mapping[str, str] = {},
     categories: Mapping[int, str] | None = None,
     note: str = "",
 ) -> bytes:
@@ -66,8 +64,8 @@ def rejects_bytes(
         rows: Cells as text; a number (`NonTextCell`) is written as one.
         bad_cells: Positions of the row and of the cell in it that are coloured, both
             from 0.
-        fields: Which column holds which field, from 0: it has an example, and a
-            drop-down.
+        hints: By title, of the first columns: such a column is to be filled in, with
+            a drop-down where its values are known.
         categories: Name by id, for the drop-down.
         note: For the properties of the workbook.
 
@@ -97,12 +95,12 @@ def rejects_bytes(
         drop_downs: dict[str, Any] = {"status": [*spec.STATUSES]}
         if categories:
             drop_downs["categoryId"] = _add_categories(book, categories)
-        for field, column in fields.items():
+        for column, (field, hint) in enumerate(hints.items()):
             rule = {
                 "validate": "list" if field in drop_downs else "any",
                 "source": drop_downs.get(field),
                 "error_type": "warning",  # words and ids are accepted, too
-                "input_message": _EXAMPLES[field],
+                "input_message": hint,
             }
             sheet.data_validation(1, column, LAST_ROW, column, rule)
             sheet.set_column(column, column, 24, book.add_format(_TEXT_FORMAT))

@@ -32,7 +32,7 @@ from petstore_tools.tabular.cells import (
     is_blank,
     text_of,
 )
-from petstore_tools.tabular.template import CATEGORY_SHEET, rejects_bytes
+from petstore_tools.tabular.template import CATEGORY_SHEET, workbook_bytes
 from petstore_tools.text import option
 
 # of an unpacked workbook: a million rows of three columns take half
@@ -88,7 +88,7 @@ class Worksheet(Sheet):
     hidden: set[int] = member(default_factory=set)
     hidden_columns: set[int] = member(default_factory=set)
     merged: list[tuple[int, int, int, int]] = member(default_factory=list)
-    content = staticmethod(rejects_bytes)
+    content = staticmethod(workbook_bytes)
 
     def add(self, number: int, cells: Iterable[tuple[int, str]]) -> None:
         """Keep a row, cells by column, unless it holds nothing."""

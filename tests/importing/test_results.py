@@ -21,7 +21,7 @@ from petstore_tools.importing.imports import Target
 from petstore_tools.importing.journal import read_journal
 from petstore_tools.importing.options import Progress
 from petstore_tools.importing.results import ImportResult
-from petstore_tools.tabular.template import rejects_bytes
+from petstore_tools.tabular.template import workbook_bytes
 
 HEADER = "name,categoryId,status,note"
 
@@ -77,7 +77,7 @@ def test_a_corrected_rejects_file_is_a_file_like_any_other(
 
     def save(file: Path, header: list[str], rows: list[list[str]]) -> None:
         if ending == "xlsx":
-            file.write_bytes(rejects_bytes(header, rows))
+            file.write_bytes(workbook_bytes(header, rows))
         else:
             write_rows(file, *(",".join(row) for row in rows), header=",".join(header))
 
@@ -120,7 +120,7 @@ def test_a_rejects_file_saved_by_libreoffice_is_read(
 ) -> None:
     """What is corrected there goes, as typed."""
     rows = [["=Mia", "cats"], ["007", "x"]]
-    (tmp_path / "pets.xlsx").write_bytes(rejects_bytes(["name", "categoryId"], rows))
+    (tmp_path / "pets.xlsx").write_bytes(workbook_bytes(["name", "categoryId"], rows))
     run(fast, tmp_path / "pets.xlsx")
 
     command = (

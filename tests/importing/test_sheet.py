@@ -16,7 +16,7 @@ import pytest
 from petstore_tools.importing.options import ImportOptions
 from petstore_tools.importing.sheet import read_table
 from petstore_tools.importing.values import BadRow, Row
-from petstore_tools.tabular.template import rejects_bytes
+from petstore_tools.tabular.template import workbook_bytes
 
 ROUNDED = "is a number that may have been rounded"
 
@@ -146,7 +146,7 @@ def test_every_text_survives_a_workbook_of_ours(tmp_path: Path) -> None:
         "a\u2028b",
         "http://x",
     ]
-    content = rejects_bytes(["name", "categoryId"], [[cell, "1"] for cell in cells])
+    content = workbook_bytes(["name", "categoryId"], [[cell, "1"] for cell in cells])
     (tmp_path / "o.xlsx").write_bytes(content)
 
     assert read(tmp_path / "o.xlsx") == [(cell, 1, None) for cell in cells]

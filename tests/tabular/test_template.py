@@ -14,8 +14,8 @@ from petstore_tools.tabular.cells import FORMATTED, NonTextCell
 from petstore_tools.tabular.sources import open_source
 from petstore_tools.tabular.template import (
     CATEGORY_SHEET,
-    rejects_bytes,
     template_bytes,
+    workbook_bytes,
 )
 
 CATEGORIES = {3: "Dogs", 4: "Cats", 7: "Vögel", 8: "Cats", 9: "12"}
@@ -34,7 +34,7 @@ def coloured_cells(content: bytes) -> list[str]:
 
 def rejects_content() -> bytes:
     """Return a workbook of three rejected rows."""
-    return rejects_bytes(
+    return workbook_bytes(
         ["Tier", "Art", "Zustand"],
         [
             ["Rex", "Dgos", "sold"],
@@ -42,8 +42,6 @@ def rejects_content() -> bytes:
             ["=A1", "4", ""],
         ],
         bad_cells={(0, 1), (1, 0), (1, 2), (2, 0)},
-        fields={"name": 0, "categoryId": 1, "status": 2},
-        categories=CATEGORIES,
         note="ours",
     )
 
@@ -84,14 +82,11 @@ def test_categories_are_chosen_by_their_names(tmp_path: Path) -> None:
 
 
 def test_rejects_show_the_bad_cells(tmp_path: Path) -> None:
-    """There are drop-downs, and cells stay as typed."""
+    """There is no drop-down, and cells stay as typed."""
     content = rejects_content()
     (tmp_path / "rejects.xlsx").write_bytes(content)
 
-    assert list_rules(content) == {
-        "B": f"list {CATEGORY_SHEET}!$A$1:$A$4",
-        "C": "list available,pending,sold",
-    }
+    assert list_rules(content) == {}
     assert "FFFFC7CE" in workbook_part(content, "xl/styles.xml")
     assert coloured_cells(content) == ["B2", "A3", "C3", "A4"]
     rows = [cells for _, cells in open_source(tmp_path / "rejects.xlsx")[0].records()]
@@ -120,7 +115,7 @@ def test_a_bad_cell_that_was_no_text_does_not_pass_for_corrected(
     ]
     rows = [[cell] for cell in bad]
     positions = {(row, 0) for row in range(len(bad))}
-    content = rejects_bytes(["name"], rows, bad_cells=positions)
+    content = workbook_bytes(["name"], rows, bad_cells=positions)
     (tmp_path / "rejects.xlsx").write_bytes(content)
 
     [sheet] = open_source(tmp_path / "rejects.xlsx")
@@ -133,4 +128,4 @@ def test_a_cell_that_excel_cannot_keep_is_refused() -> None:
     with pytest.raises(
         SheetError, match="32,768 characters is too long for a workbook"
     ):
-        rejects_bytes(["name"], [["x" * 32_768]])
+        workbook_bytes(["name"], [["x" * 32_768]])
