@@ -10,14 +10,11 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
 from html import escape
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from tabulate import TableFormat
 
 Rows = Sequence[Sequence[object]]
-# also those that end a line; one alone is a rule for tabulate
-_CONTROL = re.compile("\r\n|[\0-\x1f\x7f-\x9f\u2028\u2029]")
+# control characters, also those that end a line, are blanks; markup is escaped
+_MARKDOWN = dict.fromkeys([*range(32), *range(127, 160), 0x2028, 0x2029], " ")
+_MARKDOWN |= {ord(sign): f"\\{sign}" for sign in r"\`*_[]#|~"}
 
 
 def option(name: str, value: object = None) -> str:
@@ -56,15 +53,11 @@ def flags(name: str, value: object) -> list[str]:
     ['--columns', 'Tier=name', '--columns', 'Art=categoryId']
     """
     flag = f"--{name.replace('_', '-')}"
-    match value:
-        case None | True:
-            return [flag]
-        case False:
-            return [f"--no-{name}"]
-        case list():
-            return [word for key, text in value for word in (flag, f"{key}={text}")]
-        case _:
-            return [flag, str(value)]
+    if isinstance(value, list):
+        return [word for key, text in value for word in (flag, f"{key}={text}")]
+    if value is False:
+        return [f"--no-{name}"]
+    return [flag] if isinstance(value, bool | None) else [flag, str(value)]
 
 
 def pluralize(number: int, noun: str) -> str:
@@ -88,14 +81,14 @@ def some_of(things: Sequence[object], most: int = 10) -> list[str]:
     return [*map(str, things[:most]), *more]
 
 
-def first_of(things: Sequence[object], most: int = 10, between: str = ", ") -> str:
+def first_of(things: Sequence[object], most: int = 10) -> str:
     """
     Name some things, and how many more there are, in one line.
 
     >>> first_of([3, 5, 6, 7], most=3)
     '3, 5, 6, and 1 more'
     """
-    return between.join(some_of(things, most))
+    return ", ".join(some_of(things, most))
 
 
 def utc_text(unix_s: float) -> str:
@@ -127,13 +120,12 @@ def parse_duration(age: str) -> float | None:
     >>> parse_duration("1.5h")
     5400.0
     """
-    parts = re.fullmatch(
-        r"\s*([0-9]+(?:\.[0-9]+)?)\s*(s|min|h|d|w)\s*", age, re.IGNORECASE
-    )
+    form = r"\s*([0-9]+(?:\.[0-9]+)?)\s*(s|min|h|d|w)\s*"
+    parts = re.fullmatch(form, age.lower())
     if parts is None:
         return None
     units = {"s": 1, "min": 60, "h": 3_600, "d": 86_400, "w": 604_800}
-    return float(parts[1]) * units[parts[2].lower()]
+    return float(parts[1]) * units[parts[2]]
 
 
 def cell_text(value: object) -> str:
@@ -158,13 +150,7 @@ def printable(text: str) -> str:
     Return text as a terminal can show it: characters that are not printable are spelt
     out.
     """
-    return "".join(map(_spell_out, text))
-
-
-def _spell_out(character: str) -> str:
-    if character.isprintable():
-        return character
-    return character.encode("unicode_escape").decode()
+    return text if text.isprintable() else repr(text)[1:-1]
 
 
 def text_table(titles: Sequence[str], rows: Rows) -> str:
@@ -179,13 +165,10 @@ def text_table(titles: Sequence[str], rows: Rows) -> str:
 
     Wide characters are aligned where wcwidth is installed, as it is with Jupyter.
     """
-    from tabulate import SEPARATING_LINE, DataRow, Line, TableFormat
-
-    lines, sides = _columns(titles, rows, printable)
-    gap = DataRow("", "  ", "")
-    plain = TableFormat(None, Line("", "-", "  ", ""), None, None, gap, gap, 0, None)
     # a header of its own would make its columns wider
-    return _table([[*titles], SEPARATING_LINE, *lines], sides, plain)
+    table = _table([titles, *rows], printable, "simple", _sides(titles, rows))
+    rule, header, *lines, _ = table.splitlines()
+    return "\n".join([header, rule, *lines])
 
 
 def markdown_table(titles: Sequence[str], rows: Rows) -> str:
@@ -197,22 +180,31 @@ def markdown_table(titles: Sequence[str], rows: Rows) -> str:
     |:-------|----------:|
     | a\|b   |         7 |
     """
-    lines, sides = _columns(titles, rows, _markdown_cell)
-    return _table(lines, sides, "pipe", map(_markdown_cell, titles))
+    header = map(_markdown_cell, titles)
+    return _table(rows, _markdown_cell, "pipe", _sides(titles, rows), header)
 
 
 def _table(
-    lines: Sequence[Sequence[str]],
+    rows: Rows,
+    write: Callable[[str], str],
+    style: str,
     sides: list[str],
-    style: str | TableFormat,
-    titles: Iterable[str] = (),
+    header: Iterable[str] = (),
 ) -> str:
-    """Arrange cells in columns; each is a text already."""
+    """
+    Arrange cells in columns. A column is one cell of many lines: the library takes some
+    time for each cell.
+    """
     from tabulate import tabulate
 
+    columns = []
+    for column in zip(*rows, strict=True):
+        # a blank keeps the last line
+        lines = [write(cell_text(value)) or " " for value in column]
+        columns.append("\n".join(lines))
     return tabulate(
-        lines,
-        [*titles],
+        [columns] if columns else [],
+        [*header],
         style,
         colalign=sides,
         disable_numparse=True,
@@ -234,8 +226,8 @@ def markdown_text(text: str) -> str:
 
 def _markdown_cell(text: str) -> str:
     """Escape markup; a line break or another control character is a blank."""
-    safe = re.sub(r"([\\`*_\[\]#|~])", r"\\\1", _CONTROL.sub(" ", text.rstrip()))
-    return escape(safe, quote=False)
+    line = text.rstrip().replace("\r\n", "\n").translate(_MARKDOWN)
+    return escape(line, quote=False)
 
 
 def html_table(
@@ -247,20 +239,20 @@ def html_table(
     """
     from jinja2 import Environment, PackageLoader
 
-    cells, sides = _columns(titles, rows)
     pages = Environment(loader=PackageLoader("petstore_tools"), autoescape=True)
     return pages.get_template("table.html").render(
-        caption=caption, titles=titles, rows=cells, sides=sides, note=note
+        caption=caption,
+        titles=titles,
+        rows=[[*map(cell_text, row)] for row in rows],
+        sides=_sides(titles, rows),
+        note=note,
     )
 
 
-def _columns(
-    titles: Sequence[str], rows: Rows, write: Callable[[str], str] = str
-) -> tuple[list[list[str]], list[str]]:
-    """Return the cells as text, and at which side of its column each stands."""
+def _sides(titles: Sequence[str], rows: Rows) -> list[str]:
+    """Return at which side of its column each cell stands: numbers to the right."""
     sides = []
-    for column in range(len(titles)):
-        values = [row[column] for row in rows]
+    for _, *values in zip(titles, *rows, strict=True):
         is_numeric = all(isinstance(value, int | float | None) for value in values)
         sides.append("right" if is_numeric else "left")
-    return [[*map(write, map(cell_text, row))] for row in rows], sides
+    return sides

@@ -25,4 +25,5 @@ def test_no_cell_adds_a_line_takes_one_away_or_moves_a_column(name: str) -> None
     assert {wcswidth(line) for line in (rule, *lines)} == {len(rule)}
     assert [line.replace(r"\|", "").count("|") for line in marks] == [3] * 4
     assert html_table("", titles, rows).count("<tr>") == 3
+    assert text_table(["name"], [[name], [""]]).count("\n") == 3
     assert "<i>" not in marks[2] + html_table("", titles, rows)
