@@ -368,7 +368,7 @@ class PetStore:
             SheetError, JournalError: The file cannot be used, or the record of an
                 earlier run.
         """
-        from petstore_tools.importing.comparison import preview
+        from petstore_tools.importing.run import preview
 
         return preview(
             self.inventory,

@@ -161,7 +161,7 @@ def reconcile(
                     decision = "absent: the next run sends it"
                 click.echo(f"row {row} is {decision}")
             return exits.DONE
-        _, listings = settle(store.inventory, journal, CallOptions())
+        listings = settle(store.inventory, journal, CallOptions())
         counts = journal.counts()
     if not listings[-1].complete:
         options.write_message(
@@ -196,9 +196,8 @@ def _doubts(
     if decidable_at is not None:
         reasons.append(f"a listing can show it only from {utc_text(decidable_at)} on")
     contents = [entry.content for entry in journal.entries() if entry.number == row]
-    _, _, doubts = journal.compare([], contents)
-    equal = [doubt for doubt in doubts.values() if doubt.reason == "equal"]
-    return [*reasons, *(doubt.because for doubt in equal)]
+    doubts = journal.find_equal(contents).values()
+    return [*reasons, *(doubt.because for doubt in doubts)]
 
 
 def _is_agreed(row: int, reasons: list[str], *, yes: bool) -> bool:

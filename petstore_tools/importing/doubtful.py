@@ -22,10 +22,17 @@ of that import's rows, and so may be a copy.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import (
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from dataclasses import dataclass, replace
 from operator import attrgetter
-from typing import Literal
+from typing import Literal, TypeVar
 
 from petstore_tools.importing.values import PetValues
 
@@ -34,15 +41,18 @@ Reason = Literal["equal", "the same name", "the same place"]
 SENT: tuple[State, ...] = ("created", "unknown", "sending", "skipped")
 # of equal entries, these are found in a file before those that were not sent
 _RANKS: tuple[State, ...] = (*SENT, "unsent", "rejected")
+_CONTENT = attrgetter("content")
+K = TypeVar("K")
+V = TypeVar("V")
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
     """
-    A row as the journal knows it.
+    A row of an import, as the journal knows it, or as a file brings it.
 
     Attributes:
-        key: In the table of the journal.
+        key: In the table of the journal; 0 where the row is new to it.
         import_id: The import that has the row.
         content: Its three values.
         number: Its place in the sheet when the file last had it.
@@ -67,8 +77,8 @@ class Entry:
     import_id: str
     content: PetValues
     number: int
-    present: bool
-    state: State
+    present: bool = True
+    state: State = "unsent"
     answered: int = 0
     compared: bool = False
     pet_id: int | None = None
@@ -114,31 +124,36 @@ def _rank(entry: Entry) -> tuple[int, int]:
     return _RANKS.index(entry.state), entry.number
 
 
+def group(values: Iterable[V], key: Callable[[V], K]) -> defaultdict[K, list[V]]:
+    """Return values by what a function says of each, in their order."""
+    groups: defaultdict[K, list[V]] = defaultdict(list)
+    for value in values:
+        groups[key(value)].append(value)
+    return groups
+
+
 def match(
-    entries: Iterable[Entry], contents: Sequence[PetValues]
-) -> tuple[list[Entry | None], list[Entry]]:
+    entries: Iterable[Entry], rows: Iterable[Entry]
+) -> tuple[list[Entry], list[Entry]]:
     """
     Find the rows of a file in the journal by their values; of equal ones, those that
     were sent.
 
     Returns:
-        The entry of each row, None for a row that the journal does not have; and the
-        entries that the file does not have.
+        The entry of each row, with its number in the file, or the row where the journal
+        does not have it; and the entries that the file does not have.
     """
-    waiting: dict[PetValues, list[Entry]] = defaultdict(list)
-    for entry in sorted(entries, key=_rank, reverse=True):
-        waiting[entry.content].append(entry)
-    known: list[Entry | None] = []
-    for content in contents:
-        equal = waiting.get(content)
-        known.append(equal.pop() if equal else None)
-    return known, [entry for rest in waiting.values() for entry in rest]
+    waiting = group(sorted(entries, key=_rank, reverse=True), _CONTENT)
+    matches = []
+    for row in rows:
+        equal = waiting.get(row.content)
+        matches.append(replace(equal.pop(), number=row.number) if equal else row)
+    return matches, [entry for equal in waiting.values() for entry in equal]
 
 
 def find_doubtful(
-    contents: Sequence[PetValues],
+    rows: Sequence[Entry],
     entries: Sequence[Entry],
-    known: Sequence[Entry | None],
     missing: Sequence[Entry],
     *,
     equal: Mapping[int, Doubt],
@@ -148,46 +163,46 @@ def find_doubtful(
     Say which rows of a file are doubtful.
 
     Args:
-        contents: The values of each row, in the order of the file.
+        rows: Those of the file, each with its entry (`match`).
         entries: Rows of this import, by their place in the sheet.
-        known: The entry of each row of the file, None for a new one (`match`).
         missing: Entries that the file does not have (`match`).
-        equal: Why a row is doubtful by its values, by its place in `contents`.
+        equal: Why a row is doubtful by its values, by its place in `rows`.
         others: Rows of each other import that sent a row whose name and category this
             file has.
 
     Returns:
-        The doubt of each doubtful row, by its place in `contents`, in their order.
+        The doubt of each doubtful row, by its place in `rows`, in their order.
     """
-    open_ = {at for at, entry in enumerate(known) if _is_open(entry, equal.get(at))}
+    open_ = {at for at, row in enumerate(rows) if _is_open(row, equal.get(at))}
     doubts = {at: equal[at] for at in open_ & equal.keys()}
     if not missing and not others:  # nothing that a row could be an edit of
         return dict(sorted(doubts.items()))
-    new = {contents[at] for at in open_ if known[at] is None}
-    fresh: dict[PetValues, list[int]] = defaultdict(list)
-    for at in open_ - equal.keys():
-        if contents[at] in new:  # of equal rows, nobody can tell which one is new
-            fresh[contents[at]].append(at)
+    contents = [row.content for row in rows]
+    # of equal rows, nobody can tell which one is new
+    new = {contents[at] for at in open_ if not rows[at].key}
+    unequal = [at for at in open_ - equal.keys() if contents[at] in new]
+    fresh = group(unequal, contents.__getitem__)
     begun = any(entry.state in SENT for entry in entries)
-    for rows in (entries, *others):
-        absent = missing if rows is entries else match(rows, contents)[1]
+    for sheet in (entries, *others):
+        is_ours = sheet is entries
+        absent = missing if is_ours else match(sheet, rows)[1]
         # of equal rows, nobody can tell which one is gone: the one that got furthest is
         # named
-        ranked = sorted(rows, key=_rank, reverse=True)
+        ranked = sorted(sheet, key=_rank, reverse=True)
         sent = {entry.content: entry for entry in ranked if entry.state in SENT}
         gone = [entry for entry in absent if entry.content in sent]
         # of another import, the category counts, too
-        width = 1 if rows is entries else 2
+        width = 1 if is_ours else 2
         names = {entry.content[:width]: sent[entry.content] for entry in gone}
         for at in open_:
             namesake = names.get(contents[at][:width])
             if namesake is not None:
                 doubts.setdefault(at, Doubt("the same name", _describe(namesake)))
-        whole = [entry for entry in rows if entry.position is not None]
-        last_run = [entry for entry in rows if entry.present]  # in an order of its own
+        whole = [entry for entry in sheet if entry.position is not None]
+        last_run = [entry for entry in sheet if entry.present]  # in an order of its own
         for version in (sorted(whole, key=attrgetter("position")), last_run):
             lost = set(gone).intersection(version)
-            if rows is not entries and (begun or 2 * len(lost) > len(version)):
+            if not is_ours and (begun or 2 * len(lost) > len(version)):
                 continue
             for entry, places in _edits(version, lost, contents, fresh, width):
                 doubt = Doubt("the same place", _describe(sent[entry.content]))
@@ -196,10 +211,9 @@ def find_doubtful(
     return dict(sorted(doubts.items()))
 
 
-def _is_open(entry: Entry | None, equal: Doubt | None) -> bool:
+def _is_open(row: Entry, equal: Doubt | None) -> bool:
     """Say whether nobody answered for a row, or for all the rows that equal it now."""
-    rows = 0 if equal is None else equal.rows
-    return entry is None or (entry.waits and entry.answered <= rows)
+    return row.waits and row.answered <= (equal.rows if equal else 0)
 
 
 def _describe(entry: Entry) -> str:
@@ -242,9 +256,7 @@ def _edits(
         c for c in contents if c in neighbours
     ]:
         neighbours.clear()
-    missing: dict[PetValues, list[Entry]] = defaultdict(list)
-    for entry in lost:
-        missing[entry.content].append(entry)
+    missing = group(lost, _CONTENT)
     now = _between(contents, neighbours)
     for place, values in _between(before, neighbours).items():
         went = [entry for content in values for entry in missing.get(content, ())]

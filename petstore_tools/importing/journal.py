@@ -160,41 +160,52 @@ class Journal:
             return Counter(dict(db.execute(f"{states} GROUP BY state", (self.id,))))
 
     def compare(
-        self, entries: Sequence[Entry], contents: Sequence[PetValues]
-    ) -> tuple[list[Entry | None], list[Entry], dict[int, Doubt]]:
+        self, entries: Sequence[Entry], rows: Sequence[Entry]
+    ) -> tuple[list[Entry], list[Entry], dict[int, Doubt]]:
         """
         Find the rows of the file in this import, and say which are doubtful.
 
         Args:
             entries: Rows of this import.
-            contents: The values of each row of the file.
+            rows: Those of the file.
 
         Returns:
-            As `match`: the entry of each row, None for a new one, and the entries that
-            the file does not have; and each doubt, by the place of its row in the file.
+            As `match`: the entry of each row, and the entries that the file does not
+            have; and each doubt, by the place of its row in the file.
         """
-        rows = ((position, *content) for position, content in enumerate(contents))
-        with self.transaction() as db:
-            db.execute("DELETE FROM temp.file")
-            db.executemany("INSERT INTO temp.file VALUES (?, ?, ?, ?)", rows)
-            equal = {
-                position: Doubt("equal", f"the animal with id {pet_id} {_IS_EQUAL}")
-                for position, pet_id in db.execute(_EQUAL_ANIMALS, (self.id,))
-            }
-            equal |= self._find_equal_rows(db, "temp.file")
+        equal = self.find_equal([row.content for row in rows])
+        with self.reading() as db:
             imports = db.execute(_SHARING_IMPORTS, (self.id,)).fetchall()
             sharing = [
                 read_entries(db, "import = ?", import_id) for import_id in imports
             ]
-        file_entries, missing = match(entries, contents)
-        doubts = find_doubtful(
-            contents, entries, file_entries, missing, equal=equal, others=sharing
-        )
-        return file_entries, missing, doubts
+        matches, missing = match(entries, rows)
+        doubts = find_doubtful(matches, entries, missing, equal=equal, others=sharing)
+        return matches, missing, doubts
+
+    def find_equal(self, contents: Iterable[PetValues]) -> dict[int, Doubt]:
+        """
+        Return the rows of a file that equal an animal of the last listing, or a row
+        that another import sent, by their place in it.
+
+        Args:
+            contents: The values of each row.
+        """
+        with self.transaction() as db:
+            db.execute("DELETE FROM temp.file")
+            db.executemany(
+                "INSERT INTO temp.file VALUES (?, ?, ?, ?)",
+                ((position, *content) for position, content in enumerate(contents)),
+            )
+            equal = {
+                position: Doubt("equal", f"the animal with id {pet_id} {_IS_EQUAL}")
+                for position, pet_id in db.execute(_EQUAL_ANIMALS, (self.id,))
+            }
+            return equal | self._find_equal_rows(db, "temp.file")
 
     def answer(
         self,
-        contents: Sequence[PetValues],
+        rows: Sequence[Entry],
         doubts: Mapping[int, Doubt],
         answer: Doubtful,
         *,
@@ -207,7 +218,7 @@ class Journal:
         were, for all. A row keeps its answer.
 
         Args:
-            contents: The values of each row of the file.
+            rows: Those of the file.
             doubts: The doubtful rows, by place in these.
             answer: What a person says.
             bad_rows: Rows of the file that have problems.
@@ -223,7 +234,7 @@ class Journal:
                 earlier[row].append(kept_answer)
             is_first = not earlier
             for position, doubt in doubts.items():
-                row = repr((*contents[position], str(doubt)))
+                row = repr((*rows[position].content, str(doubt)))
                 of_equal_rows: list[Doubtful] = ["ask"] if is_first else earlier[row]
                 if of_equal_rows:  # each has an answer of its own
                     kept_answer = of_equal_rows.pop(0)
@@ -236,9 +247,7 @@ class Journal:
 
     def add_file(
         self,
-        numbers: Sequence[int],
-        contents: Sequence[PetValues],
-        known: Sequence[Entry | None],
+        rows: Sequence[Entry],
         doubts: Mapping[int, Doubt],
         *,
         answers: Mapping[int, Doubtful],
@@ -249,9 +258,7 @@ class Journal:
         Add the rows of a file, with the answer to those that are doubtful.
 
         Args:
-            numbers: Of each row, in the order of the file.
-            contents: The values of each row.
-            known: Its entry, None where it is new.
+            rows: In the order of the file, each with its entry (`match`).
             doubts: The doubtful rows, by place in these.
             answers: `send` or `skip` for each of these; a row is skipped for good where
                 it equals something that is known to exist.
@@ -259,29 +266,29 @@ class Journal:
             bad_rows: Rows of the file that have problems.
         """
         now = self.clock.now()
-        rows = []
-        for position, content in enumerate(contents):
-            entry = known[position]
+        records = []
+        for position, row in enumerate(rows):
             doubt = doubts.get(position)
-            key, answered = (entry.key, entry.answered) if entry else (None, 0)
+            answered = row.answered
             state = "skipped" if answers.get(position) == "skip" else "unsent"
             detail = ""
             if doubt is not None:
                 detail = str(doubt)
                 is_final = state == "unsent" or not doubt.is_open
                 answered = doubt.rows + 1 if is_final else 0
-            facts = (numbers[position], state, answered, compared, detail, now)
-            rows.append((key, self.id, *content, *facts))
+            facts = (row.number, state, answered, compared, detail, now)
+            records.append((row.key or None, self.id, *row.content, *facts))
         with self.transaction() as db:
             self._add_import(db, bad_rows, [])
             db.execute("UPDATE row SET present = 0 WHERE import = ?", (self.id,))
-            db.executemany(_ADD, rows)
+            db.executemany(_ADD, records)
             db.execute(
                 "DELETE FROM row WHERE import = ? AND NOT present"
                 " AND state IN ('unsent', 'rejected')",
                 (self.id,),
             )
-            db.execute(_TAKE_POSITIONS, {"id": self.id, "brings_rows": None in known})
+            brings_rows = any(not row.key for row in rows)
+            db.execute(_TAKE_POSITIONS, {"id": self.id, "brings_rows": brings_rows})
 
     def record(
         self, outcomes: Iterable[tuple[Entry, Outcome]], *, intent: Entry | None = None

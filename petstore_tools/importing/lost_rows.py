@@ -103,14 +103,11 @@ def take_inventory(
 
 def settle(
     inventory: Inventory, journal: Journal, call_options: CallOptions
-) -> tuple[dict[int, Outcome], list[Listing]]:
+) -> list[Listing]:
     """
     List the inventory into the journal and find out what became of lost rows; where
-    rows are absent, a second time.
-
-    Returns:
-        What became of rows, by key, and the listings. One that is not complete decides
-        nothing.
+    rows are absent, a second time. Return the listings; one that is not complete
+    decides nothing.
     """
     outcomes: dict[int, Outcome] = {}
     listings: list[Listing] = []
@@ -132,7 +129,7 @@ def settle(
         counts = [f"{count:,} {state}" for state, count in sorted(states.items())]
         rows = pluralize(len(outcomes), "row")
         _log.info("Reconciled %s: %s.", rows, ", ".join(counts))
-    return outcomes, listings
+    return listings
 
 
 def take_listing(journal: Journal, pages: Iterable[Iterable[PetRow]]) -> None:

@@ -142,7 +142,7 @@ class ImportPreview(Source):
         problems, bad_rows: Why rows cannot be sent, and how many cannot.
         duplicates: Rows that share their three values with an earlier row.
         dropped: How many of these are left out as asked.
-        known: What the journal has of each row, None for a new one.
+        known: What the journal has of each row.
         doubts: Why rows are doubtful, by their place in `good`, in its order.
         doubtful: The same as a frame.
         lists: Whether the inventory is listed before anything is sent.
@@ -168,7 +168,7 @@ class ImportPreview(Source):
     removed: int
     duplicates: tuple[int, ...]
     dropped: int
-    known: tuple[Entry | None, ...]
+    known: tuple[Entry, ...]
     doubts: Mapping[int, Doubt]
     lists: bool
     notes: tuple[str, ...]

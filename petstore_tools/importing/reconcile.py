@@ -20,7 +20,6 @@ the lost rows of all imports that share their three values:
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -29,7 +28,7 @@ from unicodedata import normalize
 from pydantic import ValidationError
 
 from petstore_tools import spec
-from petstore_tools.importing.doubtful import Entry, State
+from petstore_tools.importing.doubtful import Entry, State, group
 from petstore_tools.importing.values import PetValues
 from petstore_tools.models import ErrorBody, Pet
 from petstore_tools.text import pluralize
@@ -131,17 +130,11 @@ def decide(
         The outcome of each row, by its key; `unknown` without candidates where it is
         absent for the first time. A created row without an animal is left out.
     """
-    groups: dict[tuple[str, int], list[Entry]] = defaultdict(list)
-    for row in lost:
-        groups[_near(row.content, changed)].append(row)
-    alike: dict[tuple[str, int], list[Animal]] = defaultdict(list)
-    for animal in animals:
-        alike[_near(animal.content, changed)].append(animal)
+    by_id = sorted(animals, key=lambda animal: animal.id)
+    alike = group(by_id, lambda animal: _near(animal.content, changed))
     outcomes: dict[int, Outcome] = {}
-    for near, rows in groups.items():
-        outcomes |= _decide_near(
-            rows, sorted(alike[near], key=lambda animal: animal.id)
-        )
+    for near, rows in group(lost, lambda row: _near(row.content, changed)).items():
+        outcomes |= _decide_near(rows, alike[near])
     return outcomes
 
 
@@ -149,9 +142,7 @@ def _decide_near(
     lost: Sequence[Entry], animals: Sequence[Animal]
 ) -> dict[int, Outcome]:
     """Decide on rows whose values are near each other, by the animals near them."""
-    sets: dict[PetValues, list[Entry]] = defaultdict(list)
-    for row in lost:
-        sets[row.content].append(row)
+    sets = group(lost, lambda row: row.content)
     # an animal may be that of a created row with other values, where there are too few
     # for all
     created = {row.content for row in lost if row.state == "created"}
@@ -172,8 +163,8 @@ def _decide_near(
             animal.id
             for animal in new
             if animal.content[:compared] == content[:compared]
+            and animal.id not in taken
         ]
-        equal = [pet_id for pet_id in equal if pet_id not in taken]
         taken.update(equal)
         why = _why_ambiguous(
             rows, equal, may_be_others=few and bool(created - {content})

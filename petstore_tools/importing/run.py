@@ -1,6 +1,6 @@
 """
-One run of an import: check, list the inventory, ask, add the rows, send, reconcile,
-write the results.
+One run of an import: compare with the journal, list the inventory, ask, add the rows,
+send, reconcile, write the results.
 """
 
 from __future__ import annotations
@@ -9,9 +9,12 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
+from math import ceil
 from pathlib import Path
 from traceback import clear_frames
 
+from petstore_tools import spec
 from petstore_tools.errors import (
     DoubtfulRowsError,
     Interrupted,
@@ -19,9 +22,8 @@ from petstore_tools.errors import (
     PetstoreError,
     SheetError,
 )
-from petstore_tools.importing.comparison import check
-from petstore_tools.importing.doubtful import Entry
-from petstore_tools.importing.journal import Journal, open_journal
+from petstore_tools.importing.doubtful import SENT, Entry, match
+from petstore_tools.importing.journal import Journal, open_journal, read_journal
 from petstore_tools.importing.lost_rows import (
     mark_dead,
     mark_lost,
@@ -30,7 +32,7 @@ from petstore_tools.importing.lost_rows import (
     settle,
 )
 from petstore_tools.importing.options import Doubtful, ImportOptions, Progress
-from petstore_tools.importing.preview import ImportPreview
+from petstore_tools.importing.preview import FEW, ImportPreview
 from petstore_tools.importing.results import (
     OUTCOMES,
     ImportResult,
@@ -44,9 +46,11 @@ from petstore_tools.importing.send import (
     await_threads,
 )
 from petstore_tools.importing.sheet import Source, read_source
+from petstore_tools.importing.values import PetValues
 from petstore_tools.listing.inventory import Inventory
-from petstore_tools.text import option, pluralize, utc_text
+from petstore_tools.text import first_of, option, pluralize, quoted, utc_text
 from petstore_tools.throttle.gate import CallOptions
+from petstore_tools.throttle.quota import LIKELY_S, forecast, read_quota
 from petstore_tools.throttle.throttle import Wait
 
 _log = logging.getLogger(__name__)
@@ -109,6 +113,86 @@ def run(
     if error is not None:
         raise error
     return result
+
+
+def preview(
+    inventory: Inventory, folder: Path, options: ImportOptions
+) -> ImportPreview:
+    """
+    Check a file and estimate the cost of its import; sends nothing, writes nothing.
+    """
+    source = read_source(inventory.client, options)
+    with read_journal(folder, source.target) as journal:
+        return check(inventory, source, journal)
+
+
+def check(inventory: Inventory, source: Source, journal: Journal) -> ImportPreview:
+    """
+    Compare a file with the journal, and with the listing that it holds, if there is
+    one.
+
+    Args:
+        inventory: Knows what the key has left, and how many animals there were.
+        source: The file.
+        journal: The imports to its place.
+    """
+    options = source.options
+    client = inventory.client
+    entries = journal.entries()
+    rows = [Entry(0, journal.id, row.content, row.number) for row in source.good]
+    first: dict[PetValues, int] = {}
+    duplicates = [
+        at for at, row in enumerate(rows) if first.setdefault(row.content, at) != at
+    ]
+    dropped: set[int] = set()
+    if options.drop_duplicates:
+        matches, _ = match(entries, rows)
+        dropped = {at for at in duplicates if matches[at].waits}
+        rows = [row for at, row in enumerate(rows) if at not in dropped]
+    matches, missing, doubts = journal.compare(entries, rows)
+    waiting = {at: row for at, row in enumerate(matches) if row.waits}
+    unsent = sum(options.doubtful == "send" or at not in doubts for at in waiting)
+    to_send = min(unsent, options.first or unsent)
+    states = Counter(row.state for row in matches if not row.waits)
+    lists = any(entry.state == "unknown" for entry in entries) or any(
+        not row.compared for row in waiting.values()
+    )
+    requests = ceil(inventory.memory.evidence.sizes.get("", 0) / spec.LIMIT_MAX) or 1
+    latency_s = client.transport.fastest_s or LIKELY_S
+    estimate = partial(forecast, to_send, read_quota(client.gate), latency_s=latency_s)
+    whole = estimate(baseline=requests if lists else 0)
+    names = [(row.number, row.content.name) for row in rows]
+    hidden = [
+        f"row {number} {quoted(name)}"
+        for number, name in names
+        if not name.isprintable()
+    ]
+    notes = list(source.table.notes)
+    if hidden:
+        notes.append(
+            "names that hold a line break, a tab or an invisible character, and are"
+            f" sent as typed: {first_of(hidden, FEW)}"
+        )
+    good = tuple(row for at, row in enumerate(source.good) if at not in dropped)
+    return ImportPreview(
+        **vars(replace(source, good=good)),
+        host=client.host,
+        to_send=to_send,
+        unsent=unsent,
+        created=states["created"],
+        unknown=states["unknown"] + states["sending"],
+        skipped=states["skipped"],
+        sent=sum(entry.state in SENT for entry in entries),
+        removed=sum(entry.state in SENT for entry in missing),
+        duplicates=tuple(source.good[at].number for at in duplicates),
+        dropped=len(dropped),
+        known=tuple(matches),
+        doubts=doubts,
+        lists=lists,
+        notes=tuple(notes),
+        forecast=whole,
+        is_affordable=options.wait or whole.days <= max(1, estimate(baseline=0).days),
+    )
 
 
 class _Run:
@@ -186,7 +270,7 @@ class _Run:
     def _compare(self) -> None:
         """List the inventory: it settles what is unknown, and shows what exists."""
         self._await_answers(seconds_lost(self._journal, with_equal=True))
-        _, listings = settle(self._inventory, self._journal, self._calls)
+        listings = settle(self._inventory, self._journal, self._calls)
         if not listings[-1].complete:
             self._notes.append(
                 "the listing of the inventory is not complete, so the rows were"
@@ -211,9 +295,8 @@ class _Run:
                 them.
         """
         preview = self._preview
-        contents = [row.content for row in preview.good]
         answers = self._journal.answer(
-            contents,
+            preview.known,
             preview.doubts,
             self._options.doubtful,
             bad_rows=preview.bad_rows,
@@ -228,8 +311,6 @@ class _Run:
                 raise DoubtfulRowsError(f"{shown.question}. Nothing was sent", shown)
             answers |= dict.fromkeys(doubts, answer)
         self._journal.add_file(
-            [int(row.number) for row in preview.good],
-            contents,
             preview.known,
             preview.doubts,
             answers=answers,
@@ -265,7 +346,7 @@ class _Run:
             too_early = self._await_answers(lost_s)
             if too_early is not None:
                 return Stopped("service", failing) if failing else too_early
-            _, listings = settle(self._inventory, self._journal, self._calls)
+            listings = settle(self._inventory, self._journal, self._calls)
             listed += len(listings)
             if not listings[-1].complete:
                 return Stopped(
@@ -312,13 +393,14 @@ class _Run:
     def _result(self, stopped: Stopped | None) -> ImportResult:
         """Write the result files, and say what became of every row."""
         preview = self._preview
-        present: Sequence[Entry | None] = preview.known
+        entries = list(preview.known)
         if self._added:
             present = [entry for entry in self._journal.entries() if entry.present]
-        entries = []
-        for row, entry in zip(preview.good, present, strict=True):
-            new = Entry(0, self._journal.id, row.content, row.number, True, "unsent")
-            entries.append(replace(entry or new, number=row.number))
+            # of a DataFrame, the numbers of the file have labels
+            entries = [
+                replace(entry, number=row.number)
+                for row, entry in zip(entries, present, strict=True)
+            ]
         files, not_written = write_files(preview, self._journal, entries)
         counts = Counter(rejected=preview.bad_rows, skipped=preview.dropped)
         counts.update(entry.state for entry in entries)

@@ -5,13 +5,19 @@ nights.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 import pytest
 from tables import read_cases
 
-from petstore_tools.importing.doubtful import Doubt, Entry, find_doubtful, match
+from petstore_tools.importing.doubtful import (
+    Doubt,
+    Entry,
+    State,
+    find_doubtful,
+    match,
+)
 from petstore_tools.importing.values import PetValues
 
 
@@ -21,9 +27,27 @@ def values(text: str) -> PetValues:
     return PetValues(name, int(category_id), status or None)
 
 
-def file(text: str) -> list[PetValues]:
+def file(text: str) -> list[Entry]:
     """Read the rows of a file, one word each."""
-    return [values(word) for word in text.split()]
+    return new_rows(map(values, text.split()))
+
+
+def new_rows(contents: Iterable[PetValues]) -> list[Entry]:
+    """Return rows that no journal has."""
+    return [
+        Entry(0, "ours", content, number) for number, content in enumerate(contents, 2)
+    ]
+
+
+def find(
+    rows: list[Entry],
+    entries: list[Entry],
+    equal: dict[int, Doubt],
+    others: Sequence[list[Entry]] = (),
+) -> dict[int, Doubt]:
+    """Match the rows of a file, and say which are doubtful."""
+    matches, missing = match(entries, rows)
+    return find_doubtful(matches, entries, missing, equal=equal, others=others)
 
 
 def journal(text: str, *, import_id: str = "ours") -> list[Entry]:
@@ -61,27 +85,21 @@ def test_a_row_is_doubtful_by_its_name_or_its_place(
     Whatever may be an edit is asked about, and nothing else; beside another import by
     name and category always, and by place until a row of the copy was sent.
     """
-    contents = file(rows)
+    new = file(rows)
     entries = journal(ours)
     other_entries = journal(theirs, import_id="other")
     sent = {entry.content for entry in other_entries}
     equal = {
         index: Doubt("equal", "exists")
-        for index, content in enumerate(contents)
-        if content in sent
+        for index, row in enumerate(new)
+        if row.content in sent
     }
-    shared_names = {row[:2] for row in sent} & {row[:2] for row in contents}
+    shared_names = {row[:2] for row in sent} & {row.content[:2] for row in new}
 
-    doubts = find_doubtful(
-        contents,
-        entries,
-        *match(entries, contents),
-        equal=equal,
-        others=[other_entries] if shared_names else [],
-    )
+    doubts = find(new, entries, equal, [other_entries] if shared_names else [])
 
-    doubtful_rows = {contents[index] for index in doubts.keys() - equal.keys()}
-    assert doubtful_rows == set(file(doubtful))
+    doubtful_rows = {new[index].content for index in doubts.keys() - equal.keys()}
+    assert doubtful_rows == {row.content for row in file(doubtful)}
 
 
 def test_a_row_moved_by_a_part_and_renamed_after_it_is_doubtful() -> None:
@@ -96,20 +114,17 @@ def test_a_row_moved_by_a_part_and_renamed_after_it_is_doubtful() -> None:
         for entry in journal("c a b")
     ]
     entries = [replace(e, position="abc".index(e.content.name)) for e in entries]
-    contents = file("c x")
 
-    doubts = find_doubtful(contents, entries, *match(entries, contents), equal={})
+    doubts = find(file("c x"), entries, {})
 
     assert list(doubts) == [1]
 
 
 def test_a_row_that_equals_an_animal_explains_no_missing_row() -> None:
     """The missing row may still be the other new row in its place."""
-    contents = file("a b/4 x c")
-
-    entries = journal("a b c")
     equal = {1: Doubt("equal", "the animal with id 7")}
-    doubts = find_doubtful(contents, entries, *match(entries, contents), equal=equal)
+
+    doubts = find(file("a b/4 x c"), journal("a b c"), equal)
 
     assert {index: doubt.reason for index, doubt in doubts.items()} == {
         1: "equal",
@@ -126,12 +141,7 @@ def test_a_row_that_equals_an_animal_explains_no_missing_row() -> None:
 )
 def test_a_doubt_names_a_row_that_was_sent(now: str) -> None:
     """Of equal rows, of which another one was not."""
-    contents = file(now)
-
-    entries = journal("a b ?b c")
-    (doubt,) = find_doubtful(
-        contents, entries, *match(entries, contents), equal={}
-    ).values()
+    (doubt,) = find(file(now), journal("a b ?b c"), {}).values()
 
     assert doubt.because == "row 3 of import ours was 'b', 3, no status (id 3)"
 
@@ -142,7 +152,7 @@ def test_of_equal_rows_those_that_were_sent_are_found_first() -> None:
 
     (matched_row,), missing = match(entries, file("a"))
 
-    assert (matched_row, missing) == (entries[1], [entries[0]])
+    assert (matched_row, missing) == (replace(entries[1], number=2), [entries[0]])
 
 
 def nights(change: Callable[[int, list[PetValues]], None]) -> list[int]:
@@ -155,25 +165,15 @@ def nights(change: Callable[[int, list[PetValues]], None]) -> list[int]:
     for night in range(31):
         if night:
             change(night, rows)
-        matches, missing = match(sent, rows)
-        doubts = find_doubtful(rows, sent, matches, missing, equal={})
+        matches, missing = match(sent, new_rows(rows))
+        doubts = find_doubtful(matches, sent, missing, equal={})
         questions.append(len(doubts))
         entries = []
-        for index, (content, entry) in enumerate(zip(rows, matches, strict=True)):
-            state = "skipped" if index in doubts else "created"
-            state = state if entry is None else entry.state
-            entries.append(
-                Entry(
-                    index,
-                    "ours",
-                    content,
-                    index,
-                    True,
-                    state,
-                    answered=True,
-                    position=index,
-                )
-            )  # type: ignore[arg-type]
+        for index, row in enumerate(matches):
+            state: State = "skipped" if index in doubts else "created"
+            state = row.state if row.key else state
+            facts = replace(row, key=index + 1, number=index, state=state, answered=1)
+            entries.append(replace(facts, present=True, position=index))
         sent = entries + [
             replace(entry, present=False, position=None) for entry in missing
         ]

@@ -196,7 +196,7 @@ def run(world: World, sheet: Sheet) -> Iterator[None]:
         mark_dead(journal)
         rows = sheet.part or list(sheet.rows)
         yield
-        journal.compare(journal.entries(), [row.values for row in rows])
+        journal.find_equal([row.values for row in rows])
         for _ in range(6):
             if min(seconds_lost(journal, with_equal=True), default=AFTER_S) >= AFTER_S:
                 break
@@ -212,9 +212,11 @@ def add_rows(
     world: World, journal: Journal, sheet: Sheet, rows: list[SheetRow]
 ) -> Iterator[None]:
     """Compare the rows, ask about the doubtful ones, and write them to the journal."""
-    contents = [row.values for row in rows]
-    matches, _, doubts = journal.compare(journal.entries(), contents)
-    answers = journal.answer(contents, doubts, sheet.answer, bad_rows=0)
+    new_rows = [
+        Entry(0, journal.id, row.values, number) for number, row in enumerate(rows, 2)
+    ]
+    matches, _, doubts = journal.compare(journal.entries(), new_rows)
+    answers = journal.answer(matches, doubts, sheet.answer, bad_rows=0)
     asked_doubts = {n: doubt for n, doubt in doubts.items() if answers[n] == "ask"}
     sheet.answer = "ask"
     if asked_doubts:
@@ -227,8 +229,6 @@ def add_rows(
         yield
         answers |= dict.fromkeys(asked_doubts, "send" if is_agreed else "skip")
     journal.add_file(
-        range(2, len(rows) + 2),
-        contents,
         matches,
         doubts,
         answers=answers,

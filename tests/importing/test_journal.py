@@ -37,13 +37,15 @@ def target(name: str = "a.csv") -> Target:
     return Target("staging", "https://pets.example/v1", Path(f"/files/{name}"))
 
 
+def new_rows(*contents: PetValues) -> list[Entry]:
+    """Return the rows of a new file."""
+    return [Entry(0, "", content, number) for number, content in enumerate(contents, 2)]
+
+
 def add(journal: Journal, *contents: PetValues) -> list[Entry]:
     """Add rows of a new file."""
-    numbers = range(2, len(contents) + 2)
-    entries = [None] * len(contents)
-    journal.add_file(
-        numbers, contents, entries, {}, answers={}, compared=True, bad_rows=1
-    )
+    rows = new_rows(*contents)
+    journal.add_file(rows, {}, answers={}, compared=True, bad_rows=1)
     return journal.entries()
 
 
@@ -289,11 +291,11 @@ def test_what_was_asked_is_forgotten_with_its_import(tmp_path: Path) -> None:
     doubts = {0: Doubt("equal", "the animal with id 7 has the same values")}
     with open_journal(tmp_path, target()) as journal:
         add(journal, MIA)
-        before = journal.answer([REX], doubts, "ask", bad_rows=0)
-        meanwhile = journal.answer([MIA], doubts, "send", bad_rows=0)
-        journal.answer([REX], doubts, "ask", bad_rows=0)
+        before = journal.answer(new_rows(REX), doubts, "ask", bad_rows=0)
+        meanwhile = journal.answer(new_rows(MIA), doubts, "send", bad_rows=0)
+        journal.answer(new_rows(REX), doubts, "ask", bad_rows=0)
         journal.forget()
-        after = journal.answer([MIA], doubts, "send", bad_rows=0)
+        after = journal.answer(new_rows(MIA), doubts, "send", bad_rows=0)
 
     assert (before, meanwhile, after) == ({0: "ask"}, {0: "ask"}, {0: "send"})
 
