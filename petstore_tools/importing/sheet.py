@@ -5,11 +5,13 @@ left out.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 from petstore_tools.errors import SheetError
@@ -346,14 +348,15 @@ class Source:
             # odd letters first
             distinct = sorted(dict.fromkeys(cells), key=str.isascii)
             samples = [str(cell) for cell in distinct[:SAMPLES]]
-            facts = {
-                "column": column_letter(at),
-                "title": str(title),
-                "filled": len(cells),
-            }
             if title.strip() or cells:
                 found.append(
-                    {**facts, "values": samples, "becomes": used.get(at, "not sent")}
+                    {
+                        "column": column_letter(at),
+                        "title": str(title),
+                        "filled": len(cells),
+                        "values": samples,
+                        "becomes": used.get(at, "not sent"),
+                    }
                 )
         return found
 
@@ -392,18 +395,17 @@ def read_source(client: Client, options: ImportOptions) -> Source:
     table = read_table(options)
     path = Path(options.name) if options.name else options.path.resolve()
     above = [LeftOut(number, "above the header") for number in table.above]
-    rows: list[AnyRow] = [*above, *table.rows()]
-    good = tuple(row for row in rows if isinstance(row, Row))
-    bad = tuple(row for row in rows if isinstance(row, BadRow))
-    left_out = tuple(row for row in rows if isinstance(row, LeftOut))
-    if not (good or bad or left_out):
+    kinds: defaultdict[type[AnyRow], list[Any]] = defaultdict(list)
+    for row in (*above, *table.rows()):
+        kinds[type(row)].append(row)
+    if not kinds.keys() - {NoneType}:
         raise SheetError(f"{options.path.name} has a header and no rows")
     return Source(
         options,
         table,
         Target(client.environment, client.service_id, path, table.source.name),
-        good,
-        bad,
-        left_out=left_out,
-        blank=rows.count(None),
+        tuple(kinds[Row]),
+        tuple(kinds[BadRow]),
+        left_out=tuple(kinds[LeftOut]),
+        blank=len(kinds[NoneType]),
     )

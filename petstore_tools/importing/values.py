@@ -17,14 +17,7 @@ from unicodedata import normalize
 
 from petstore_tools import spec
 from petstore_tools.errors import ArgumentError
-from petstore_tools.importing.words import (
-    A_NOTE,
-    ERRORS,
-    FIELDS,
-    Titles,
-    has_total,
-    is_total,
-)
+from petstore_tools.importing.words import A_NOTE, A_TOTAL, ERRORS, FIELDS, Titles
 from petstore_tools.tabular.cells import (
     FORMATTED,
     MERGED,
@@ -132,7 +125,8 @@ class Matcher:
         if kind not in ("", "a number") and (kind != FORMATTED or field == "name"):
             is_word = field == "status" and fold(cell) in self._words
             if not is_word or kind.startswith(MERGED):
-                return _no_text(kind)
+                helps = [help_ for word, help_ in _HELPS.items() if word in kind]
+                return Problem(f"is {kind}", *(helps or [_AS_TEXT]))
         if field == "name":  # nearly all are distinct
             return _name(cell)
         if cell not in decided:  # a number is read as the text that it shows
@@ -236,11 +230,6 @@ def _kind(cell: str) -> str:
         if "#" in cell and cell.strip().lower() in ERRORS
         else ""
     )
-
-
-def _no_text(kind: str) -> Problem:
-    helps = [help_ for word, help_ in _HELPS.items() if word in kind]
-    return Problem(f"is {kind}", *(helps or [_AS_TEXT]))
 
 
 class PetValues(NamedTuple):
@@ -373,40 +362,32 @@ def _decided(
     places: Sequence[int | None],
     matcher: Matcher,
 ) -> Row | BadRow:
-    """Decide each cell of a row that is not empty."""
-    found: list[Any] = [*map(matcher.decide, FIELDS, fields)]
-    problems = [
-        RowProblem(
-            number, "" if at is None else column_letter(at), field, cell, *problem
-        )
-        for field, at, cell, problem in zip(FIELDS, places, fields, found, strict=True)
-        if isinstance(problem, Problem)
-    ]
+    """
+    Decide each cell of a row that is not empty. Of a note no default makes an animal,
+    and of a total none of its numbers does, unless the row has a status of its own.
+    """
+    values: list[Any] = [*map(matcher.decide, FIELDS, fields)]
     name = fields[0].strip()
-    # of its own: no default
-    has_status = fields[2].strip() and isinstance(found[2], str)
-    is_sum = not has_status and has_total(name)
-    may_be_note = name and (is_blank(fields[1]) or name.isdecimal())
-    if is_sum or (
-        may_be_note and all(problem.rule == "is empty" for problem in problems)
-    ):
-        # no default makes an animal of a note, and no total one of its numbers
-        columns = [at for at in places if at is not None]
-        is_alone = len(columns) > 1 and sum(not is_blank(cell) for cell in cells) == 1
-        if is_sum or is_alone or A_NOTE.fullmatch(name) or any(map(is_total, cells)):
-            rule = (
-                "stands alone in its row"
-                if is_alone
-                else "is a total or a line about the table"
-            )
-            help_ = "complete the row, or delete it"
-            letter = column_letter(places[0] or 0)
-            problems = [RowProblem(number, letter, "name", fields[0], rule, help_)]
-    return (
-        BadRow(number, cells, problems)
-        if problems
-        else Row(number, PetValues(*found), cells)
-    )
+    note = ""
+    if not (fields[2].strip() and isinstance(values[2], str)):
+        labels = {name, next(filter(str.strip, cells), "")}
+        if any(map(A_TOTAL.fullmatch, labels)):
+            note = "is a total or a line about the table"
+    if name and not (fields[1].strip() or _kind(fields[1])):
+        if places.count(None) < 2 and sum(map(is_blank, cells)) == len(cells) - 1:
+            note = "stands alone in its row"
+        elif A_NOTE.fullmatch(name):
+            note = "is a total or a line about the table"
+    if note:
+        values = [Problem(note, "complete the row, or delete it"), None, None]
+    if Problem not in map(type, values):
+        return Row(number, PetValues(*values), cells)
+    problems = [
+        RowProblem(number, "" if at is None else column_letter(at), field, cell, *value)
+        for field, at, cell, value in zip(FIELDS, places, fields, values, strict=True)
+        if isinstance(value, Problem)
+    ]
+    return BadRow(number, cells, problems)
 
 
 def _bad(number: int, cells: Sequence[str], rule: str, help_: str) -> BadRow:

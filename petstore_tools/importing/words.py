@@ -20,7 +20,7 @@ from petstore_tools.text import first_of
 
 FIELDS = spec.NEW_PET_FIELDS
 _WORDS = json.loads(
-    resources.files(__package__).joinpath("words.json").read_text(encoding="utf-8")
+    resources.files(__package__).joinpath("words.json").read_text("utf-8")
 )
 # Titles that may mean a field, the likeliest first, as `_bare` returns them: proposed,
 # never just taken. The better ones say it better than the field's own title does.
@@ -32,14 +32,16 @@ _TITLES = {
 STATUS_WORDS = {
     word: status for status, words in _WORDS["statuses"].items() for word in words
 }
-# words for a total or a mean, folded and without the signs around them
-_TOTALS = frozenset(_WORDS["totals"])
-# signs and numbers beside a word for a total
-_AROUND = " \t\xa0:=.()-_*#/0123456789"
-# how a line begins that is about the table, not about an animal: a total, a page
-A_NOTE = re.compile(
-    rf".*:|(?:{'|'.join((*_TOTALS, *_WORDS['notes']))})\b.*", re.IGNORECASE | re.DOTALL
+_FLAGS = re.IGNORECASE | re.DOTALL
+# signs, numbers and blanks beside a word for a total or a mean
+_BESIDE = r"[\s:=.()\-_*#/\d]"
+_TOTAL = rf"(?:{'|'.join(_WORDS['totals'])})"
+# what begins or ends with a word for a total: `Dogs Total: 12`
+A_TOTAL = re.compile(
+    rf"{_BESIDE}*+{_TOTAL}(?:{_BESIDE}.*)?|.*[\s-]{_TOTAL}{_BESIDE}*", _FLAGS
 )
+# how a line begins that is about the table, not about an animal: a total, a page
+A_NOTE = re.compile(rf".*:|(?:{_TOTAL}|{'|'.join(_WORDS['notes'])})\b.*", _FLAGS)
 # what stands in a text file for an error
 ERRORS = frozenset(_WORDS["errors"])
 _EXACT = {name.casefold(): name for name in FIELDS}
@@ -107,20 +109,6 @@ class Titles:
         said = [f"no column for {' and '.join(missing)}"] if missing else []
         reasons = "; ".join([*said, *self.doubts.values()])
         return f"{reasons}; the header has {self.shown()}"
-
-
-def is_total(cell: str) -> bool:
-    """
-    Say whether a cell is a word for a total, with a number or without: `Summe: 17`.
-    """
-    return cell.strip(_AROUND).casefold() in _TOTALS
-
-
-def has_total(name: str) -> bool:
-    """Say whether a name begins or ends with a word for a total: `Dogs Total: 12`."""
-    words = name.replace("-", " ").split()
-    parts = (words[:1], words[:2], words[-2:], words[-1:])
-    return any(is_total(" ".join(part)) for part in parts)
 
 
 def is_known(title: str) -> bool:
