@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from math import floor
 from typing import Literal
 
 from petstore_tools import spec
@@ -18,25 +17,6 @@ MOST_REQUESTS = 10**15  # in a window: more is a slip
 
 WindowName = Literal["minute", "day"]
 PERIODS: dict[WindowName, int] = {"minute": spec.MINUTE_S, "day": spec.DAY_S}
-
-
-@dataclass(frozen=True, slots=True)
-class Window:
-    """
-    A number of requests in a period.
-
-    Args:
-        limit: Requests.
-        period_s: Seconds; windows begin at whole multiples of it (§8.2 is silent: our
-            choice).
-    """
-
-    limit: int
-    period_s: int
-
-    def start(self, now: float) -> int:
-        """Return the Unix second at which the whole window that holds `now` began."""
-        return floor(now / self.period_s) * self.period_s
 
 
 @dataclass(frozen=True)

@@ -17,11 +17,10 @@ from typing import Any
 
 from petstore_tools import spec
 from petstore_tools.clock import Clock
-from petstore_tools.plans import Window
 from petstore_tools.service.batches import Batch, Batches, elapsed
 from petstore_tools.service.database import Database, address_subject, digest_key
 from petstore_tools.service.engine import SILENT, UnavailableError
-from petstore_tools.service.limiter import Decision, Usage, consume, windows
+from petstore_tools.service.limiter import Decision, Usage, consume
 from petstore_tools.service.messages import (
     Bodies,
     Receive,
@@ -63,7 +62,8 @@ class Service:
     Args:
         database: Holds animals, keys and counters.
         clock: The time of the service, also of its `Date` headers; an attribute, too.
-        without_key: The minute and the day of each address that sends no valid key.
+        without_key: Requests a minute and a day of each address that sends no valid
+            key.
         max_create_age_s: No create is committed later than so many seconds after it was
             sent.
     """
@@ -73,7 +73,7 @@ class Service:
         database: Database,
         clock: Clock,
         *,
-        without_key: tuple[Window, Window] = windows(*spec.PLANS["free"]),
+        without_key: tuple[int, int] = spec.PLANS["free"],
         max_create_age_s: float = MAX_CREATE_AGE_S,
     ) -> None:
         self._database = database
@@ -185,8 +185,8 @@ class Service:
             response = Response(200, KEYLESS_BODIES[HEALTH_PATH])
             return self._add_headers(response, now)
         subject, key_id, *plan = caller
-        allowed = windows(*plan) if key_id else self._without_key
-        usage, decision = consume(usages[subject], *allowed, now)
+        per_minute, per_day = plan if key_id else self._without_key
+        usage, decision = consume(usages[subject], per_minute, per_day, now)
         self._valid_keys.discard(request.key)
         if key_id is not None and decision.allowed:
             if len(self._valid_keys) >= MAX_REMEMBERED:

@@ -9,7 +9,6 @@ from math import ceil, floor
 from typing import NamedTuple
 
 from petstore_tools import spec
-from petstore_tools.plans import Window
 
 # §8.4.3 names no number and no length: both are our choice
 RETRIES_BEFORE_BAN = 10
@@ -60,7 +59,7 @@ class Decision(NamedTuple):
 
 
 def consume(
-    usage: Usage, minute: Window, day: Window, now: float
+    usage: Usage, per_minute: int, per_day: int, now: float
 ) -> tuple[Usage, Decision]:
     """
     Count a request that arrives at `now`; a refused one costs nothing (our choice,
@@ -70,35 +69,30 @@ def consume(
     than the window or the ban that is waited for. A window that lies ahead, because the
     clock was set back, goes on from `now`.
 
-        >>> minute, day = windows(per_minute=1, per_day=1_000)
-        >>> usage, decision = consume(Usage(), minute, day, now=15.0)
-        >>> usage, decision = consume(usage, minute, day, now=15.5)
+        >>> usage, decision = consume(Usage(), 1, 1_000, now=15.0)
+        >>> usage, decision = consume(usage, 1, 1_000, now=15.5)
         >>> decision.allowed, decision.reset, decision.retry_after_s
         (False, 60, 45)
     """
-    usage = _roll(usage, minute, day, now)
-    minute_left = minute.limit - usage.minute_used
-    minute_end = usage.minute_start + minute.period_s
-    day_left = day.limit - usage.day_used
-    day_end = usage.day_start + day.period_s
+    minute_start, minute_used = _roll(spec.MINUTE_S, *usage[:2], now)
+    day_start, day_used = _roll(spec.DAY_S, *usage[2:4], now)
+    banned_until = min(usage.banned_until, now + BAN_S)
+    usage = Usage(
+        minute_start, minute_used, day_start, day_used, *usage[4:7], banned_until
+    )
+    minute = (per_minute - minute_used, minute_start + spec.MINUTE_S, per_minute)
+    day = (per_day - day_used, day_start + spec.DAY_S, per_day)
     # headers tell of the window with fewer left; on a tie, of the one that ends later
-    if (minute_left, -minute_end) < (day_left, -day_end):
-        limit, remaining, end = minute.limit, minute_left, minute_end
-    else:
-        limit, remaining, end = day.limit, day_left, day_end
-    if remaining > 0 and now >= usage.banned_until:
+    remaining, end, limit = min(day, minute, key=lambda window: (window[0], -window[1]))
+    if remaining > 0 and now >= banned_until:
         usage = usage._replace(
-            minute_used=usage.minute_used + 1,
-            day_used=usage.day_used + 1,
-            retries_during_block=0,
+            minute_used=minute_used + 1, day_used=day_used + 1, retries_during_block=0
         )
         return usage, Decision(True, limit, remaining - 1, end)
-    closed_until = 0
-    if minute_left <= 0:
-        closed_until = minute_end
-    if day_left <= 0:
-        closed_until = max(closed_until, day_end)
-    if now >= usage.banned_until:
+    closed_until = max(
+        (ends_at for left, ends_at, _ in (minute, day) if left <= 0), default=0
+    )
+    if now >= banned_until:
         usage = _count_refusal(usage, closed_until, now)
     wait_s = ceil(max(usage.banned_until, closed_until) - now)
     banned = now < usage.banned_until
@@ -124,21 +118,7 @@ def _count_refusal(usage: Usage, closed_until: float, now: float) -> Usage:
     return usage._replace(retries_during_block=0, banned_until=now + BAN_S)
 
 
-def _roll(usage: Usage, minute: Window, day: Window, now: float) -> Usage:
-    """Return what was used of the windows that hold `now`."""
-    minute_start, minute_used, day_start, day_used, *_ = usage
-    minute_start, minute_used = _roll_window(minute, minute_start, minute_used, now)
-    day_start, day_used = _roll_window(day, day_start, day_used, now)
-    return usage._replace(
-        minute_start=minute_start,
-        minute_used=minute_used,
-        day_start=day_start,
-        day_used=day_used,
-        banned_until=min(usage.banned_until, now + BAN_S),
-    )
-
-
-def _roll_window(window: Window, start: int, used: int, now: float) -> tuple[int, int]:
+def _roll(period_s: int, start: int, used: int, now: float) -> tuple[int, int]:
     """
     Return when the window that holds `now` began, and what was used of it.
 
@@ -146,12 +126,7 @@ def _roll_window(window: Window, start: int, used: int, now: float) -> tuple[int
     """
     if now < start:
         return floor(now), used
-    end = start + window.period_s
+    end = start + period_s
     if now < end:
         return start, used
-    return max(window.start(now), end), 0
-
-
-def windows(per_minute: int, per_day: int) -> tuple[Window, Window]:
-    """Return the minute and the day of a plan (§8.2)."""
-    return Window(per_minute, spec.MINUTE_S), Window(per_day, spec.DAY_S)
+    return max(floor(now / period_s) * period_s, end), 0

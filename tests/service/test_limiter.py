@@ -8,19 +8,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from petstore_tools.plans import Window
 from petstore_tools.service.limiter import BAN_S, Decision, Usage, consume
+from petstore_tools.spec import DAY_S, MINUTE_S
 
-MINUTE = Window(3, 60)
-DAY = Window(5, 86_400)
+PER_MINUTE = 3
+PER_DAY = 5
 T0 = 1_800_000_000.0
+DAY_START = 1_799_971_200
 UNUSED = Usage()
 
 
 def send(times: Sequence[float], usage: Usage = UNUSED) -> list[Decision]:
     decisions = []
     for time in times:
-        usage, decision = consume(usage, MINUTE, DAY, time)
+        usage, decision = consume(usage, PER_MINUTE, PER_DAY, time)
         decisions.append(decision)
     return decisions
 
@@ -71,10 +72,10 @@ def test_headers_speak_of_the_window_with_fewer_left_and_on_a_tie_of_the_later()
 ):
     """Minute first; when both have two left, the day, which resets later."""
     (first,) = send([T0])
-    (tied,) = send([T0 + 60], Usage(day_start=DAY.start(T0), day_used=2))
+    (tied,) = send([T0 + 60], Usage(day_start=DAY_START, day_used=2))
 
     assert (first.limit, first.remaining, first.reset) == (3, 2, T0 + 60)
-    day_ends_at = DAY.start(T0) + DAY.period_s
+    day_ends_at = DAY_START + DAY_S
     assert (tied.limit, tied.remaining, tied.reset) == (5, 2, day_ends_at)
 
 
@@ -83,7 +84,7 @@ def test_after_a_clock_was_set_back_no_minute_begins_before_the_last_one_ends() 
     starts = []
     usage = UNUSED
     for time in (61, 59, 119.5, 180):
-        usage, _ = consume(usage, MINUTE, DAY, T0 + time)
+        usage, _ = consume(usage, PER_MINUTE, PER_DAY, T0 + time)
         starts.append(usage.minute_start - T0)
 
     assert starts == [60, 59, 119, 180]
@@ -113,12 +114,12 @@ def test_whatever_is_set_back_no_stretch_shorter_than_a_window_has_more_than_two
     for waited, back in steps:
         real = real + waited
         clock = clock + waited - back
-        usage, decision = consume(usage, MINUTE, DAY, clock)
+        usage, decision = consume(usage, PER_MINUTE, PER_DAY, clock)
         accepted += [real] * decision.allowed
 
-    for window in (MINUTE, DAY):
-        for n, time in enumerate(accepted[2 * window.limit :]):
-            assert time - accepted[n] > window.period_s - 1e-6
+    for limit, period_s in ((PER_MINUTE, MINUTE_S), (PER_DAY, DAY_S)):
+        for n, time in enumerate(accepted[2 * limit :]):
+            assert time - accepted[n] > period_s - 1e-6
 
 
 @settings(max_examples=300, deadline=None)
@@ -141,12 +142,12 @@ def test_no_wait_is_longer_than_its_window_and_who_waits_as_told_is_served(
         steps += [(waited, back)] + [(0.3, 0.0)] * (count - 1)
     for waited, back in steps:
         clock += waited - back
-        usage, decision = consume(usage, MINUTE, DAY, clock)
+        usage, decision = consume(usage, PER_MINUTE, PER_DAY, clock)
         assert decision.reset - clock <= 86_400
         if not decision.allowed:
-            period_s = 86_400 if usage.day_used >= DAY.limit else 60
+            period_s = 86_400 if usage.day_used >= PER_DAY else 60
             ban_s = BAN_S if decision.banned else 0
             wait_s = decision.retry_after_s
             assert 0 < wait_s <= max(period_s, ban_s)
-            _, next_decision = consume(usage, MINUTE, DAY, clock + wait_s)
+            _, next_decision = consume(usage, PER_MINUTE, PER_DAY, clock + wait_s)
             assert next_decision.allowed

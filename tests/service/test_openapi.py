@@ -16,7 +16,6 @@ from services import serve_in_thread
 
 from petstore_tools import spec
 from petstore_tools.service.app import OPENAPI
-from petstore_tools.service.limiter import windows
 
 TREE = json.loads(OPENAPI)
 # typed from INTERFACE.md: § of the interface -> path in the document -> what it says
@@ -84,7 +83,7 @@ def test_schemathesis_finds_nothing(tmp_path: Path) -> None:
     command += (
         "--phases examples,coverage,fuzzing,stateful --max-examples 20 --seed 1".split()
     )
-    without_key = windows(10**9, 10**9)
+    without_key = (10**9, 10**9)
     with serve_in_thread(str(tmp_path / "service.db"), without_key=without_key) as (
         _,
         caller,
