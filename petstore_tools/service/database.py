@@ -23,14 +23,13 @@ from petstore_tools._version import missing_extra
 from petstore_tools.errors import SettingsError
 from petstore_tools.plans import Plan
 from petstore_tools.service.engine import (
-    USAGE_COLUMNS,
     Engine,
     PetFields,
     Rows,
+    SqliteEngine,
     Statement,
 )
 from petstore_tools.service.limiter import Usage
-from petstore_tools.service.sqlite_engine import SqliteEngine
 
 WAIT_S = 4.0  # others may hold up the requests of a transaction so long
 MAX_ADDRESSES = 10_000  # of callers without a key that are counted at once
@@ -48,15 +47,12 @@ _CALLERS = (
 )
 _FIND = f"{_CALLERS}SELECT * FROM caller"
 _HOLD = (  # always in the same order, so that no two wait for each other
-    f"{_CALLERS}SELECT subject, {', '.join(USAGE_COLUMNS)} FROM usage"
+    f"{_CALLERS}SELECT * FROM usage"
     " WHERE subject IN (SELECT subject FROM caller) ORDER BY subject"
 )
-_SAVE_USAGE = (
-    f"INSERT INTO usage (subject, {', '.join(USAGE_COLUMNS)}) VALUES "
-    "{marks} ON CONFLICT (subject) DO"
-)
+_SAVE_USAGE = "INSERT INTO usage VALUES {marks} ON CONFLICT (subject) DO"
 _OVERWRITE = " UPDATE SET " + ", ".join(
-    f"{name} = excluded.{name}" for name in USAGE_COLUMNS
+    f"{name} = excluded.{name}" for name in Usage._fields
 )
 _FORGET = (
     "DELETE FROM usage WHERE subject IN (SELECT subject FROM usage WHERE subject LIKE"

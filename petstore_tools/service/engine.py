@@ -1,18 +1,23 @@
 """
 The tables, and a database as the service uses it: execute, hold a transaction, renew a
-connection.
+connection; and SQLite as one: in each transaction a check that the file is still the
+same.
 """
 
 from __future__ import annotations
 
+import os
+import sqlite3
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from math import inf
+from pathlib import Path
 from typing import Any
 
+from petstore_tools import sqlite
 from petstore_tools.errors import PetstoreError, SettingsError
-from petstore_tools.service.limiter import Usage
 
 LOCKED = "is locked by another program"
 READ_ONLY = "is read-only"
@@ -20,7 +25,6 @@ SILENT = "did not answer in time"
 VERSION = 1
 APPLICATION_ID = 0x50455453  # "PETS", in the header of an SQLite file
 TABLES = frozenset({"pet", "key", "usage", "inventory"})
-USAGE_COLUMNS = Usage._fields
 _COMMON = (
     "CREATE INDEX pet_by_status ON pet (status, id)",
     (
@@ -66,6 +70,18 @@ POSTGRES = (
     ),
     f"COMMENT ON TABLE inventory IS '{VERSION}'",
 )
+REPLACED = (
+    "was removed or replaced while it was in use; start the service again with the"
+    " right file"
+)
+# so long ago, a commit shows that the disk does not stand still
+DISK_CHECK_S = 0.1
+_FIND_TABLES = "SELECT name FROM sqlite_master WHERE type = 'table'"
+_FIND_VERSION = (
+    "SELECT application_id, user_version FROM pragma_application_id,"
+    " pragma_user_version"
+)
+_INSERT = "INSERT INTO pet (name, category_id, status) VALUES (?, ?, ?) RETURNING id"
 
 Rows = list[tuple[Any, ...]]
 PetFields = tuple[str, int, str | None]  # name, category id, status
@@ -159,14 +175,16 @@ class Engine(ABC):
             UnavailableError: The database cannot be used. Only its commit can have an
                 unknown outcome.
         """
-        was_open = self._db is not None
-        try:
-            rows = self._begin_and_query(queries, durable, within_s)
-        except UnavailableError as error:
-            if not was_open or error.reason in (LOCKED, SILENT):
-                raise
-            # the old connection was bad: nothing has begun
-            rows = self._begin_and_query(queries, durable, within_s)
+        # where an old connection is bad, nothing has begun
+        for is_last in (self._db is None, True):
+            try:
+                with self._translated_errors():
+                    self._begin(durable, within_s)
+                    rows = self._run(queries)
+                break
+            except UnavailableError as error:
+                if is_last or error.reason in (LOCKED, SILENT):
+                    raise
         try:
             yield rows
         except BaseException:
@@ -178,15 +196,8 @@ class Engine(ABC):
             self._run([("COMMIT", ())])
         except self._db_errors as error:
             self.close()
-            unknown = not self._is_undone(error)
-            raise UnavailableError(self._reason(error), unknown=unknown) from error
-
-    def _begin_and_query(
-        self, queries: Sequence[Statement], durable: bool, within_s: float
-    ) -> list[Rows]:
-        with self._translated_errors():
-            self._begin(durable, within_s)
-            return self._run(queries)
+            reason, is_undone = self._explain(error)
+            raise UnavailableError(reason, unknown=not is_undone) from error
 
     def close(self) -> None:
         """Close the connection; the next use opens another."""
@@ -212,12 +223,11 @@ class Engine(ABC):
         """Return the statements that add animals, and whose rows are their ids."""
 
     @abstractmethod
-    def _reason(self, error: Exception) -> str:
-        """Say why the database cannot be used."""
-
-    @abstractmethod
-    def _is_undone(self, error: Exception) -> bool:
-        """Say whether a commit that failed so is known to have changed nothing."""
+    def _explain(self, error: Exception) -> tuple[str, bool]:
+        """
+        Say why the database cannot be used, and whether a commit that failed so is
+        known to have changed nothing.
+        """
 
     @contextmanager
     def _translated_errors(self) -> Iterator[None]:
@@ -231,7 +241,7 @@ class Engine(ABC):
             yield
         except self._db_errors as error:
             self.close()
-            raise UnavailableError(self._reason(error)) from error
+            raise UnavailableError(self._explain(error)[0]) from error
 
     @contextmanager
     def _explain_start(self, name: str, advice: str = "") -> Iterator[None]:
@@ -245,3 +255,125 @@ class Engine(ABC):
                 raise
             reason = f"the service's database {name} {error.reason}{advice}"
             raise SettingsError(reason) from error
+
+
+class SqliteEngine(Engine):
+    """
+    One SQLite file, to which one process writes at a time.
+
+    Args:
+        path: The file; it is made where there is none.
+        durability: What an acknowledged create survives (`sqlite.connect`).
+
+    Raises:
+        SettingsError: It is no database of this service, was emptied, or is of a newer
+            version.
+    """
+
+    _db_errors = (sqlite3.Error, OSError)
+    _db: sqlite3.Connection | None
+
+    def __init__(self, path: Path, *, durability: sqlite.Durability = "FULL") -> None:
+        self.name = str(path)
+        self._path = path
+        self._durability = durability
+        self._resolved_path = path.resolve()
+        self._identity: tuple[int, ...] = ()
+        self._durable_at = 0.0
+        with self._explain_start(f"(--database) {path.name}"):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if path.exists():
+                self._check_file()
+            else:
+                sqlite.create(self._resolved_path, "; ".join(SQLITE))
+            self._identity = sqlite.identity(path)
+            with self.transaction():
+                pass  # it can be written
+
+    def insert_statements(self, pets: Iterable[PetFields]) -> list[Statement]:
+        """Return one statement for each of them."""
+        return [(_INSERT, pet) for pet in pets]
+
+    def _run(self, statements: Sequence[Statement]) -> list[Rows]:
+        db = self._connection()
+        return [db.execute(*statement).fetchall() for statement in statements]
+
+    def _begin(self, durable: bool, within_s: float) -> None:
+        db = self._connection()
+        if self._durability == "FULL":
+            level = "FULL" if durable else "NORMAL"
+            db.execute(f"PRAGMA synchronous = {level}")
+        try:
+            sqlite.begin(db, wait_s=min(within_s, sqlite.BUSY_S))
+        except sqlite3.OperationalError as error:
+            # nothing is wrong with the connection
+            if _code(error) == sqlite3.SQLITE_BUSY:
+                raise UnavailableError(LOCKED) from error
+            raise
+        identity = sqlite.identity(self._path)
+        if identity != self._identity:
+            db.execute("ROLLBACK")
+            # of a file that was emptied, the log is the rest
+            if identity or not self._path.exists():
+                # before another file in its place takes the log for its own
+                db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                self.close()
+            raise UnavailableError(REPLACED)
+        if durable and self._durability == "FULL":
+            self._wait_for_disk()
+
+    def _wait_for_disk(self) -> None:
+        """
+        Wait for a disk that stands still now: of a create that waits in its commit
+        nobody could say later that nothing was changed.
+        """
+        started_at = time.monotonic()
+        if started_at - self._durable_at > DISK_CHECK_S:
+            # no file that SQLite locks: to close one of those would end its locks
+            with open(f"{self._resolved_path}-wal", "r+b") as log:
+                os.fsync(log.fileno())
+        self._durable_at = time.monotonic()
+
+    def _explain(self, error: Exception) -> tuple[str, bool]:
+        match _code(error):
+            case sqlite3.SQLITE_BUSY:
+                return LOCKED, True
+            case sqlite3.SQLITE_FULL:
+                return "has no space left on its disk", True
+            case sqlite3.SQLITE_READONLY:
+                return READ_ONLY, False
+        return f"cannot be used: {getattr(error, 'strerror', error)}", False
+
+    def _connection(self) -> sqlite3.Connection:
+        if self._db is None:
+            if self._identity != sqlite.identity(self._path):
+                raise UnavailableError(REPLACED)  # no file is made in its place
+            self._db = sqlite.connect(
+                self._resolved_path, durability=self._durability, journal="WAL"
+            )
+        return self._db
+
+    def _check_file(self) -> None:
+        """
+        Make sure that the file is one of this service, before anything is written to
+        it.
+        """
+        if not self._path.stat().st_size:
+            raise SettingsError(
+                f"the service's database {self._path.name} is an empty file. If animals"
+                " were in it, put a copy of it back. If it is to be a new database,"
+                " delete the file and start again"
+            )
+        with closing(sqlite.read(self._path)) as db:
+            application_id, version = db.execute(_FIND_VERSION).fetchone()
+            tables = {name for (name,) in db.execute(_FIND_TABLES)}
+        if application_id != APPLICATION_ID:
+            raise SettingsError(
+                f"{self._path.name} is no database of this service. Nothing in it was"
+                " changed. Name another file with --database"
+            )
+        check_tables(tables, version, self._path.name)
+
+
+def _code(error: Exception) -> int:
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF

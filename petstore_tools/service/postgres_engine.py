@@ -118,12 +118,12 @@ class PostgresEngine(Engine):
 
     def insert_statements(self, pets: Iterable[PetFields]) -> list[Statement]:
         """Return one statement that adds all of them."""
-        columns = list(zip(*pets, strict=True))
+        columns = [list(column) for column in zip(*pets, strict=True)]
         if not columns:
             return []
         names, category_ids, statuses = columns
         encoded = [name.encode() for name in names]
-        return [(_INSERT, (encoded, list(category_ids), list(statuses)))]
+        return [(_INSERT, (encoded, category_ids, statuses))]
 
     def close(self) -> None:
         """Close the connection, without waiting for the server."""
@@ -155,25 +155,24 @@ class PostgresEngine(Engine):
         if not durable:
             db.execute("SET LOCAL synchronous_commit = off")
 
-    def _reason(self, error: Exception) -> str:
-        reasons: dict[type[Exception], str] = {
-            errors.LockNotAvailable: LOCKED,
-            errors.QueryCanceled: SILENT,
-            errors.ReadOnlySqlTransaction: READ_ONLY,
-            errors.IdleInTransactionSessionTimeout: SILENT,
-        }
-        state = getattr(error, "sqlstate", None)
-        # never the text of the error: it may hold the address
-        return reasons.get(
-            type(error), f"cannot be used ({state})" if state else "cannot be reached"
-        )
-
-    def _is_undone(self, error: Exception) -> bool:
-        idle = isinstance(error, errors.IdleInTransactionSessionTimeout)
-        return idle or (
+    def _explain(self, error: Exception) -> tuple[str, bool]:
+        is_undone = (
             isinstance(error, psycopg.Error)
             and error.diag.severity_nonlocalized == "ERROR"
         )
+        match error:
+            case errors.IdleInTransactionSessionTimeout():
+                return SILENT, True
+            case errors.QueryCanceled():
+                return SILENT, is_undone
+            case errors.LockNotAvailable():
+                return LOCKED, is_undone
+            case errors.ReadOnlySqlTransaction():
+                return READ_ONLY, is_undone
+            # never the text of the error: it may hold the address
+            case psycopg.Error(sqlstate=str(state)):
+                return f"cannot be used ({state})", is_undone
+        return "cannot be reached", is_undone
 
     def _connection(self) -> _TimedConnection:
         if self._db is None:
