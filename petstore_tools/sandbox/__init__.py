@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from petstore_tools.sandbox.faults import Fault, TrafficRow
 
 STARTS_AT = 1_767_603_600.0  # Monday, 5 January 2026, 09:00 UTC
-ANIMALS = 250
-TIME_DTYPE = "datetime64[us, UTC]"
 CLOSED = "this sandbox is closed; make another one"
 
 
@@ -72,7 +70,7 @@ class Sandbox:
         *,
         plan: Plan | str = "free",
         clock: Literal["manual", "system"] = "manual",
-        animals: int = ANIMALS,
+        animals: int = 250,
         faults: Sequence[Fault] = (),
         database: str | None = None,
     ) -> None:
@@ -197,15 +195,13 @@ class Sandbox:
         """
         if not self._finalizer.alive:
             raise ArgumentError(CLOSED)
-        store_settings = replace(self.store.settings, **settings)
         numbers = plans.parse(plan)
         if numbers is not None:
             _, key = self._database.create_key(
                 numbers, label="connected", now=self.clock.now()
             )
-            store_settings = replace(
-                store_settings, plan=numbers, api_key=SecretStr(key)
-            )
+            settings |= {"plan": numbers, "api_key": SecretStr(key)}
+        store_settings = replace(self.store.settings, **settings)
         return self._wire(store_settings, self._resources, max_wait_s=max_wait_s)
 
     def _wire(
@@ -282,7 +278,8 @@ class Sandbox:
         import pandas as pd
 
         text = text_dtype()
-        dtypes = {"at": TIME_DTYPE, "method": text, "path": text, "status": "int64"}
+        time = "datetime64[us, UTC]"
+        dtypes = {"at": time, "method": text, "path": text, "status": "int64"}
         return pd.DataFrame(list(self._traffic), columns=list(dtypes)).astype(dtypes)
 
     def close(self) -> None:

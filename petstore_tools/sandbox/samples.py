@@ -63,10 +63,10 @@ def inventory(count: int) -> list[Animal]:
     Return the animals of a sandbox: none of a file in `data/` is among them, so each
     can be imported.
     """
-    files = (animals(1_000), animals(60, seed=3), animals(12, seed=7))
-    in_files = {animal[:2] for file in files for animal in file}
+    in_files = [*animals(1_000), *animals(60, seed=3), *animals(12, seed=7)]
+    names = {animal[:2] for animal in in_files}
     generated = _generate_animals(SEED)
-    unused = (animal for animal in generated if animal[:2] not in in_files)
+    unused = (animal for animal in generated if animal[:2] not in names)
     return list(islice(unused, count))
 
 

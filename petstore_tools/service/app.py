@@ -35,13 +35,11 @@ from petstore_tools.service.messages import (
 from petstore_tools.service.operations import Operations
 
 HEALTH_PATH = spec.PATH_PREFIX + "/health"
-OPENAPI_PATH = spec.PATH_PREFIX + "/openapi.json"
-LIVE_PATH = spec.PATH_PREFIX + "/live"
 OPENAPI = files(__package__).joinpath("openapi.json").read_bytes()
 KEYLESS_BODIES = {  # what needs no key, and costs nothing
     HEALTH_PATH: b'{"status":"ok","database":"ok"}',
-    LIVE_PATH: b'{"status":"ok"}',
-    OPENAPI_PATH: OPENAPI,
+    spec.PATH_PREFIX + "/live": b'{"status":"ok"}',
+    spec.PATH_PREFIX + "/openapi.json": OPENAPI,
 }
 RETRY_AFTER_S = 5  # sent with a 503
 # counted from the earliest moment at which it may have been sent
@@ -220,15 +218,11 @@ class Service:
         """
         self._report(request, error)
         if not isinstance(error, UnavailableError):
-            response = error_response(
-                500, "internal_error", "the service failed; nothing was changed"
-            )
+            message = "the service failed; nothing was changed"
         elif error.unknown and request.creates:
-            response = error_response(
-                500,
-                "internal_error",
+            message = (
                 f"the database {error.reason};"
-                " it is not known whether the animal was created",
+                " it is not known whether the animal was created"
             )
         else:
             response = error_response(
@@ -238,7 +232,8 @@ class Service:
                 f" nothing was changed; wait {RETRY_AFTER_S} s and try again",
             )
             response.add(spec.HEADER_RETRY_AFTER, RETRY_AFTER_S)
-        return self._add_headers(response)
+            return self._add_headers(response)
+        return self._add_headers(error_response(500, "internal_error", message))
 
     def _report(self, request: Request, error: Exception) -> None:
         """

@@ -9,12 +9,12 @@ without end.
 from __future__ import annotations
 
 import asyncio
-import sys
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
+from petstore_tools.clock import SystemClock
 from petstore_tools.service.engine import SILENT, UnavailableError
 from petstore_tools.service.messages import Request, Response
 
@@ -22,15 +22,8 @@ MAX_AT_ONCE = 256  # requests in one commit
 TICK_S = 0.25
 GATHER_S = 0.005
 GATHER_TIMES = 4  # what a batch took; its callers ask again within that time
-
-
-def elapsed() -> float:
-    """Return seconds that also pass while the machine sleeps, where it can tell."""
-    return (
-        time.clock_gettime(time.CLOCK_BOOTTIME)
-        if sys.platform == "linux"
-        else time.monotonic()
-    )
+# seconds that also pass while the machine sleeps, where it can tell
+elapsed = SystemClock().steady
 
 
 class Batch:

@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from json.encoder import encode_basestring as _quoted
 from typing import Annotated, Any
+from urllib.parse import parse_qsl
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic_core import from_json
@@ -49,7 +50,7 @@ class Request:
     Attributes:
         method, path: The method as it came, and the path, decoded.
         query: The query string, in raw bytes.
-        key: The bearer token; "" where the request has none, or more than one.
+        key: The bearer token; "" where the request has none.
         content_type: The Content-Type header as it came.
         address: The address of the caller.
         needs_body: Its body is needed, and was not read yet.
@@ -89,8 +90,8 @@ class Request:
             return
         try:
             self.pet = read_new_pet(body, self.content_type)
-        except InvalidError as invalid:
-            self.refusal = error_response(400, *invalid.args)
+        except ValueError as invalid:
+            self.refusal = error_response(400, "invalid_body", str(invalid))
 
 
 @dataclass(slots=True, weakref_slot=True, eq=False)
@@ -107,11 +108,11 @@ class Response:
 
     status: int
     body: bytes
-    headers: list[tuple[bytes, bytes]] = field(default_factory=list)
+    headers: tuple[tuple[bytes, bytes], ...] = ()
 
     def add(self, name: str, value: object) -> Response:
         """Add a header, and return the response."""
-        self.headers.append((name.lower().encode(), str(value).encode()))
+        self.headers += ((name.lower().encode(), str(value).encode()),)
         return self
 
     async def send(self, send: Send) -> None:
@@ -119,10 +120,9 @@ class Response:
         Send the response; a long body goes in parts, until the caller takes no more of
         them.
         """
-        length = b"%d" % len(self.body)
         headers = [
             (b"content-type", b"application/json"),
-            (b"content-length", length),
+            (b"content-length", b"%d" % len(self.body)),
             *self.headers,
         ]
         await send(
@@ -160,11 +160,10 @@ def wrong_method(allowed: str) -> Response:
 
 def read_head(scope: Scope) -> Request:
     """Read a request without its body, which only a create needs."""
-    credentials = [
+    credentials = (
         value for name, value in scope["headers"] if name == b"authorization"
-    ]
-    credential = credentials[0] if len(credentials) == 1 else b""
-    scheme, _, token = credential.partition(b" ")
+    )
+    scheme, _, token = b",".join(credentials).partition(b" ")  # two are no valid key
     request = Request(
         method=scope["method"],
         path=scope["path"],
@@ -177,13 +176,6 @@ def read_head(scope: Scope) -> Request:
         request.content_type = headers.get(b"content-type", b"").decode("latin-1")
         request.needs_body = True
     return request
-
-
-class InvalidError(ValueError):
-    """
-    A request is refused; the arguments are the code of its Error, and what is wrong
-    with it.
-    """
 
 
 class Bodies:
@@ -276,62 +268,56 @@ def read_new_pet(body: bytes, content_type: str) -> PetFields:
         ('Rex', 3, None)
 
     Raises:
-        InvalidError: The body is malformed or of another content type, or a field is
+        ValueError: The body is malformed or of another content type, or a field is
             missing, unknown or invalid (§4.2).
     """
     if content_type.partition(";")[0].strip().casefold() != "application/json":
-        raise InvalidError("invalid_body", "the content type must be application/json")
+        raise ValueError("the content type must be application/json")
     try:
         fields = from_json(body, allow_inf_nan=False)
     except ValueError as malformed:
-        raise InvalidError(
-            "invalid_body", f"body: Invalid JSON: {malformed}"
-        ) from malformed
+        raise ValueError(f"body: Invalid JSON: {malformed}") from malformed
     if not isinstance(fields, dict):
-        raise InvalidError("invalid_body", "the body must be a JSON object")
+        raise ValueError("the body must be a JSON object")
     if unknown := fields.keys() - NewPetBody.model_fields.keys():
         names = ", ".join(sorted(unknown))[:200]  # there may be thousands
-        raise InvalidError(
-            "invalid_body", f"fields that an animal does not have: {names}"
-        )
+        raise ValueError(f"fields that an animal does not have: {names}")
     try:
         pet = NewPetBody.model_validate(fields)
     except ValidationError as invalid:
-        raise InvalidError("invalid_body", first_fault(invalid)) from invalid
+        raise ValueError(first_fault(invalid)) from invalid
     return pet.name, pet.categoryId, pet.status if "status" in fields else None
 
 
-def read_limit(text: str | None) -> int:
+def read_page_query(query_string: bytes) -> tuple[int, str | None, int]:
     """
-    Read the page size (§8.1).
+    Read what a list asks for (§4.1, §8.1).
 
-        >>> read_limit(None), read_limit("7")
-        (20, 7)
+    Returns:
+        The page size, the status filter, and the id after which the page begins.
+
+        >>> read_page_query(b"status=sold&cursor=id7.sold")
+        (20, 'sold', 7)
 
     Raises:
-        InvalidError: It is no whole number from 1 to 100.
+        ValueError: The size is no whole number from 1 to 100, the status is none of the
+            three values, or the cursor is none of this service and this filter.
     """
-    limit = spec.LIMIT_DEFAULT if text is None else read_int64(text)
-    if limit is not None and spec.LIMIT_MIN <= limit <= spec.LIMIT_MAX:
-        return limit
-    raise InvalidError(
-        "invalid_parameter",
-        f"limit must be a whole number between {spec.LIMIT_MIN} and {spec.LIMIT_MAX}",
-    )
-
-
-def read_status(text: str | None) -> str | None:
-    """
-    Read the status filter (§4.1).
-
-    Raises:
-        InvalidError: It is none of the three values.
-    """
-    if text is None or text in spec.STATUSES:
-        return text
-    raise InvalidError(
-        "invalid_parameter", f"status must be one of {', '.join(spec.STATUSES)}"
-    )
+    query = dict(parse_qsl(query_string.decode("latin-1"), keep_blank_values=True))
+    limit = read_int64(query.get("limit", str(spec.LIMIT_DEFAULT)))
+    if limit is None or not spec.LIMIT_MIN <= limit <= spec.LIMIT_MAX:
+        raise ValueError(
+            "limit must be a whole number between"
+            f" {spec.LIMIT_MIN} and {spec.LIMIT_MAX}"
+        )
+    status = query.get("status")
+    if status not in (None, *spec.STATUSES):
+        raise ValueError(f"status must be one of {', '.join(spec.STATUSES)}")
+    cursor = query.get("cursor", write_cursor(spec.INT64_MIN, status))
+    after = read_int64(cursor.removeprefix("id").partition(".")[0])
+    if after is None or cursor != write_cursor(after, status):
+        raise ValueError("the cursor is not one of this listing and its filter")
+    return limit, status, after
 
 
 def read_int64(text: str) -> int | None:
@@ -350,27 +336,10 @@ def write_cursor(after: int, status: str | None) -> str:
     """
     Return a cursor: the last id seen, which clients may read, and the filter.
 
-        >>> write_cursor(20, "sold"), read_cursor("id20.sold", "sold")
-        ('id20.sold', 20)
+        >>> write_cursor(20, "sold")
+        'id20.sold'
     """
     return f"id{after}.{status or 'all'}"
-
-
-def read_cursor(text: str | None, status: str | None) -> int:
-    """
-    Return the id after which a page begins.
-
-    Raises:
-        InvalidError: It is no cursor of this service, or one of another filter.
-    """
-    if text is None:
-        return spec.INT64_MIN
-    after = read_int64(text.removeprefix("id").partition(".")[0])
-    if after is not None and text == write_cursor(after, status):
-        return after
-    raise InvalidError(
-        "invalid_parameter", "the cursor is not one of this listing and its filter"
-    )
 
 
 def pet_json(pet: StoredPet) -> str:

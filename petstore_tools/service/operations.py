@@ -4,9 +4,9 @@ The operations of the document (§4) on the database; pages are kept as they wer
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from email.utils import formatdate
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import urlencode
 from weakref import WeakSet
 
 from petstore_tools import spec
@@ -75,51 +75,44 @@ class Operations:
         if request.refusal is not None:
             return request.refusal
         path = request.path
-        method = request.method
-        try:
-            if path == LIST_PATH:
-                if method == "GET":
-                    return self._list(request.query)
-                if method == "POST":
-                    return self._create(request)
-                return wrong_method("GET, POST")
-            if path.startswith(PET_PATH):
-                pet_id = path.removeprefix(PET_PATH)
-                return (
-                    self._get(pet_id, now) if method == "GET" else wrong_method("GET")
-                )
-        except messages.InvalidError as invalid:
-            return error_response(400, *invalid.args)
-        if path == spec.PATH_PREFIX + spec.ORDERS_PATH:
+        operations: dict[str, Callable[[Request, float], Response]]
+        if path == LIST_PATH:
+            operations = {"GET": self._list, "POST": self._create}
+        elif path.startswith(PET_PATH):
+            operations = {"GET": self._get}
+        elif path == spec.PATH_PREFIX + spec.ORDERS_PATH:
             return error_response(
                 501,
                 "not_implemented",
                 "the interface document does not show store orders",
             )
-        return error_response(
-            404, "not_found", f"there is no such path below {spec.PATH_PREFIX}"
-        )
+        else:
+            return error_response(
+                404, "not_found", f"there is no such path below {spec.PATH_PREFIX}"
+            )
+        if request.method not in operations:
+            return wrong_method(", ".join(operations))
+        return operations[request.method](request, now)
 
-    def _list(self, query_string: bytes) -> Response:
-        cached_page = self._pages.get(query_string)
+    def _list(self, request: Request, _: float) -> Response:
+        cached_page = self._pages.get(request.query)
         if cached_page is not None:
-            return Response(200, cached_page.body, cached_page.headers.copy())
-        query = dict(parse_qsl(query_string.decode("latin-1"), keep_blank_values=True))
-        limit = messages.read_limit(query.get("limit"))
-        status = messages.read_status(query.get("status"))
-        after = messages.read_cursor(query.get("cursor"), status)
+            return Response(200, cached_page.body, cached_page.headers)
+        try:
+            limit, status, after = messages.read_page_query(request.query)
+        except ValueError as invalid:
+            return error_response(400, "invalid_parameter", str(invalid))
         self.save({})
         pets = self._database.page(after=after, limit=limit + 1, status=status)
         page = pets[:limit]
-        first_query = {"limit": str(limit)}
+        query = {"limit": str(limit)}
         if status is not None:
-            first_query["status"] = status
-        link = f'<?{urlencode(first_query)}>; rel="first"'
+            query["status"] = status
+        link = f'<?{urlencode(query)}>; rel="first"'
         has_more = len(pets) > limit
         if has_more:
-            cursor = messages.write_cursor(page[-1][0], status)
-            next_query = first_query | {"cursor": cursor}
-            link += f', <?{urlencode(next_query)}>; rel="next"'
+            query["cursor"] = messages.write_cursor(page[-1][0], status)
+            link += f', <?{urlencode(query)}>; rel="next"'
         body = f"[{','.join(map(messages.pet_json, page))}]".encode()
         response = Response(200, body).add("Link", link)
         if len(body) > messages.PART_BYTES:
@@ -130,19 +123,19 @@ class Operations:
         elif has_more:
             if len(self._pages) >= MAX_PAGES:
                 self._pages.clear()
-            self._pages[query_string] = Response(200, body, response.headers.copy())
+            self._pages[request.query] = Response(200, body, response.headers)
         return response
 
-    def _create(self, request: Request) -> Response:
+    def _create(self, request: Request, _: float) -> Response:
         assert request.pet is not None
         response = Response(201, b"")  # its body comes with the id
         self._unsaved_pets.append((request.pet, response))
         return response
 
-    def _get(self, pet_id: str, now: float) -> Response:
+    def _get(self, request: Request, now: float) -> Response:
         self.save({})
-        number = messages.read_int64(pet_id)
-        pet = None if number is None else self._database.pet(number)
+        pet_id = messages.read_int64(request.path.removeprefix(PET_PATH))
+        pet = None if pet_id is None else self._database.pet(pet_id)
         if now >= spec.REMOVAL_OF_GET_PET_AT:
             response = error_response(
                 410,
