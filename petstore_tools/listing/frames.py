@@ -76,9 +76,7 @@ class PetColumns:
         """Take the animals of a frame that `to_frame` built."""
         columns = cls()
         for name, values in columns._values.items():
-            values.extend(
-                frame[name].astype("object").where(frame[name].notna(), None).tolist()
-            )
+            values.extend(frame[name].tolist())
         return columns
 
     def add(self, rows: Sequence[PetRow]) -> None:
@@ -107,15 +105,15 @@ class PetColumns:
         for values in columns.values():
             del values[whole:]
         content = digest(*columns.values())
-        dtype = status_dtype(s for s in columns["status"] if s is not None)
-        codes = {status: code for code, status in enumerate(dtype.categories)}
-        status_codes = [codes.get(status, -1) for status in columns["status"]]
+        statuses = pd.Index(columns["status"], dtype="object")
+        dtype = status_dtype(statuses.dropna())
+        codes = dtype.categories.get_indexer(statuses)
         frame = pd.DataFrame(
             {
                 "id": np.array(columns["id"]),
                 "name": pd.Series(columns["name"], dtype=text_dtype()),
                 "categoryId": np.array(columns["categoryId"]),
-                "status": pd.Categorical.from_codes(status_codes, dtype=dtype),
+                "status": pd.Categorical.from_codes(codes, dtype=dtype),
             }
         )
         listing = replace(listing, rows=len(frame), digest=content)
@@ -171,18 +169,17 @@ def read_listing(frame: pd.DataFrame) -> Listing:
 
 
 UNSET = "unset"  # §2.1 states no default, so a missing status is counted apart
-TABLE_NAMES = frozenset(  # names that rows and columns of tables have
-    f"{UNSET} total label category categoryId new gone from to before now change"
-    " animals count share status what id name days median_days days_90 first_seen"
-    " as_of other".split()
-) | {"not seen"}
+_TABLE_NAMES = (  # names that rows and columns of tables have
+    f"{UNSET},total,label,category,categoryId,new,gone,from,to,before,now,change"
+    ",animals,count,share,status,what,id,name,days,median_days,days_90,first_seen"
+    ",as_of,other,not seen"
+).split(",")
 
 
 def status_codes(pets: pd.DataFrame) -> tuple[Any, list[str]]:
     """Return a code per row and the name of each code; the last is `unset`."""
     column = pets["status"].astype("category")
-    sent = [str(status) for status in column.cat.categories]
-    statuses = list(dict.fromkeys([*spec.STATUSES, *sent]))
+    statuses = status_dtype(column.cat.categories).categories
     codes = column.cat.set_categories(statuses).cat.codes.to_numpy("int64")
     names = [*map(_name_in_tables, statuses), UNSET]
     return codes % len(names), names  # a missing status is -1, so the last
@@ -190,7 +187,7 @@ def status_codes(pets: pd.DataFrame) -> tuple[Any, list[str]]:
 
 def _name_in_tables(status: str) -> str:
     """Return a status so that it is no other name of a table, and can be seen."""
-    if status in TABLE_NAMES:
+    if status in _TABLE_NAMES:
         return f"{status!r} as sent"
     return status if status.strip() else f"blank ({status!r})"
 
@@ -236,7 +233,13 @@ def write_frame(frame: pd.DataFrame, path: Path) -> None:
         case ".csv":
             content = csv_bytes(*_cells(frame))
         case ".xlsx":
-            content = _workbook(frame)
+            if len(frame) > LAST_ROW:
+                raise SheetError(
+                    f"{len(frame):,} animals do not fit in a sheet: write a .csv or"
+                    " .parquet file"
+                )
+            note = str(Listing.of(frame)) if "listing" in frame.attrs else ""
+            content = workbook_bytes(*_cells(frame), note=note)
         case ".json":
             records = frame.to_json(
                 orient="records", force_ascii=False, indent=1, date_format="iso"
@@ -250,16 +253,6 @@ def write_frame(frame: pd.DataFrame, path: Path) -> None:
                 f" {', '.join(ENDINGS)}"
             )
     replace_file(path, content)
-
-
-def _workbook(frame: pd.DataFrame) -> bytes:
-    if len(frame) > LAST_ROW:
-        raise SheetError(
-            f"{len(frame):,} animals do not fit in a sheet: write a .csv or"
-            " .parquet file"
-        )
-    note = str(Listing.of(frame)) if "listing" in frame.attrs else ""
-    return workbook_bytes(*_cells(frame), note=note)
 
 
 def _cells(frame: pd.DataFrame) -> tuple[list[str], list[list[str]]]:

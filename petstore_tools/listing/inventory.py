@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from petstore_tools.errors import ArgumentError, IncompleteListingError, Interrupted
 from petstore_tools.http.client import Client
@@ -21,19 +21,9 @@ from petstore_tools.throttle.throttle import Wait
 if TYPE_CHECKING:
     import pandas as pd
 
+    from petstore_tools.history import History
+
 Show = Callable[[int, int | None, Wait | None], None]
-
-
-class KeptListings(Protocol):
-    """What keeps complete listings, and answers from them."""
-
-    def recent_listing(
-        self, age_s: float, *, status: str | None, now: float
-    ) -> tuple[pd.DataFrame | None, list[str]]:
-        """Return a kept listing that is not older, and notes."""
-
-    def try_keep(self, frame: pd.DataFrame) -> str:
-        """Keep a listing; return a note where that fails, else ""."""
 
 
 class Inventory:
@@ -56,7 +46,7 @@ class Inventory:
         self,
         client: Client,
         settings: Settings,
-        kept_listings: KeptListings,
+        kept_listings: History,
     ) -> None:
         self.client = client
         self._kept_listings = kept_listings
@@ -71,8 +61,7 @@ class Inventory:
         >>> [len(page) for page in store.inventory.pages(ListQuery(limit=90))]
         [90, 90, 70]
         """
-        begin = partial(PageReader, self.client, self.memory, query, call_options)
-        return Pages(begin)
+        return Pages(partial(PageReader, self.client, self.memory, query, call_options))
 
     def list_pets(
         self,
@@ -104,8 +93,8 @@ class Inventory:
             notes.append(listing.shortfall)
         notes += [note for note in listing.notes if note != HOLE]
         if age_s is not None and listing.complete:
-            notes += filter(None, [self._kept_listings.try_keep(frame)])
-        for note in notes:
+            notes.append(self._kept_listings.try_keep(frame))
+        for note in filter(None, notes):
             warnings.warn(note, UserWarning, stacklevel=3)
         return frame
 
@@ -126,11 +115,12 @@ class Inventory:
         columns = PetColumns()
 
         def on_wait(wait: Wait | None) -> None:
-            show(len(columns), pages.size, wait)
+            show(len(columns), reader.size, wait)
 
-        pages = self.pages(query, CallOptions(wait=wait, on_wait=on_wait))
+        call_options = CallOptions(wait=wait, on_wait=on_wait)
+        reader = PageReader(self.client, self.memory, query, call_options)
         try:
-            for page in pages:
+            for page in reader:
                 columns.add(page.rows)
                 on_wait(None)
         except KeyboardInterrupt:
@@ -138,7 +128,7 @@ class Inventory:
                 f"{pluralize(len(columns), 'animal')} so far, in last_partial."
             ) from None
         finally:
-            self.last_partial = frame = columns.to_frame(pages.listing)
+            self.last_partial = frame = columns.to_frame(reader.listing)
         listing = Listing.as_listed(frame)
         if query.require is not None and not listing.complete:
             raise IncompleteListingError(listing.shortfall, listing=listing)
@@ -152,7 +142,7 @@ def check_max_age(max_age: object, query: ListQuery) -> float:
         raise ArgumentError(
             f"{option('max_age')} cannot be combined with {option('first')}"
         )
-    age_s = parse_duration(max_age) if isinstance(max_age, str) else None
+    age_s = parse_duration(str(max_age))
     if age_s is None:
         raise ArgumentError(
             f"{option('max_age')} must be an age such as '1h' or '2d' (s, min, h, d or"

@@ -133,11 +133,6 @@ class Pages:
         """
         return self._reader.listing
 
-    @property
-    def size(self) -> int | None:
-        """How many animals there may be, None where nothing says so."""
-        return self._reader.size
-
     def __iter__(self) -> Iterator[Page]:
         self._reader = self._begin()
         return iter(self._reader)
@@ -195,10 +190,9 @@ class PageReader:
         """
         How many animals the service says there are, else how many there were last time.
         """
+        sizes = self._earlier_evidence.sizes
         total = self._pager.state.total
-        if total is not None:
-            return total
-        return self._earlier_evidence.sizes.get(self._query.status or "")
+        return sizes.get(self._query.status or "") if total is None else total
 
     @property
     def listing(self) -> Listing:
@@ -233,8 +227,7 @@ class PageReader:
 
     def __iter__(self) -> Iterator[Page]:
         try:
-            call = partial(self._client.call, "GET")
-            yield from self._read_pages(Prefetcher(call, self._call_options))
+            yield from self._read_pages()
         except (Exception, KeyboardInterrupt) as error:
             self._end = End("cut", str(error) or "it was interrupted")
             raise
@@ -244,7 +237,8 @@ class PageReader:
             self._pager.state.ids.clear()
             self._client.gate.flush()
 
-    def _read_pages(self, prefetcher: Prefetcher) -> Iterator[Page]:
+    def _read_pages(self) -> Iterator[Page]:
+        prefetcher = Prefetcher(self._client, self._call_options)
         while isinstance(page := self._pager.next, NextPage):
             reply = prefetcher.get(page, self._predict_urls())
             rows: list[PetRow] = []
@@ -285,11 +279,10 @@ class PageReader:
         latency_s = self._client.transport.fastest_s or 0.0
         if latency_s < SLOW_S:
             return []
-        next_rows = rows + rows_per_page * (1 + self._pager.replies // _WIDER_EVERY)
-        end = self._query.first or self.size or next_rows
-        if end < rows:  # a total that is capped, or more animals than last time
-            end = next_rows
-        pages = ceil((end - rows) / rows_per_page)
+        rows_to_come = (self._query.first or self.size or -1) - rows
+        pages = ceil(rows_to_come / rows_per_page)
+        if rows_to_come < 0:  # or a total is capped, or there were fewer last time
+            pages = 1 + self._pager.replies // _WIDER_EVERY
         at_once = connections(self._client.plan.per_minute, latency_s)
         return self._pager.predict_urls(min(pages, at_once))
 
@@ -330,16 +323,15 @@ class Prefetcher:
     The threads are daemons: an interrupted listing ends without waiting for them.
 
     Args:
-        call: Gets an address; raises at once where the listing has ended.
-        call_options: How it waits; `on_wait` is called from the caller's thread alone.
+        client: One key at one service.
+        call_options: How its calls wait; `on_wait` is called from the caller's thread
+            alone, and `cancelled` says whether the listing has ended.
     """
 
-    def __init__(self, call: Callable[..., Reply], call_options: CallOptions) -> None:
-        self._call = partial(call, call_options=call_options)
-        self._on_wait = call_options.on_wait
+    def __init__(self, client: Client, call_options: CallOptions) -> None:
+        self._call = partial(client.call, "GET")
+        self._call_options = call_options
         self._wait: Wait | None = None  # of a thread
-        options = replace(call_options, on_wait=partial(setattr, self, "_wait"))
-        self._call_ahead = partial(call, call_options=options)
         self._futures: dict[str, Future[Reply]] = {}
 
     def get(self, page: NextPage, next_urls: Iterable[str]) -> Reply:
@@ -349,21 +341,24 @@ class Prefetcher:
         """
         for address in next_urls:
             if address not in self._futures:
-                future = Future[Reply]()
-                self._futures[address] = future
+                future = self._futures[address] = Future()
                 threading.Thread(
                     target=self._fetch, args=(address, future), name="page", daemon=True
                 ).start()
         if page.url not in self._futures:
-            return self._call(page.url, retry_5xx=page.retries_5xx)
+            return self._call(
+                page.url, call_options=self._call_options, retry_5xx=page.retries_5xx
+            )
         future = self._futures.pop(page.url)
         while not future.done():
             wait([future], _TICK_S)
-            self._on_wait(None if future.done() else self._wait)
+            self._call_options.on_wait(None if future.done() else self._wait)
         return future.result()
 
     def _fetch(self, url: str, future: Future[Reply]) -> None:
+        on_wait = partial(setattr, self, "_wait")
+        options = replace(self._call_options, on_wait=on_wait)
         try:
-            future.set_result(self._call_ahead(url))
+            future.set_result(self._call(url, call_options=options))
         except BaseException as error:
             future.set_exception(error)

@@ -45,15 +45,13 @@ SCHEMES = {  # by the names that `pagination=` takes
     "starting_after": Scheme("starting_after", "id"),
 }
 
-CURSOR_HEADERS = (  # with the parameters that may take what it holds
-    ("X-Next-Cursor", ("cursor", "after", "page_token")),
-    ("Next-Cursor", ("cursor", "after", "page_token")),
-    ("X-Next-Page-Token", ("page_token", "cursor")),
-    ("X-Continuation-Token", ("continuation_token", "cursor")),
-    ("X-Next-Page", ("page",)),
-)
-NO_TOKEN = frozenset({"", "0", "null", "none"})
-TOTAL_HEADERS = ("X-Total-Count", "X-Total", "Total-Count", "Content-Range")
+CURSOR_HEADERS = {  # with the parameters that may take what it holds
+    "X-Next-Cursor": "cursor after page_token",
+    "Next-Cursor": "cursor after page_token",
+    "X-Next-Page-Token": "page_token cursor",
+    "X-Continuation-Token": "continuation_token cursor",
+    "X-Next-Page": "page",
+}
 
 
 def parse(name: str | None) -> Scheme | None:
@@ -93,7 +91,7 @@ def total(headers: Mapping[str, str]) -> int | None:
     >>> total({"Content-Range": "items 0-99/250"})
     250
     """
-    for name in TOTAL_HEADERS:
+    for name in ("X-Total-Count", "X-Total", "Total-Count", "Content-Range"):
         text = headers.get(name, "").rpartition("/")[2].strip()
         if re.fullmatch(r"[0-9]{1,15}", text):
             return int(text)
@@ -121,16 +119,17 @@ def next_targets(
     targets = link_targets(headers.get("Link"))
     if "next" in targets:
         return {targets["next"]: known_scheme}
-    for name, parameters in CURSOR_HEADERS:
+    for name, usual_parameters in CURSOR_HEADERS.items():
         if name not in headers:
             continue
         token = headers[name].strip()
-        if token.casefold() in NO_TOKEN:
+        if token.casefold() in ("", "0", "null", "none"):
             return {}
         if token.casefold().startswith(("/", "?", "http:", "https:")):
             return {token: known_scheme}
+        parameters = usual_parameters.split()
         if known_scheme is not None and known_scheme.counts == "token":
-            parameters = (known_scheme.parameter,)
+            parameters = [known_scheme.parameter]
         return {
             with_query(url, {parameter: token}): Scheme(parameter, "token")
             for parameter in parameters

@@ -100,7 +100,6 @@ class PageReply:
 
 
 _ENDS = (404, 416)
-_REFUSED = (400, 403, *_ENDS, 422)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +132,8 @@ class NextPage:
 
     def is_refused(self, status: int) -> bool:
         """Say whether a status means that the service does not page so."""
-        is_failure = status >= 500 and not self.retries_5xx
-        is_refusal = status in _REFUSED or is_failure
-        return self.is_trial and is_refusal and not self.is_end(status)
+        leads_nowhere = not self.continues and (status in _ENDS or status >= 500)
+        return self.is_trial and (status in (400, 403, 422) or leads_nowhere)
 
 
 T = TypeVar("T")
@@ -224,7 +222,7 @@ class ListingState:
         if last_page and not page.is_gapless and not overlap:
             has_id = holds_id(page.url, last_page[-1], rows=self.rows)
             self.may_have_hole |= not has_id
-        repeats = overlap if overlap and ids[:overlap] == last_page[-overlap:] else 0
+        repeats = bool(overlap) and ids[:1] == last_page[-1:]
         self.new_ids = [
             pet_id for pet_id in dict.fromkeys(ids) if pet_id not in self.ids
         ]
