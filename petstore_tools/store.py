@@ -343,8 +343,9 @@ class PetStore:
         looks = check_looks(categories, title, note, timezone, lists=lists)
         now = self.client.clock.now()
         older = self.kept_listings.since(since, status=status, now=now)
-        require: Literal["complete"] | None = None if partial else "complete"
-        pets = self.list_pets(status=status, require=require, wait=wait)
+        pets = self.list_pets(
+            status=status, require=None if partial else "complete", wait=wait
+        )
         return report_and_keep(pets, self.kept_listings, older, looks, partial=partial)
 
     def quota(self) -> Quota:

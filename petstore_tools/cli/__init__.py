@@ -11,11 +11,11 @@ import os
 import signal
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from importlib import import_module
 from types import FrameType
-from typing import Any, TextIO, cast
+from typing import Any
 
 import click
 
@@ -128,24 +128,17 @@ def cli() -> None:
 cli.params.append(VERBOSE)
 
 
-class _Messages:
+def _tolerant(write: Callable[..., Any]) -> Callable[..., Any]:
     """
-    The stream stderr; a line that is lost ends no command (a full disk, a closed pipe).
+    Return a method of stderr that ends no command where a line is lost (a full disk, a
+    closed pipe).
     """
 
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
-
-    def write(self, text: str) -> None:
+    def attempt(*arguments: object) -> Any:
         with suppress(OSError):
-            self._stream.write(text)
+            return write(*arguments)
 
-    def flush(self) -> None:
-        with suppress(OSError):
-            self._stream.flush()
+    return attempt
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -170,8 +163,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
-    sys.stderr = cast(TextIO, _Messages(sys.stderr))
-    warnings.showwarning = _warn
+    for name in ("write", "flush"):
+        setattr(sys.stderr, name, _tolerant(getattr(sys.stderr, name)))
+    warnings.showwarning = lambda message, *_, **__: click.echo(
+        f"Warning: {message}", err=True
+    )
     stdout = sys.stdout
     try:
         code = cli.main(arguments, prog_name="petstore-tools", standalone_mode=False)
@@ -192,7 +188,3 @@ def main(arguments: Sequence[str] | None = None) -> None:
             with suppress(OSError):  # stdout may be on a disk that is full
                 click.echo(json.dumps(exits.error_facts(failure)))
     sys.exit(code if isinstance(code, int) else exits.DONE)
-
-
-def _warn(message: Warning | str, *_: object, **__: object) -> None:
-    click.echo(f"Warning: {message}", err=True)

@@ -16,7 +16,6 @@ from pydantic import SecretStr
 from petstore_tools import settings
 from petstore_tools.cli import exits
 from petstore_tools.cli.options import ENVIRONMENT, write_message
-from petstore_tools.doctor import Finding
 from petstore_tools.errors import PetstoreError
 from petstore_tools.store import PetStore
 from petstore_tools.tabular.atomic import check_writable, replace_file
@@ -53,12 +52,12 @@ def configure_() -> None:
     if "categories" in stored:
         entries["categories"] = str(path.parent / stored["categories"])
     while True:
-        for name, question in QUESTIONS.items():
+        for name in QUESTIONS:
             default = entries.get(name)
             if name == "base_url" and "://" not in str(default):
                 # whatever was typed there, a key perhaps, is not shown again
                 default = None
-            entries[name] = _ask(name, question, default)
+            entries[name] = _ask(name, default)
         try:
             if _works(entries) or click.confirm(
                 "Keep these settings anyway?", err=True
@@ -69,7 +68,7 @@ def configure_() -> None:
         write_message("Nothing was kept yet. Correct the answers, or press Ctrl-C.")
     if entries["categories"] == NO_FILE:
         del entries["categories"]
-    path.touch(mode=0o600)
+    path.touch()
     path.chmod(0o600)
     # a JSON string is a TOML basic string
     lines = [
@@ -82,7 +81,7 @@ def configure_() -> None:
     )
 
 
-def _ask(name: str, question: str, default: object) -> str | SecretStr:
+def _ask(name: str, default: object) -> str | SecretStr:
     """
     Ask a question; Enter answers with the default, of which a key is masked.
 
@@ -90,13 +89,11 @@ def _ask(name: str, question: str, default: object) -> str | SecretStr:
         UsageError: The input ended, and there is no terminal to ask in.
     """
     hide = name == "api_key"
-    if hide and default:
-        question += " [****]"
+    mask = " [****]" if hide and default else ""
     try:
         answer = click.prompt(
-            question,
+            QUESTIONS[name] + mask,
             None if default is None else _plain(default),
-            type=str,
             hide_input=hide,
             show_default=not hide,
             err=True,
@@ -124,9 +121,7 @@ def _works(entries: dict[str, Any]) -> bool:
         entries["categories"] = str(file)
     arguments = {name: entries[name] for name in ("base_url", "api_key", "plan")}
     with PetStore(**arguments, environment="production", progress=False) as store:
-        return not [
-            finding for finding in store.examine() if _show(finding, err=True).error
-        ]
+        return not _examine(store, err=True)
 
 
 @click.command("quota")
@@ -144,8 +139,7 @@ def quota_(environment: str | None) -> None:
       petstore-tools quota --environment staging
     """
     with PetStore(environment=environment) as store:
-        quota = store.quota()
-    click.echo(quota.to_text())
+        click.echo(store.quota().to_text())
 
 
 @click.command("doctor")
@@ -163,14 +157,17 @@ def doctor_(environment: str | None) -> int:
       petstore-tools doctor --environment staging
     """
     with PetStore(environment=environment) as store:
-        errors = [_show(finding).error for finding in store.examine()]
-    return next((exits.error_code(error) for error in errors if error), exits.DONE)
+        errors = _examine(store)
+    return exits.error_code(errors[0]) if errors else exits.DONE
 
 
-def _show(finding: Finding, *, err: bool = False) -> Finding:
-    """Print a finding, and return it."""
-    advice = f"\n{'':<17}{finding.advice}" if finding.advice else ""
-    click.echo(
-        f"{finding.state:<5}  {finding.subject:<8}  {finding.text}{advice}", err=err
-    )
-    return finding
+def _examine(store: PetStore, *, err: bool = False) -> list[PetstoreError]:
+    """Print findings on the settings and the service, and return the errors."""
+    errors = []
+    for finding in store.examine():
+        advice = f"\n{' ' * 17}{finding.advice}" if finding.advice else ""
+        line = f"{finding.state:<5}  {finding.subject:<8}  {finding.text}{advice}"
+        click.echo(line, err=err)
+        if finding.error:
+            errors.append(finding.error)
+    return errors

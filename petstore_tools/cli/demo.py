@@ -13,8 +13,6 @@ from petstore_tools.reporting.report import status_report
 from petstore_tools.sandbox import Sandbox, samples
 from petstore_tools.tabular.atomic import check_writable
 
-ROWS = 1_000
-
 
 @click.command("demo")
 def demo_() -> int:
@@ -34,7 +32,7 @@ def demo_() -> int:
         Sandbox(plan="pro", animals=0) as sandbox,
     ):
         path = Path(folder) / "animals.csv"
-        path.write_text(samples.animals_csv(ROWS), encoding="utf-8")
+        path.write_text(samples.animals_csv(1_000), "utf-8")
         sandbox.store.progress = None  # a bar on a terminal
         began_at = sandbox.clock.now()
         result = sandbox.store.import_pets(path, wait=True)

@@ -26,16 +26,12 @@ AT_A_LIMIT = 4
 SERVICE = 5  # cannot be reached, fails, or contradicts the interface document
 INTERRUPTED = 130
 
-_ERROR_CODES: dict[type[BaseException], int] = {  # the nearest kind first
-    errors.IncompleteListingError: PARTLY,
-    errors.UnauthorizedError: KEY_REFUSED,
-    errors.KeyBannedError: AT_A_LIMIT,
-    errors.QuotaError: AT_A_LIMIT,
-    errors.ApiError: SERVICE,
-    errors.ProtocolError: SERVICE,
-    errors.TransportError: SERVICE,
-    click.Abort: INTERRUPTED,
-    KeyboardInterrupt: INTERRUPTED,
+_ERROR_CODES = {  # the nearest kind first
+    PARTLY: errors.IncompleteListingError,
+    KEY_REFUSED: errors.UnauthorizedError,
+    AT_A_LIMIT: errors.KeyBannedError | errors.QuotaError,
+    SERVICE: errors.ApiError | errors.ProtocolError | errors.TransportError,
+    INTERRUPTED: click.Abort | KeyboardInterrupt,
 }
 _STOP_CODES = {
     "key refused": KEY_REFUSED,
@@ -48,9 +44,10 @@ _STOP_CODES = {
 
 def error_code(error: BaseException) -> int:
     """Return the exit code of an error: that of its nearest kind in the table."""
-    return next(
-        (code for kind, code in _ERROR_CODES.items() if isinstance(error, kind)), USAGE
-    )
+    for code, kinds in _ERROR_CODES.items():
+        if isinstance(error, kinds):
+            return code
+    return USAGE
 
 
 def show_error(error: BaseException) -> None:

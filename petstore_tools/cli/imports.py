@@ -24,8 +24,18 @@ from petstore_tools.store import PetStore
 from petstore_tools.text import pluralize, text_table, utc_text
 from petstore_tools.throttle.gate import CallOptions
 
-ID = click.argument("import_id", metavar="ID")
 COUNTS = ("created", "rejected", "skipped", "unsent", "unknown", "ambiguous")
+
+
+def _folder() -> Path:
+    return settings.state_folder() / "imports"
+
+
+def _find(import_id: str) -> ImportInfo:
+    return imports.find_import(_folder(), import_id)
+
+
+ID = click.argument("info", metavar="ID", type=_find)
 
 
 @click.group("imports", invoke_without_command=True)
@@ -55,10 +65,6 @@ def imports_(context: click.Context, environment: str | None) -> None:
             context.exit(exits.USAGE)
 
 
-def _folder() -> Path:
-    return settings.state_folder() / "imports"
-
-
 def _table(infos: list[ImportInfo]) -> str:
     rows = []
     for info in infos:
@@ -74,16 +80,16 @@ def _table(infos: list[ImportInfo]) -> str:
 
 @imports_.command("show")
 @ID
-def show(import_id: str) -> None:
+def show(info: ImportInfo) -> None:
     """Show the rows of import ID that were not created, and why."""
-    info = imports.find_import(_folder(), import_id)
     click.echo(_table([info]))
-    with read_journal(_folder(), info.target) as journal:
-        entries = [entry for entry in journal.entries() if entry.state != "created"]
     rows = []
-    for entry in entries:
-        outcome = "ambiguous" if entry.may_be else entry.state
-        rows.append((entry.number, *entry.content, outcome, entry.may_be, entry.detail))
+    with read_journal(_folder(), info.target) as journal:
+        for entry in journal.entries():
+            outcome = "ambiguous" if entry.may_be else entry.state
+            if outcome != "created":
+                facts = (outcome, entry.may_be, entry.detail)
+                rows.append((entry.number, *entry.content, *facts))
     if rows:
         titles = ("row", *spec.NEW_PET_FIELDS, "outcome", "may be id", "why")
         click.echo("\n" + text_table(titles, rows))
@@ -92,7 +98,7 @@ def show(import_id: str) -> None:
             f"{pluralize(info.bad_rows, 'row')} of {info.target.path.name} had"
             " problems; the file of rejected rows beside it names them"
         )
-    if any(info.states[state] for state in ("unknown", "sending", "ambiguous")):
+    if info.states.keys() & {"unknown", "sending", "ambiguous"}:
         options.write_message(
             "\nTo find out what became of the unknown rows: petstore-tools imports"
             f" reconcile {info.id}"
@@ -117,7 +123,7 @@ def show(import_id: str) -> None:
 @options.flag("--absent", help="The row was not created: the next run sends it again.")
 @options.YES
 def reconcile(
-    import_id: str, row: int | None, pet_id: int | None, *, absent: bool, yes: bool
+    info: ImportInfo, row: int | None, pet_id: int | None, *, absent: bool, yes: bool
 ) -> int:
     """
     Find out what became of the unknown rows of import ID.
@@ -139,11 +145,10 @@ def reconcile(
         raise click.UsageError(
             "to decide on a row, give --row and one of --created PET_ID and --absent"
         )
-    info = imports.find_import(_folder(), import_id)
     target = info.target
     with (
         PetStore(environment=target.environment) as store,
-        read_journal(_folder(), target, store.client.clock) as journal,
+        read_journal(store.journals, target, store.client.clock) as journal,
     ):
         if store.client.service_id != target.base_url:
             raise SettingsError(
@@ -151,57 +156,55 @@ def reconcile(
                 f" but the settings name {store.client.base_url}"
             )
         mark_dead(journal)
-        decidable_at = _decidable_at(store, journal)
-        if row is not None:
-            reasons = _doubts(store, journal, row, decidable_at) if absent else []
-            if _is_agreed(row, reasons, yes=yes):
-                record_decision(journal, row, pet_id)
-                decision = f"the animal with id {pet_id}"
-                if absent:
-                    decision = "absent: the next run sends it"
-                click.echo(f"row {row} is {decision}")
-            return exits.DONE
-        listings = settle(store.inventory, journal, CallOptions())
-        counts = journal.counts()
+        if row is None:
+            return _compare(store, journal)
+        if not absent or _is_agreed(store, journal, row, yes=yes):
+            record_decision(journal, row, pet_id)
+            decision = f"the animal with id {pet_id}"
+            if absent:
+                decision = "absent: the next run sends it"
+            click.echo(f"row {row} is {decision}")
+    return exits.DONE
+
+
+def _compare(store: PetStore, journal: Journal) -> int:
+    """Compare the unknown rows with the inventory, and return the exit code."""
+    delay = _delay(store, journal)
+    listings = settle(store.inventory, journal, CallOptions())
+    counts = journal.counts()
     if not listings[-1].complete:
         options.write_message(
             "Only a complete listing shows what became of them."
             f" {listings[-1].shortfall}"
         )
-    if decidable_at is not None:
+    if delay:
         options.write_message(
-            "A listing can show what became of the unknown rows only from "
-            f"{utc_text(decidable_at)} on: run the same command again then."
+            f"A listing can show what became of the unknown rows {delay}:"
+            " run the same command again then."
         )
     parts = [f"{count:,} {outcome}" for outcome, count in sorted(counts.items())]
     click.echo(", ".join(parts) or "The import has no rows.")
     return exits.PARTLY if counts["unknown"] else exits.DONE
 
 
-def _decidable_at(store: PetStore, journal: Journal) -> float | None:
-    """Return from when on a listing can show all unknown rows; None for now."""
+def _delay(store: PetStore, journal: Journal) -> str:
+    """Say from when on a listing can show all unknown rows; "" for now."""
     after_s = store.client.reconcile_after_s
     left_s = after_s - min(seconds_lost(journal), default=after_s)
-    return store.client.clock.now() + left_s if left_s > 0 else None
+    at = utc_text(store.client.clock.now() + left_s)
+    return f"only from {at} on" if left_s > 0 else ""
 
 
-def _doubts(
-    store: PetStore, journal: Journal, row: int, decidable_at: float | None
-) -> list[str]:
-    """List the inventory, and return the reasons why a lost row may exist."""
-    listing = take_inventory(store.inventory, journal, CallOptions())
+def _is_agreed(store: PetStore, journal: Journal, row: int, *, yes: bool) -> bool:
+    """List the inventory, and ask whether a row is sent that may exist all the same."""
     reasons = []
-    if not listing.complete:
+    delay = _delay(store, journal)  # a listing that began before says nothing
+    if not take_inventory(store.inventory, journal, CallOptions()).complete:
         reasons.append("the listing of the inventory is not complete")
-    if decidable_at is not None:
-        reasons.append(f"a listing can show it only from {utc_text(decidable_at)} on")
+    if delay:
+        reasons.append(f"a listing can show it {delay}")
     contents = [entry.content for entry in journal.entries() if entry.number == row]
-    doubts = journal.find_equal(contents).values()
-    return [*reasons, *(doubt.because for doubt in doubts)]
-
-
-def _is_agreed(row: int, reasons: list[str], *, yes: bool) -> bool:
-    """Ask whether a row is sent again although it may exist."""
+    reasons += [doubt.because for doubt in journal.find_equal(contents).values()]
     if not reasons:
         return True
     options.write_message(f"Row {row} may exist: {', and '.join(reasons)}.")
@@ -212,13 +215,12 @@ def _is_agreed(row: int, reasons: list[str], *, yes: bool) -> bool:
 @imports_.command("forget")
 @ID
 @options.YES
-def forget(import_id: str, *, yes: bool) -> None:
+def forget(info: ImportInfo, *, yes: bool) -> None:
     """
     Delete what is known of import ID. Its file then counts as new.
 
     The next run of the file compares its rows with the animals that exist.
     """
-    info = imports.find_import(_folder(), import_id)
     rows = pluralize(sum(info.states.values()), "row")
     created = f"{info.states['created']:,} of them created"
     question = f"Forget what became of {rows} of {info.target.path.name}, {created}?"

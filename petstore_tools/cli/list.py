@@ -23,7 +23,6 @@ from petstore_tools.text import pluralize, text_table, utc_text
 if TYPE_CHECKING:
     import pandas as pd
 
-MINUTE = "%Y-%m-%d %H:%M"
 MOST_ROWS = 20
 
 
@@ -59,7 +58,6 @@ def list_(output: Path | None, environment: str | None, **query: Any) -> int:
     with PetStore(environment=environment) as store:
         names = read_categories(store.settings.categories)
         frame = store.list_pets(**query)
-        from_snapshot = query["max_age"] is not None and not store.client.sent
     listing = Listing.of(frame)
     write_rows(frame, "animal", names, output)
     if output is None:
@@ -69,13 +67,11 @@ def list_(output: Path | None, environment: str | None, **query: Any) -> int:
             f"{pluralize(len(frame), 'animal')}: {', '.join(parts) or 'none'}"
         )
     options.write_message(str(listing))
-    if from_snapshot:
+    if not store.client.sent:
         options.write_message(
             f"from the snapshot of {utc_text(listing.ended_at)}, no request"
         )
-    return (
-        exits.DONE if listing.complete or query["first"] is not None else exits.PARTLY
-    )
+    return exits.DONE if listing.complete or query["first"] else exits.PARTLY
 
 
 def write_rows(
@@ -99,7 +95,7 @@ def write_rows(
         return
     rows = frame.head(MOST_ROWS)
     times = rows.select_dtypes("datetime")
-    minutes = times.apply(lambda column: column.dt.strftime(MINUTE))
+    minutes = times.apply(lambda column: column.dt.strftime("%Y-%m-%d %H:%M"))
     cells = rows.assign(**minutes).astype("object").fillna("").astype(str)
     click.echo(text_table(cells.columns.tolist(), cells.to_numpy().tolist()))
     if len(frame) > MOST_ROWS:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -189,7 +188,9 @@ def forget(
     question = f"Forget the listings that ended {when}?"
     if options.is_confirmed(question, yes=yes, otherwise="Nothing was forgotten"):
         with PetStore(environment=environment) as store:
-            forgotten = store.kept_listings.forget(before, after=after, now=time.time())
+            forgotten = store.kept_listings.forget(
+                before, after=after, now=store.client.clock.now()
+            )
             click.echo(
                 f"{pluralize(forgotten, 'listing')} forgotten; {store.snapshots()}"
             )

@@ -31,9 +31,19 @@ def _addresses(text: str) -> str:
     return text
 
 
+def _choose(context: click.Context, _: click.Parameter, database: str | None) -> str:
+    """
+    Return the database that was named, else the file of the environment in the state
+    folder.
+    """
+    default = state_folder() / f"service-{context.params['environment']}.db"
+    return database or str(default)
+
+
 DATABASE = click.option(
     "--database",
     envvar="PETSTORE_DATABASE_URL",
+    callback=_choose,
     metavar="FILE|URL",
     help=(
         "An SQLite file, created if it does not exist, or"
@@ -46,23 +56,16 @@ ENVIRONMENT = click.option(
     "--environment",
     type=ENVIRONMENTS,
     default="production",
+    is_eager=True,
     show_default=True,
     help="Which default database file (and, for serve, port) to use.",
 )
 
 
-def _database_name(database: str | None, environment: str) -> str:
-    """
-    Return the database that was named, else the file of the environment in the state
-    folder.
-    """
-    return database or str(state_folder() / f"service-{environment}.db")
-
-
-def _open(database: str | None, environment: str) -> closing[Any]:
+def _open(database: str) -> closing[Any]:
     from petstore_tools.service.database import Database
 
-    return closing(Database(_database_name(database, environment)))
+    return closing(Database(database))
 
 
 @click.command("serve")
@@ -123,7 +126,7 @@ def serve_(
     port: int | None,
     host: str,
     workers: int,
-    database: str | None,
+    database: str,
     environment: str,
     **server_options: Any,
 ) -> None:
@@ -140,8 +143,7 @@ def serve_(
     from petstore_tools.service import server
     from petstore_tools.service.database import POSTGRES
 
-    name = _database_name(database, environment)
-    if workers > 1 and not name.startswith(POSTGRES):
+    if workers > 1 and not database.startswith(POSTGRES):
         raise click.UsageError(
             "--workers needs a postgresql:// database: SQLite serves one process"
         )
@@ -151,7 +153,7 @@ def serve_(
     if metrics_port == port:
         raise click.UsageError("--metrics-port and --port must be two ports")
     with suppress(KeyboardInterrupt):
-        with _open(name, environment) as service:
+        with _open(database) as service:
             server.require_free("--port", host, port)
             if metrics_port is not None:
                 server.require_free("--metrics-port", "127.0.0.1", metrics_port)
@@ -160,7 +162,7 @@ def serve_(
                 f"Serving {environment} at http://{address}:{port}{spec.PATH_PREFIX} "
                 f"from {service.name} (Ctrl-C stops it)"
             )
-        server.serve(name, host, port, workers=workers, **server_options)
+        server.serve(database, host, port, workers=workers, **server_options)
 
 
 @click.group("keys")
@@ -178,7 +180,7 @@ def keys_() -> None:
 @click.option("--label", default="", help="A note that says whose key it is.")
 @DATABASE
 @ENVIRONMENT
-def create(plan: str, label: str, database: str | None, environment: str) -> None:
+def create(plan: str, label: str, database: str, environment: str) -> None:
     """
     Create a key and print it; it cannot be shown again.
 
@@ -189,7 +191,7 @@ def create(plan: str, label: str, database: str | None, environment: str) -> Non
     """
     numbers = plans.parse(plan)
     assert numbers is not None
-    with _open(database, environment) as service:
+    with _open(database) as service:
         key_id, key = service.create_key(numbers, label=label, now=time.time())
     prefix = "STAGING_" if environment == "staging" else ""
     write_message(
@@ -208,7 +210,7 @@ def create(plan: str, label: str, database: str | None, environment: str) -> Non
 @keys_.command("list")
 @DATABASE
 @ENVIRONMENT
-def list_keys(**database: Any) -> None:
+def list_keys(database: str, **_: Any) -> None:
     """
     List the keys by their ids; the keys themselves are not stored.
 
@@ -216,13 +218,12 @@ def list_keys(**database: Any) -> None:
     Example:
       petstore-tools keys list --environment staging
     """
-    with _open(**database) as service:
+    with _open(database) as service:
         keys = service.list_keys()
     rows = []
     for key in keys:
-        created = utc_text(key.created_at)
-        revoked = utc_text(key.revoked_at) if key.revoked_at else ""
-        rows.append((key.id, key.label, str(key.plan), created, revoked))
+        times = [utc_text(at) if at else "" for at in (key.created_at, key.revoked_at)]
+        rows.append((key.id, key.label, key.plan, *times))
     titles = ("id", "label", "plan", "created", "revoked")
     click.echo(text_table(titles, rows) if rows else "No keys yet.")
 
@@ -231,9 +232,9 @@ def list_keys(**database: Any) -> None:
 @click.argument("key_id")
 @DATABASE
 @ENVIRONMENT
-def revoke(key_id: str, **database: Any) -> None:
+def revoke(key_id: str, database: str, **_: Any) -> None:
     """Make a key invalid forever; KEY_ID is its id in `keys list`."""
-    with _open(**database) as service:
+    with _open(database) as service:
         if not service.revoke(key_id, time.time()):
             raise SettingsError(
                 f"there is no valid key with the id {key_id!r}; petstore-tools keys"
