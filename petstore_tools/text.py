@@ -237,16 +237,28 @@ def html_table(
     Return a small HTML table with a caption and a note; it needs no style sheet and
     suits any theme.
     """
-    from jinja2 import Environment, PackageLoader
-
-    pages = Environment(loader=PackageLoader("petstore_tools"), autoescape=True)
-    return pages.get_template("table.html").render(
+    return fill_template(
+        "table.html",
         caption=caption,
         titles=titles,
         rows=[[*map(cell_text, row)] for row in rows],
         sides=_sides(titles, rows),
         note=note,
     )
+
+
+def fill_template(template: str, **values: object) -> str:
+    """Fill a template of this package; in HTML, every value is escaped."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+
+    environment = Environment(
+        loader=PackageLoader("petstore_tools"),
+        autoescape=select_autoescape(),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template(template).render(values)
 
 
 def _sides(titles: Sequence[str], rows: Rows) -> list[str]:

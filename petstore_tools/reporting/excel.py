@@ -10,30 +10,19 @@ from typing import Any
 import pandas as pd
 from xlsxwriter import Workbook
 
-from petstore_tools.reporting.facts import TITLES, Facts
+from petstore_tools.reporting.facts import TITLES, TOTAL, Facts, named_statuses
 from petstore_tools.reporting.presentation import (
     COLOURS,
-    DAYS,
-    IDS,
-    SHARES,
+    KINDS,
     WORDS,
     Presentation,
     named,
     rows_without_total,
 )
-from petstore_tools.reporting.tables import TOTAL, named_statuses
 from petstore_tools.tabular.cells import EXACT
 from petstore_tools.tabular.template import WRITER_OPTIONS
 from petstore_tools.text import cell_text
 
-TIME = "as_of"
-FORMATS = {
-    "change": "+#,##0;-#,##0;0",
-    **dict.fromkeys(SHARES.values(), "0.0%"),
-    **dict.fromkeys(DAYS, "#,##0.0"),
-    **dict.fromkeys(IDS, "0"),
-    TIME: "yyyy-mm-dd hh:mm:ss",
-}
 SHEETS = {**TITLES, "animals": "All animals", "made": "How this was made"}
 CHARTS = {
     "breakdown": {"type": "column"},
@@ -41,8 +30,6 @@ CHARTS = {
 }
 _LINE = 80  # characters of a line above a table, so that it is printed whole
 _TITLE = 60  # characters of a line of the title, which may be Chinese
-_WIDEST = 550  # pixels of a column; longer texts shrink
-_TIME_WIDTH = 19  # characters of a column of times
 
 
 def workbook(report: Facts) -> bytes:
@@ -69,14 +56,11 @@ def workbook(report: Facts) -> bytes:
         for name, table in tables.items():
             sheet = book.add_worksheet(SHEETS[name])
             for at, (key, column) in enumerate(table.items()):
-                is_number = pd.api.types.is_numeric_dtype(column) and key not in IDS
+                is_number = pd.api.types.is_numeric_dtype(column) and key != "id"
                 side = {"align": "right" if is_number else "left"}
-                style = {
-                    "num_format": FORMATS.get(str(key), "#,##0"),
-                    "shrink": True,
-                    **side,
-                }
-                width = _TIME_WIDTH if key == TIME else None
+                _, number_format = KINDS.get(str(key), (str, "#,##0"))
+                style = {"num_format": number_format, "shrink": True, **side}
+                width = 19 if key == "as_of" else None  # characters
                 sheet.set_column(at, at, width, book.add_format(style))
                 title, values = _cells(str(key), column, report.timezone)
                 sheet.write_string(
@@ -86,15 +70,12 @@ def workbook(report: Facts) -> bytes:
             last = len(table.columns) - 1
             end = top + max(rows_without_total(name, table), 1)
             sheet.autofilter(top, 0, end, last)
-            sheet.autofit(_WIDEST)
+            sheet.autofit(550)  # pixels at most; longer texts shrink
             sheet.write_column(0, 0, heading, bold)
             sheet.write_column(len(heading), 0, lines, left)
             sheet.write_string(top - 1, 0, SHEETS[name], bold)
-            sums = {
-                "type": "formula",
-                "criteria": f'=$A{top + 2}="{TOTAL}"',
-                "format": bold,
-            }
+            is_sum = f'=$A{top + 2}="{TOTAL}"'
+            sums = {"type": "formula", "criteria": is_sum, "format": bold}
             sheet.conditional_format(top + 1, 0, top + len(table), last, sums)
             sheet.freeze_panes(top + 1, 1)
             sheet.repeat_rows(top)
@@ -120,7 +101,7 @@ def _cells(
             and winter times.
     """
     title = WORDS.get(key, key)
-    if key == TIME:
+    if key == "as_of":
         local = column.dt.tz_convert(zone or "tzlocal()")
         zones = sorted(local.dt.strftime("%Z").unique())
         return f"{title} ({', '.join(zones)})", local.dt.tz_localize(None).tolist()

@@ -1,15 +1,29 @@
-"""What a report says: the listing, the tables, and in which order they stand."""
+"""
+What a report says: animals counted and compared, how long they stay, and in which order
+the tables stand.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import tzinfo
+from math import nan
+from typing import Any
 
 import pandas as pd
 
-from petstore_tools import text
+from petstore_tools import spec, text
+from petstore_tools.errors import ArgumentError, FrameError
+from petstore_tools.history import Snapshot
 from petstore_tools.listing.completeness import Listing
+from petstore_tools.listing.frames import (
+    UNSET,
+    count_statuses,
+    read_listing,
+    status_codes,
+    text_dtype,
+)
 
 TITLES = {  # of tables and sheets, in the order of a page
     "summary": "At a glance",
@@ -24,6 +38,232 @@ TITLES = {  # of tables and sheets, in the order of a page
     "pending": "Pending animals",
 }
 LISTS = ("moved", "pending")
+NEW, GONE, UNSEEN = "new", "gone", "not seen"  # from where, or to where, animals moved
+TOTAL = "total"
+
+
+def _index(names: Iterable[str]) -> pd.Index[Any]:
+    """Return statuses as the index of a table, `unset` last."""
+    ordered = [name for name in dict.fromkeys(names) if name != UNSET]
+    return pd.Index([*ordered, UNSET], name="status", dtype=text_dtype())
+
+
+def breakdown(pets: pd.DataFrame) -> pd.DataFrame:
+    """
+    Count animals per status: `count` (int64) and `share` (float64), zero rows kept.
+    """
+    found = count_statuses(pets)
+    table = pd.DataFrame({"count": found.values()}, index=_index(found), dtype="int64")
+    return table.assign(share=table["count"] / max(len(pets), 1))
+
+
+def by_category(pets: pd.DataFrame, labels: Mapping[int, str]) -> pd.DataFrame:
+    """
+    Count animals per categoryId (rows) and status (columns), with `total`, and `label`
+    where given.
+    """
+    table = (
+        pets.groupby(["categoryId", named_statuses(pets)]).size().unstack(fill_value=0)
+    )
+    table = table.reindex(columns=list(count_statuses(pets)), fill_value=0)
+    table[TOTAL] = table.sum(axis=1)
+    if labels:
+        names = table.index.map(lambda number: labels.get(number, ""))
+        table.insert(0, "label", names.astype(text_dtype()))
+    return table
+
+
+def changes(before: pd.Series, now: pd.Series) -> pd.DataFrame:
+    """
+    Compare two counts by status or category: `before`, `now`, `change` (int64), the
+    rows of both.
+    """
+    table = pd.DataFrame({"before": before, "now": now}).fillna(0).astype("int64")
+    if table.index.name == "status":
+        table = table.reindex(_index([*now.index, *before.index]))
+    return table.assign(change=table["now"] - table["before"])
+
+
+def comparable_listing(listing: Listing, since: pd.DataFrame) -> Listing:
+    """
+    Return what an older frame is a listing of.
+
+    Raises:
+        ArgumentError, FrameError: It cannot be compared with a listing.
+    """
+    if not isinstance(since, pd.DataFrame):
+        raise ArgumentError(
+            f"since must be an older listing, not {since!r}; store.status_report()"
+            " takes ages, too"
+        )
+    older = read_listing(since)
+    if not older.complete or older.subject != listing.subject:
+        raise FrameError(
+            f"only a complete listing of {listing.subject} can be compared with this"
+            f" one, not this: {older}"
+        )
+    if not listing.complete:
+        raise FrameError(
+            "a listing that is not complete cannot be compared: animals that were not"
+            " read would seem to be gone"
+        )
+    if older.ended_at > listing.ended_at:
+        raise FrameError(f"the listing to compare with is newer than this one: {older}")
+    return older
+
+
+def summary(
+    now: int, before: int, moved: pd.DataFrame, status: str | None
+) -> pd.DataFrame:
+    """
+    Count what is asked first: how many animals, how many came, were sold, are gone.
+
+    An animal became sold once, however often; what comes and goes counts each time, so
+    that the animals before with the new ones, less those that are gone, are those of
+    now and those that are not seen. Listings of one status cannot tell an animal that
+    is new from one that had another status before.
+
+    Returns:
+        Columns `what` (text), `animals` (int64), `share` (float64: of the animals
+            before, 0 to 1; missing where there were none).
+    """
+    came = int((moved["from"] == NEW).sum())
+    went = int((moved["to"] == GONE).sum())
+    if status is None:
+        sold = moved.loc[moved["to"] == "sold", "id"].nunique()
+        between = {"new": came, "became sold": sold, "gone": went}
+    else:
+        between = {f"became {status} or new": came, f"no longer {status} or gone": went}
+    counts = {"animals before": before, **between, "animals now": now}
+    if unseen := int((moved["to"] == UNSEEN).sum()):
+        counts[UNSEEN] = unseen
+    table = pd.DataFrame(counts.items(), columns=["what", "animals"])
+    return table.assign(share=table["animals"] / (before or nan))
+
+
+def events(
+    stays: pd.DataFrame, since: int, until: int, status: str | None
+) -> pd.DataFrame:
+    """
+    Name what happened to animals from one kept listing to another.
+
+    Args:
+        stays: As `History.stays` returns them.
+        since: Number of the older listing.
+        until: Number of the newer one.
+        status: What is another status counts as gone; None for all.
+
+    Returns:
+        As `moved`, a row an event.
+    """
+    stays = stays.assign(to=named_statuses(stays))
+    if status is not None:
+        stays = stays[stays["status"] == status]
+    before = stays.shift()
+    is_new = ~stays["id"].duplicated() | (before["ended"] != stays["first"])
+    is_gone = is_new.shift(-1, fill_value=True) & stays["ended"].between(
+        since + 1, until
+    )
+    begun = stays.assign(**{"from": before["to"].mask(is_new, NEW)})
+    ended = stays.rename(columns={"to": "from"}).assign(to=GONE)
+    table = join_rows(begun[stays["first"].between(since + 1, until)], ended[is_gone])
+    return table[["id", "name", "categoryId", "from", "to"]]
+
+
+def join_rows(*tables: pd.DataFrame) -> pd.DataFrame:
+    """Join the rows of tables; pandas 2 warns of those that are empty."""
+    return pd.concat([table for table in tables if len(table)] or tables[:1])
+
+
+def moved(
+    before: pd.DataFrame, now: pd.DataFrame, unseen: Collection[int] = frozenset()
+) -> pd.DataFrame:
+    """
+    Name the animals whose status differs, that are new, or that are gone.
+
+    Args:
+        before: The older listing.
+        now: The newer one.
+        unseen: Ids that the newer one may have missed.
+
+    Returns:
+        Columns `id` (int64), `name` (text), `categoryId` (int64), `from` and `to`
+        (text: a status, `unset`, `new`, `gone`, `not seen`), by id.
+    """
+    pets = pd.concat([now, before]).drop_duplicates("id").set_index("id").sort_index()
+    table = pets[["name", "categoryId"]].astype({"name": text_dtype()})
+    for side, frame, absent in (("from", before, NEW), ("to", now, GONE)):
+        statuses = named_statuses(frame).set_axis(frame["id"])
+        table[side] = statuses.reindex(table.index, fill_value=absent)
+    table.loc[table.index.isin(unseen) & (table["to"] == GONE), "to"] = UNSEEN
+    return table[table["from"] != table["to"]].reset_index()
+
+
+def flow(moved: pd.DataFrame) -> pd.DataFrame:
+    """
+    Lay out how often animals moved from which status (rows) to which (columns), with
+    totals.
+
+    Args:
+        moved: As the function `moved` returns it; what is not seen is no event.
+    """
+    moved = moved[moved["to"] != UNSEEN]
+    table = pd.crosstab(moved["from"], moved["to"], margins=True, margins_name=TOTAL)
+    table = table.sort_index(key=_ends_last).sort_index(axis=1, key=_ends_last)
+    return table.astype("int64")
+
+
+def _ends_last(names: pd.Index[Any]) -> pd.Index[Any]:
+    return names.map(lambda name: (name == TOTAL, name in (NEW, GONE), name))
+
+
+def counts_over_time(kept: Sequence[Snapshot]) -> pd.DataFrame:
+    """
+    Lay out the counts of many listings: index `as_of` (datetime, UTC), an int64 column
+    per status.
+    """
+    times = pd.DatetimeIndex(
+        [snapshot.as_of for snapshot in kept], name="as_of"
+    ).as_unit("us")
+    counts = [snapshot.counts for snapshot in kept]
+    table = pd.DataFrame(counts, index=times).fillna(0).astype("int64")
+    return table.reindex(
+        columns=_index([*spec.STATUSES, *table]).tolist(), fill_value=0
+    )
+
+
+def named_statuses(pets: pd.DataFrame) -> pd.Series:
+    """
+    Return the statuses of animals as text, `unset` where there is none, as every table
+    names them.
+    """
+    found, names = status_codes(pets)
+    return pd.Series(pd.array(names, dtype=text_dtype()).take(found), index=pets.index)
+
+
+def time_in_status(stays: pd.DataFrame) -> pd.DataFrame:
+    """
+    Measure how long animals stayed in a status before they changed or went.
+
+    Only stays with a known beginning and end count: what the first kept listing showed
+    had begun earlier. A stay runs from the middle of the time in which it began to the
+    middle of the time in which it ended.
+
+    Args:
+        stays: As `History.stays` returns them.
+
+    Returns:
+        Columns `status`, `animals` (int64), `median_days` and `days_90` (float64: 90 %
+        stayed no longer).
+    """
+    began = stays["began_after"] + stays["first_seen"]
+    days = (stays["ended_after"] + stays["ended_by"] - began) / 2 / spec.DAY_S
+    known = stays.assign(status=named_statuses(stays), days=days).dropna(
+        subset=["days"]
+    )
+    groups = known.groupby("status")["days"]
+    ends = {"median_days": groups.median(), "days_90": groups.quantile(0.9)}
+    return pd.DataFrame({"animals": groups.size(), **ends}).reset_index()
 
 
 @dataclass(frozen=True)
@@ -66,8 +306,9 @@ class Facts:
     @property
     def pending(self) -> pd.DataFrame:
         """The pending animals: `id`, `name`, `categoryId`."""
-        pending = self.animals[self.animals["status"] == "pending"]
-        return pending[["id", "name", "categoryId"]].reset_index(drop=True)
+        is_pending = self.animals["status"] == "pending"
+        columns = ["id", "name", "categoryId"]
+        return self.animals.loc[is_pending, columns].reset_index(drop=True)
 
     def tables(self) -> dict[str, pd.DataFrame]:
         """

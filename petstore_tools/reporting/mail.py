@@ -11,13 +11,10 @@ from email.utils import formataddr, getaddresses, localtime
 from petstore_tools.errors import ArgumentError
 from petstore_tools.reporting.excel import workbook
 from petstore_tools.reporting.facts import Facts
-from petstore_tools.reporting.page import page
 from petstore_tools.reporting.presentation import Presentation
-from petstore_tools.reporting.texts import terminal_text
 
-_XLSX = "vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 # control characters, halves of a character, line ends
-_BREAKS = ("Cc", "Cs", "Zl", "Zp")
+_BREAKS = {"Cc", "Cs", "Zl", "Zp"}
 
 
 def mail(report: Facts, to: Sequence[str], subject: str) -> bytes:
@@ -39,18 +36,21 @@ def mail(report: Facts, to: Sequence[str], subject: str) -> bytes:
     message["Subject"] = one_line(subject, "the subject")
     message["Date"] = localtime()
     message["X-Unsent"] = "1"  # Outlook opens it as a draft
-    message.set_content(f"{terminal_text(report)}\n\n{Presentation(report).made}")
-    message.add_alternative(page("mail.html", report, "counts"), subtype="html")
+    presentation = Presentation(report)
+    message.set_content(f"{presentation.fill('report.txt')}\n\n{presentation.made}")
+    message.add_alternative(presentation.fill("mail.html"), subtype="html")
     message.add_attachment(
-        page("report.html", report).encode(),
+        presentation.fill("report.html").encode(),
         maintype="text",
         subtype="html",
         filename="report.html",
         params={"charset": "utf-8"},
     )
-    book = workbook(report)
     message.add_attachment(
-        book, maintype="application", subtype=_XLSX, filename="report.xlsx"
+        workbook(report),
+        maintype="application",
+        subtype="vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+        filename="report.xlsx",
     )
     return message.as_bytes()
 
@@ -62,9 +62,7 @@ def one_line(text: str, name: str) -> str:
     Raises:
         ArgumentError: It has one, or another control character.
     """
-    if not isinstance(text, str) or any(
-        unicodedata.category(c) in _BREAKS for c in text
-    ):
+    if not isinstance(text, str) or _BREAKS & set(map(unicodedata.category, text)):
         raise ArgumentError(
             f"{name} {text!r} must be one line without control characters"
         )

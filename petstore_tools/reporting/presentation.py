@@ -1,21 +1,23 @@
 """
-A report as people read it: its lines and sentences, its sections, the cells of its
-tables.
+A report as people read it: its lines, its sections, the cells of its tables, and the
+templates that show them; and as JSON.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from math import isnan
 from typing import Any
 
 import pandas as pd
 
 from petstore_tools import text
+from petstore_tools._version import __version__
 from petstore_tools.listing.frames import UNSET
-from petstore_tools.reporting.facts import LISTS, TITLES, Facts
-from petstore_tools.reporting.tables import TOTAL, UNSEEN
+from petstore_tools.reporting.facts import LISTS, TITLES, TOTAL, Facts
 
 COLOURS = {
     "available": "#2f855f",
@@ -24,9 +26,6 @@ COLOURS = {
     UNSET: "#76808f",
     "other": "#9a68ab",  # a status that the document does not name
 }
-# numbers that name something: written without separators
-IDS = ("id", "categoryId")
-DAYS = ("median_days", "days_90")
 SHARES = {"summary": "share of those before", "breakdown": "share of all"}
 WORDS = {  # titles of columns, as people read them
     "what": "since then",
@@ -42,20 +41,15 @@ _LARGEST_FIRST = {
 LONG = (*_LARGEST_FIRST, *LISTS)
 TOP = 15  # rows of a long table that a page shows
 WITH_TOTAL = ("breakdown", "by_category", "changes", "changes_by_category")
-_UNCERTAIN = (
-    "A change happened between two listings, so only the times of those two listings"
-    " are known; what was done and undone between them was not seen. Days in a status"
-    " are counted for animals that got it and left it while listings were kept, and"
-    " left it in the last 30 days."
-)
-_UNSEEN = (
-    "Animals that count as not seen are missing from this listing, which may have"
-    " missed them. If the next listing does not show them either, they count as gone."
-)
-_UNSET = "Animals without a status are counted as unset."
-_ONE_STATUS = (
-    "In a report on one status, an animal that is new may have had another status"
-    " before, and one that is gone may have another one now."
+
+LISTING_IN_JSON = (
+    "completeness",
+    "reason",
+    "status",
+    "environment",
+    "rows",
+    "requests",
+    "notes",
 )
 
 
@@ -94,24 +88,29 @@ class Presentation:
     @property
     def made(self) -> str:
         """How the report was made, in sentences."""
-        report = self.report
-        listing = report.listing
-        sentences = [
-            f"{listing.reason}.",
-            (
-                f"It was read from {self.when(listing.started_at)} to"
-                f" {self.when(listing.ended_at)} with"
-                f" {text.pluralize(listing.requests, 'request')}."
-            ),
-        ]
-        if report.since is not None or report.counts is not None:
-            sentences.append(_UNCERTAIN)
-        if report.since is not None and listing.status is not None:
-            sentences.append(_ONE_STATUS)
-        if report.moved is not None and (report.moved["to"] == UNSEEN).any():
-            sentences.append(_UNSEEN)
-        sentences += [*(f"{note}." for note in listing.notes), _UNSET]
-        return " ".join(sentence[:1].upper() + sentence[1:] for sentence in sentences)
+        return self.fill("made.txt").replace("\n", " ")
+
+    def fill(self, template: str) -> str:
+        """
+        Fill a template; in HTML, every value is escaped.
+
+        Args:
+            template: `report.html`, a page without script or network; `mail.html`,
+                whose styles are inline, since mail programs drop style sheets;
+                `report.md`; `report.txt`, for a terminal, without long tables;
+                `made.txt`.
+        """
+        return text.fill_template(
+            template,
+            report=self.report,
+            read=self,
+            colours=COLOURS,
+            long=LONG,
+            version=__version__,
+            areas=areas,
+            cells=cells,
+            text=text,
+        )
 
     def tables(self) -> dict[str, pd.DataFrame]:
         """
@@ -141,14 +140,12 @@ class Presentation:
             found[name] = _with_total(table) if name in WITH_TOTAL else table
         return found
 
-    def sections(self, *left_out: str) -> list[tuple[str, str, pd.DataFrame]]:
+    def sections(self) -> list[tuple[str, str, pd.DataFrame]]:
         """
         Return name, title and table of each section of a page; of a long table the top.
         """
         sections = []
         for name, table in self.tables().items():
-            if name in left_out:
-                continue
             title = TITLES[name]
             rows = rows_without_total(name, table)
             if name in LONG and rows > TOP:
@@ -215,11 +212,13 @@ def _share(number: float) -> float | None:
     return None if isnan(number) else _half_up(number)
 
 
-_KINDS: dict[str, Callable[[Any], object]] = {
-    **dict.fromkeys(IDS, str),
-    **dict.fromkeys(DAYS, _Days),
-    **dict.fromkeys(SHARES.values(), _share),
-    "change": _Change,
+# how the numbers of a column are written by us, and by a spreadsheet
+KINDS: dict[str, tuple[Callable[[Any], object], str]] = {
+    "id": (str, "0"),  # without separators
+    "change": (_Change, "+#,##0;-#,##0;0"),
+    "as_of": (str, "yyyy-mm-dd hh:mm:ss"),
+    **dict.fromkeys(("median_days", "days_90"), (_Days, "#,##0.0")),
+    **dict.fromkeys(SHARES.values(), (_share, "0.0%")),
 }
 
 
@@ -230,8 +229,53 @@ def cells(table: pd.DataFrame) -> tuple[list[str], list[list[object]]]:
     """
     lists = table.to_dict("list").items()
     columns = [
-        [*map(_KINDS[name], values)] if name in _KINDS else values
+        [*map(KINDS[name][0], values)] if name in KINDS else values
         for name, values in lists
     ]
     header = [WORDS.get(name, name) for name in map(str, table.columns)]
     return header, [list(row) for row in zip(*columns, strict=True)]
+
+
+def areas(counts: pd.DataFrame) -> dict[str, str]:
+    """
+    Return counts over time as polygons in a box of 100 by 100, by status; each hides
+    the lower part of the one before.
+    """
+    times = [time.timestamp() for time in counts.index]
+    span = times[-1] - times[0] or 1.0
+    heights = counts.cumsum(axis=1) / counts.sum(axis=1).max()
+    found = {}
+    for name in reversed(counts.columns):
+        points = zip(times, heights[name], strict=True)
+        edge = [
+            f"{100 * (time - times[0]) / span:.2f},{100 - 100 * y:.2f}"
+            for time, y in points
+        ]
+        found[str(name)] = " ".join(["0,100", *edge, "100,100"])
+    return found
+
+
+def json_text(facts: Facts) -> str:
+    """Return a report as JSON; times are UTC."""
+    listing = facts.listing
+    document: dict[str, Any] = {
+        "title": facts.title,
+        "note": facts.note,
+        "as_of": _iso(listing.ended_at),
+        "complete": listing.complete,
+        "listing": {name: getattr(listing, name) for name in LISTING_IN_JSON},
+        "notes": facts.notes,
+        "since": facts.since and _iso(facts.since.ended_at),
+    }
+    for name, table in facts.tables().items():
+        document[name] = (
+            table.astype("object").where(table.notna(), None).to_dict("records")
+        )
+    written = json.dumps(
+        document, ensure_ascii=False, indent=2, default=pd.Timestamp.isoformat
+    )
+    return written + "\n"
+
+
+def _iso(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).isoformat()

@@ -21,25 +21,18 @@ from petstore_tools.errors import ArgumentError, FrameError, HistoryError
 from petstore_tools.history import History, Snapshot
 from petstore_tools.listing import frames
 from petstore_tools.listing.completeness import Listing
-from petstore_tools.reporting import tables, texts
+from petstore_tools.reporting import facts
 from petstore_tools.reporting.excel import workbook
-from petstore_tools.reporting.facts import Facts
 from petstore_tools.reporting.mail import mail, one_line
-from petstore_tools.reporting.page import page
-from petstore_tools.reporting.presentation import Presentation, cells
+from petstore_tools.reporting.presentation import Presentation, cells, json_text
 from petstore_tools.tabular.atomic import write_output
 from petstore_tools.tabular.sources import to_pandas
 
-WINDOW_S = 30 * spec.DAY_S  # days in a status count stays that ended so lately
-_MISSED = (
-    "an animal that counts as new may have been there before: the older listing may"
-    " have missed it"
-)
 _NOT_MARKED = "the report is written, but since='last' (--since last) will not mean it"
 
 
 @dataclass(frozen=True)
-class StatusReport(Facts):
+class StatusReport(facts.Facts):
     """
     A breakdown of one listing.
 
@@ -85,7 +78,7 @@ class StatusReport(Facts):
         Return one self-contained HTML page (no script, no network); write it whole
         where asked.
         """
-        return self._write(path, page("report.html", self))
+        return self._write(path, Presentation(self).fill("report.html"))
 
     def to_excel(self, path: str | Path) -> None:
         """
@@ -111,7 +104,7 @@ class StatusReport(Facts):
         | status    |   animals |   share of all |
         ...
         """
-        return self._write(path, texts.markdown(self))
+        return self._write(path, Presentation(self).fill("report.md"))
 
     def to_json(self, path: str | Path | None = None) -> str:
         """
@@ -122,7 +115,7 @@ class StatusReport(Facts):
           "title": "Status report",
         ...
         """
-        return self._write(path, texts.json_text(self))
+        return self._write(path, json_text(self))
 
     def to_mail(
         self,
@@ -163,7 +156,7 @@ class StatusReport(Facts):
         Complete: 250 animals of the inventory of sandbox
         ...
         """
-        return texts.terminal_text(self)
+        return Presentation(self).fill("report.txt")
 
     def __repr__(self) -> str:
         counts = [
@@ -238,11 +231,15 @@ def status_report(
     report = _report(pets, looks, partial=partial)
     if since is None:
         return report
-    older = tables.comparable_listing(report.listing, since)
+    older = facts.comparable_listing(report.listing, since)
     unseen = set(since["id"]) if report.listing.may_have_hole else ()
-    moved = tables.moved(since, report.animals, unseen)
-    if older.may_have_hole and (moved["from"] == tables.NEW).any():
-        report = replace(report, notes=(_MISSED,))
+    moved = facts.moved(since, report.animals, unseen)
+    if older.may_have_hole and (moved["from"] == facts.NEW).any():
+        note = (
+            "an animal that counts as new may have been there before: the older listing"
+            " may have missed it"
+        )
+        report = replace(report, notes=(note,))
     return _with_changes(report, since, moved)
 
 
@@ -264,8 +261,8 @@ def _report(
             f"this listing is not complete ({listing.completeness}: {listing.reason}). "
             f"For a report that says so, pass {text.option('partial', True)}."
         )
-    by_category = tables.by_category(pets, looks["categories"])
-    return StatusReport(listing, pets, tables.breakdown(pets), by_category, **looks)
+    by_category = facts.by_category(pets, looks["categories"])
+    return StatusReport(listing, pets, facts.breakdown(pets), by_category, **looks)
 
 
 def check_looks(
@@ -336,19 +333,18 @@ def _with_changes(
     """
     listing = report.listing
     older = Listing.as_listed(since)
-    categories = tables.by_category(since, {})
     return replace(
         report,
         since=older,
-        summary=tables.summary(listing.rows, older.rows, moved, listing.status),
-        changes=tables.changes(
-            tables.breakdown(since)["count"], report.breakdown["count"]
+        summary=facts.summary(listing.rows, older.rows, moved, listing.status),
+        changes=facts.changes(
+            facts.breakdown(since)["count"], report.breakdown["count"]
         ),
-        changes_by_category=tables.changes(
-            categories["total"], report.by_category["total"]
+        changes_by_category=facts.changes(
+            since.groupby("categoryId").size(), report.by_category["total"]
         ),
         moved=moved,
-        flow=tables.flow(moved),
+        flow=facts.flow(moved),
     )
 
 
@@ -367,10 +363,10 @@ def _compare_with_kept(
         ):
             newest = snapshot
     stays = history.stays(older.listing.ended_at)
-    events = tables.events(stays, older.number, newest.number, listing.status)
+    events = facts.events(stays, older.number, newest.number, listing.status)
     unseen = set(history.animals(newest)["id"]) if listing.may_have_hole else ()
-    moved = tables.moved(history.animals(newest, unseen=True), report.animals, unseen)
-    moved = tables.join_rows(events, moved).sort_values(
+    moved = facts.moved(history.animals(newest, unseen=True), report.animals, unseen)
+    moved = facts.join_rows(events, moved).sort_values(
         "id", kind="stable", ignore_index=True
     )
     return _with_changes(report, history.animals(older, unseen=True), moved)
@@ -437,8 +433,8 @@ def _over_time(history: History, listing: Listing) -> dict[str, Any]:
         "_mark": partial(history.mark_reported, listing.status, newest)
     }
     if len(kept) > 1:
-        found["counts"] = tables.counts_over_time(kept)
+        found["counts"] = facts.counts_over_time(kept)
         if listing.status is None:
-            stays = history.stays(listing.ended_at - WINDOW_S)
-            found["time_in_status"] = tables.time_in_status(stays)
+            stays = history.stays(listing.ended_at - 30 * spec.DAY_S)
+            found["time_in_status"] = facts.time_in_status(stays)
     return found
