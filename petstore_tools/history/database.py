@@ -29,7 +29,6 @@ from petstore_tools.text import parse_duration, utc_text
 if TYPE_CHECKING:
     import pandas as pd
 
-_WAIT_S = 60.0  # for another writer
 _FORMAT = 1
 _TABLES = f"""
 PRAGMA user_version = {_FORMAT};
@@ -48,16 +47,12 @@ CREATE TABLE reported (status TEXT PRIMARY KEY, number INTEGER);
 """
 _FORGET_STAYS = (
     (
-        "UPDATE stays SET first = (SELECT min(number) FROM listings) "
-        "WHERE first < (SELECT min(number) FROM listings) "
-        "AND (closed IS NULL OR closed > (SELECT min(number) FROM listings))"
+        "UPDATE stays SET first = oldest FROM (SELECT min(number) AS oldest FROM"
+        " listings) WHERE first < oldest AND ifnull(closed > oldest, TRUE)"
     ),
     "DELETE FROM stays WHERE first NOT IN (SELECT number FROM listings)",
     "UPDATE stays SET closed = NULL WHERE closed > (SELECT max(number) FROM listings)",
     "DELETE FROM reported WHERE number NOT IN (SELECT number FROM listings)",
-)
-_NEWEST_LISTING = (
-    "SELECT ifnull(max(number), 0), ifnull(max(ended_at), 0) FROM listings"
 )
 _LISTED_ANIMALS = """
 CREATE TEMP TABLE listed (
@@ -65,13 +60,13 @@ CREATE TEMP TABLE listed (
 )
 """
 _CLOSE_STAYS = """
-UPDATE stays SET closed = :number WHERE closed IS NULL AND NOT EXISTS (
-    SELECT 1 FROM listed WHERE listed.id = stays.id AND listed.name = stays.name
-    AND listed.categoryId = stays.categoryId AND listed.status IS stays.status
+UPDATE stays SET closed = ? WHERE closed IS NULL AND NOT EXISTS (
+    SELECT 1 FROM listed WHERE id = stays.id AND name = stays.name
+    AND categoryId = stays.categoryId AND status IS stays.status
 )
 """
 _OPEN_STAYS = """
-INSERT INTO stays SELECT id, name, categoryId, status, :number, NULL FROM listed
+INSERT INTO stays SELECT *, ?, NULL FROM listed
 WHERE id NOT IN (SELECT id FROM stays WHERE closed IS NULL)
 """
 
@@ -107,7 +102,7 @@ class HistoryDatabase:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
                 sqlite.create(self.path, tables)
             if self.path.exists():
-                connection = sqlite.read(self.path, busy_s=_WAIT_S)
+                connection = sqlite.read(self.path, busy_s=60.0)
             else:
                 connection = sqlite3.connect(":memory:")
                 connection.executescript(tables)
@@ -168,8 +163,8 @@ class HistoryDatabase:
             database.execute(_LISTED_ANIMALS)
             rows = animals.itertuples(index=False, name=None)
             database.executemany("INSERT INTO listed VALUES (?, ?, ?, ?)", rows)
-            database.execute(_CLOSE_STAYS, {"number": number})
-            database.execute(_OPEN_STAYS, {"number": number})
+            database.execute(_CLOSE_STAYS, [number])
+            database.execute(_OPEN_STAYS, [number])
             row = (
                 number,
                 started_at,
@@ -233,7 +228,9 @@ def _check_order(database: sqlite3.Connection, began_at: float) -> int:
     Return the number of the newest kept listing; raise where it ended after another one
     began.
     """
-    number, ended_at = database.execute(_NEWEST_LISTING).fetchone()
+    number, ended_at = database.execute(
+        "SELECT ifnull(max(number), 0), ifnull(max(ended_at), 0) FROM listings"
+    ).fetchone()
     if began_at < ended_at:
         date_text = datetime.fromtimestamp(ceil(began_at), UTC).isoformat()
         raise HistoryError(
@@ -286,11 +283,11 @@ def instant(
 
 
 def _parse_date(text: str) -> date | None:
-    for parse in (_parse_day_first, date.fromisoformat, datetime.fromisoformat):
+    for parse in (
+        lambda text: datetime.strptime(text, "%d.%m.%Y").date(),
+        date.fromisoformat,
+        datetime.fromisoformat,
+    ):
         with suppress(ValueError):
             return parse(text)
     return None
-
-
-def _parse_day_first(text: str) -> date:
-    return datetime.strptime(text, "%d.%m.%Y").date()

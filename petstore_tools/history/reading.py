@@ -11,9 +11,10 @@ from __future__ import annotations
 import sqlite3
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
+from math import inf
 from typing import TYPE_CHECKING
 
-from pydantic import TypeAdapter
+from pydantic import Json, TypeAdapter
 
 from petstore_tools import spec
 from petstore_tools.errors import ArgumentError, HistoryError, IncompleteListingError
@@ -37,30 +38,19 @@ _TIME_COLUMNS = (
     "ended_after",
     "ended_by",
 )
-_NUMBER_COLUMNS = ("first", "ended")  # of listings
-_DTYPES = {
-    **dict.fromkeys((*_TIME_COLUMNS, *_NUMBER_COLUMNS), "float64"),
-    **dict.fromkeys(("id", "categoryId"), "int64"),
-}
-_LISTING = TypeAdapter(Listing)
-_COUNTS = TypeAdapter(dict[str, int])
-_NO_SNAPSHOT = "there is no earlier snapshot to compare with"
-_FILTER_NOTE = (
-    "; a report on one status keeps none, so run petstore-tools report without --status"
-    " before"
-)
+_KEPT_LISTING = TypeAdapter(tuple[int, Json[Listing], Json[dict[str, int]]])
 _CHUNK_ROWS = 50_000  # rows that are Python objects at a time
 _LAST_REPORTED = "SELECT ifnull(max(number), 0) FROM reported WHERE status = ?"
 _ANIMALS_OF_LISTING = """
 SELECT id, name, categoryId, status FROM stays AS stay
-WHERE first <= :number AND (:status IS NULL OR status = :status)
+WHERE first <= :number AND status IS ifnull(:status, status)
 AND (closed IS NULL OR closed > :number OR :unseen AND closed = :number AND NOT EXISTS (
     SELECT 1 FROM stays WHERE id = stay.id AND first = :number
 )) ORDER BY id
 """
 # A row is a part of a stay. One that only a listing with a hole lacks (unseen) lasts
 # until the next listing; where a part in the same state lasts until it begins, it goes
-# on.
+# on, with the values of its last part.
 _LAST_BEFORE = "(SELECT ifnull(max(number), 0) FROM listings WHERE ended_at < :since)"
 _STAYS = f"""
 WITH holes AS (SELECT number FROM listings WHERE may_have_hole),
@@ -75,7 +65,7 @@ begins AS (
         0, first
     ) AS own_begin FROM parts
 ),
-merged AS (  -- the values are those of its last part
+merged AS (
     SELECT id, name, categoryId, status, begin, closed, unseen, max(first) FROM (
         SELECT *, max(own_begin) OVER (PARTITION BY id ORDER BY first) AS begin
         FROM begins
@@ -91,7 +81,7 @@ SELECT id, name, categoryId, status,
         WHERE number = ifnull(closed - 1, (SELECT max(number) FROM listings))
     ) AS last_seen,
     (SELECT started_at FROM listings WHERE number = closed - 1
-        AND closed + unseen <= (SELECT max(number) FROM listings)) AS ended_after,
+        AND closed + unseen IN (SELECT number FROM listings)) AS ended_after,
     (SELECT ended_at FROM listings WHERE number = closed + unseen) AS ended_by,
     begin, closed + unseen
 FROM merged AS stay WHERE closed IS NULL OR closed + unseen > {_LAST_BEFORE}
@@ -174,18 +164,17 @@ class History(HistoryDatabase):
             rows = database.execute(
                 "SELECT number, listing, counts FROM listings ORDER BY number"
             )
-            for number, facts, counts in rows:
+            for row in rows:
                 try:
-                    listing = _LISTING.validate_json(facts)
-                    animals = _COUNTS.validate_json(counts)
+                    number, listing, counts = _KEPT_LISTING.validate_python(row)
                 except ValueError as error:
                     raise sqlite3.DatabaseError(
-                        f"its listing {number} is damaged"
+                        f"its listing {row[0]} is damaged"
                     ) from error
                 if status is not None:
-                    animals = {status: animals.get(status, 0)}
-                    listing = replace(listing.filtered(status), rows=animals[status])
-                snapshots.append(Snapshot(number, listing, animals, self))
+                    counts = {status: counts.get(status, 0)}
+                    listing = replace(listing.filtered(status), rows=counts[status])
+                snapshots.append(Snapshot(number, listing, counts, self))
         return Snapshots(snapshots)
 
     def animals(self, snapshot: Snapshot, *, unseen: bool = False) -> pd.DataFrame:
@@ -273,29 +262,34 @@ class History(HistoryDatabase):
         if reference is None:
             return None
         is_last = isinstance(reference, str) and reference.strip().casefold() == "last"
-        latest_s = now if is_last else instant(reference, now)
+        latest_s = inf if is_last else instant(reference, now)
         try:
             snapshots = [s for s in self.snapshots(status) if s.listing.ended_at <= now]
             with self._open() as database:
                 (last,) = database.execute(_LAST_REPORTED, (status or "",)).fetchone()
         except HistoryError as error:
             return None, (f"not compared with an earlier listing: {error}",)
+        for snapshot in reversed(snapshots):
+            if is_last and snapshot.number > last:
+                continue
+            if round(snapshot.listing.ended_at, 6) <= latest_s:
+                return snapshot, ()
         if not snapshots:
-            return None, (_NO_SNAPSHOT + (_FILTER_NOTE if status else ""),)
+            note = "there is no earlier snapshot to compare with"
+            if status:
+                note += (
+                    "; a report on one status keeps none, so run petstore-tools report"
+                    " without --status before"
+                )
+            return None, (note,)
         if is_last:
-            older = [s for s in snapshots if s.number <= last]
-            substitute = snapshots[-1]
             note = (
                 "no such report was written to a file before, so the newest snapshot is"
                 " compared"
             )
-        else:
-            older = [s for s in snapshots if round(s.listing.ended_at, 6) <= latest_s]
-            substitute = snapshots[0]
-            note = (
-                f"no snapshot is as old as {reference}, so the oldest one is compared"
-            )
-        return (older[-1], ()) if older else (substitute, (note,))
+            return snapshots[-1], (note,)
+        note = f"no snapshot is as old as {reference}, so the oldest one is compared"
+        return snapshots[0], (note,)
 
     def stays(
         self, since: float, *, ids: str = _MOVED_IDS, state: str = "status"
@@ -319,17 +313,21 @@ class History(HistoryDatabase):
         """
         import pandas as pd
 
-        columns = [*spec.PET_FIELDS, *_TIME_COLUMNS, *_NUMBER_COLUMNS]
+        dtypes = {
+            **dict.fromkeys(spec.PET_FIELDS, "int64"),
+            **dict.fromkeys(("name", "status"), text_dtype()),
+            **dict.fromkeys((*_TIME_COLUMNS, "first", "ended"), "float64"),
+        }
         with self._open() as database:
             rows = database.execute(
                 _STAYS.format(ids=ids, state=state), {"since": since}
             )
             # an empty chunk at the end, so that there is one where no stay is found
             chunks = [
-                pd.DataFrame(chunk, columns=columns).astype(_DTYPES)
+                pd.DataFrame(chunk, columns=[*dtypes]).astype(dtypes)
                 for chunk in (*iter(lambda: rows.fetchmany(_CHUNK_ROWS), []), [])
             ]
-        return pd.concat(chunks, ignore_index=True).astype({"name": text_dtype()})
+        return pd.concat(chunks, ignore_index=True)
 
     def history(
         self, *, pet_id: int | None = None, since: str | date | None = None, now: float
@@ -356,21 +354,16 @@ class History(HistoryDatabase):
         Raises:
             ArgumentError: An id is no int64, or `since` is not as `instant` takes it.
         """
+        import pandas as pd
+
         from petstore_tools.models import check_id
 
         ids = "SELECT id FROM stays" if pet_id is None else str(check_id(pet_id))
         since_s = 0.0 if since is None else instant(since, now)
         stays = self.stays(since_s, ids=ids, state="name, categoryId, status")
-        return stays[[*spec.PET_FIELDS, *_TIME_COLUMNS]].assign(
-            status=stays["status"].astype(status_dtype(stays["status"].dropna())),
-            **{name: moments(stays[name]) for name in _TIME_COLUMNS},
-        )
-
-
-def moments(seconds: pd.Series) -> pd.Series:
-    """Return Unix seconds as datetimes (UTC, microseconds)."""
-    import pandas as pd
-
-    # pandas would cut the rest of a second off
-    microseconds = (seconds * 1e6).round()
-    return pd.to_datetime(microseconds, unit="us", utc=True).dt.as_unit("us")
+        # pandas would cut the rest of a second off
+        microseconds = (stays[[*_TIME_COLUMNS]] * 1e6).round()
+        times = microseconds.apply(pd.to_datetime, unit="us", utc=True)
+        statuses = stays["status"].astype(status_dtype(stays["status"].dropna()))
+        animals = stays[[*spec.PET_FIELDS]].assign(status=statuses)
+        return animals.join(times.astype("datetime64[us, UTC]"))
