@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 import sys
 from json import dumps
-from pathlib import Path
 from typing import Any, cast
 
 import click
@@ -19,11 +18,9 @@ from petstore_tools.store import PetStore, run_import
 from petstore_tools.tabular.sources import FORMATS
 from petstore_tools.text import pluralize, utc_text
 
-FILE = click.Path(path_type=Path)
-
 
 @click.command("import", epilog=f"FILE may end in {', '.join(FORMATS)}.")
-@click.argument("file", type=FILE)
+@click.argument("file")
 @options.pairs(
     "--columns",
     "TITLE=FIELD",
@@ -38,7 +35,6 @@ FILE = click.Path(path_type=Path)
 )
 @click.option(
     "--categories",
-    type=FILE,
     metavar="FILE",
     help=(
         "A file with the columns id and name. Cells may then hold names of categories."
@@ -99,7 +95,7 @@ FILE = click.Path(path_type=Path)
 @options.flag("--json", "as_json", help="Print the result as one JSON object.")
 @options.ENVIRONMENT
 def import_(
-    file: Path,
+    file: str,
     environment: str | None,
     *,
     dry_run: bool,

@@ -159,9 +159,7 @@ class ImportOptions:
     @property
     def path(self) -> Path:
         """The file; of a DataFrame, its name alone."""
-        return Path(
-            self.source if isinstance(self.source, str | Path) else self.name or ""
-        )
+        return Path(str(self.source) if self.is_file else self.name or "")
 
     @property
     def by_letter(self) -> bool:

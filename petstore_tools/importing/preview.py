@@ -304,7 +304,7 @@ class ImportPreview(Source):
                 ]
                 for name, things in named.items()
             },
-            "matches": [asdict(match) for match in self.matches],
+            "matches": [*map(asdict, self.matches)],
             "notes": list(self.notes),
             "header": self.table.header,
             "filled": self.filled,

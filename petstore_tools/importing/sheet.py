@@ -126,10 +126,11 @@ class Table:
             else []
         )
         notes += self.source.notes
-        hidden = [
-            at for at in columns.columns.values() if at in self.source.hidden_columns
+        notes += [
+            f"column {columns.place(at)} is hidden, and is read"
+            for at in columns.columns.values()
+            if at in self.source.hidden_columns
         ]
-        notes += [f"column {columns.place(at)} is hidden, and is read" for at in hidden]
         if "status" not in columns.columns and "status" not in (
             self.options.defaults or {}
         ):

@@ -99,24 +99,37 @@ class Matcher:
             field: {} for field in FIELDS
         }
         self._categories = categories
-        self._words = _words(statuses or {})
+        # by folded word, the document's own among them
+        self._words: dict[str, str] = {status: status for status in spec.STATUSES}
+        for word, status in (statuses or {}).items():
+            self._add_word(str(word), status)
         self._ids: defaultdict[str, set[int]] = defaultdict(set)  # by name
         for id_, name in (categories or {}).items():
             self._ids[fold(name)].add(id_)
         self._defaults: dict[str, Value] = {}
         for field, value in (defaults or {}).items():
             if field not in ("categoryId", "status"):
-                why = (
-                    "name takes none"
-                    if field == "name"
-                    else f"there is no field {field!r}"
+                raise ArgumentError(
+                    f"defaults are for categoryId and status, not {field!r}"
                 )
-                raise ArgumentError(f"defaults are for categoryId and status: {why}")
-            found = self.decide(field, str(value))
-            if found is None or isinstance(found, Problem):
-                why = found.rule if found else "is empty"
-                raise ArgumentError(f"defaults: {value!r} for {field} {why}")
-            self._defaults[field] = found
+            default = self.decide(field, str(value))
+            if default is None or isinstance(default, Problem):
+                reason = default.rule if default else "is empty"
+                raise ArgumentError(f"defaults: {value!r} for {field} {reason}")
+            self._defaults[field] = default
+
+    def _add_word(self, word: str, status: str) -> None:
+        allowed = ", ".join(spec.STATUSES)
+        if fold(status) not in ("", *spec.STATUSES):
+            raise ArgumentError(f"statuses: {status!r} is not a status; use {allowed}")
+        if not fold(word):
+            default = option("defaults", {"status": "…"})
+            raise ArgumentError(f"statuses: an empty cell is not a word; use {default}")
+        meaning = self._words.setdefault(fold(word), fold(status))
+        if meaning != fold(status):
+            raise ArgumentError(
+                f"statuses: {word!r} means {meaning!r} already, not {status!r}"
+            )
 
     def decide(self, field: str, cell: str) -> Value | Problem:
         """Read a cell of a field; of a missing column the cell is ""."""
@@ -143,9 +156,7 @@ class Matcher:
             return self._defaults.get("categoryId", empty)
         number = whole_number(text)
         ids = set(self._ids.get(fold(text), ()))
-        if isinstance(number, int) and (
-            self._categories is None or number in self._categories
-        ):
+        if isinstance(number, int) and number in (self._categories or {number}):
             ids.add(number)
         if len(ids) == 1:
             return min(ids)
@@ -180,25 +191,6 @@ class Matcher:
             f"use {', '.join(spec.STATUSES)}, or give the meaning of the word: {flag}"
         )
         return Problem("is not a status", help_)
-
-
-def _words(statuses: Mapping[str, str]) -> dict[str, str]:
-    """Return status by folded word, the document's own among them."""
-    words: dict[str, str] = {status: status for status in spec.STATUSES}
-    for given, status in statuses.items():
-        word = str(given)
-        if fold(status) not in ("", *spec.STATUSES):
-            allowed = ", ".join(spec.STATUSES)
-            raise ArgumentError(f"statuses: {status!r} is not a status; use {allowed}")
-        if not fold(word):
-            default = option("defaults", {"status": "…"})
-            raise ArgumentError(f"statuses: an empty cell is not a word; use {default}")
-        if words.setdefault(fold(word), fold(status)) != fold(status):
-            raise ArgumentError(
-                f"statuses: {word!r} means {words[fold(word)]!r} already, not"
-                f" {status!r}"
-            )
-    return words
 
 
 def fold(text: str) -> str:

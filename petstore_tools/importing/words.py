@@ -29,9 +29,7 @@ _TITLES = {
     name: [*words, *_WORDS["titles"][name]] for name, words in _BETTER_TITLES.items()
 }
 # words for a status, "" for none: proposed, never just taken
-STATUS_WORDS = {
-    word: status for status, words in _WORDS["statuses"].items() for word in words
-}
+STATUS_WORDS: dict[str, str] = _WORDS["statuses"]
 _FLAGS = re.IGNORECASE | re.DOTALL
 # signs, numbers and blanks beside a word for a total or a mean
 _BESIDE = r"[\s:=.()\-_*#/\d]"
