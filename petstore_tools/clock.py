@@ -19,7 +19,7 @@ from petstore_tools.errors import ArgumentError
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 # elsewhere processes do not know whether they share a start of the machine, so each has
 # its own
-_MACHINE = _BOOT.read_text(encoding="ascii").strip() if _BOOT.exists() else uuid4().hex
+_MACHINE = _BOOT.read_text("ascii").strip() if _BOOT.exists() else uuid4().hex
 SLICE_S = 0.5  # longest real sleep before a waiter asks again
 
 
@@ -90,8 +90,7 @@ class ManualClock:
 
     def now(self) -> float:
         """Return Unix seconds."""
-        with self._changed:
-            return self._now
+        return self._now
 
     def steady(self) -> float:
         """Return the same: a manual clock is never set back."""
@@ -114,11 +113,8 @@ class ManualClock:
                 return
             self._sleeping[me] = moment
             self._advance_if_all_wait()
-            if me in self._sleeping:
-                self._changed.wait_for(
-                    lambda: me not in self._sleeping, timeout=SLICE_S
-                )
-                self._sleeping.pop(me, None)
+            self._changed.wait_for(lambda: me not in self._sleeping, SLICE_S)
+            self._sleeping.pop(me, None)
 
     def wake_sleepers(self) -> None:
         """Wake all sleepers."""

@@ -94,22 +94,20 @@ def examine(client: Client, settings: Settings) -> Iterator[Finding]:
         yield Finding(subject, str(error), _ADVICE.get(type(error), ""), error)
         return
     rate_reply = rate_headers.read_reply(reply.status, reply.headers, now=sent_at)
-    if rate_reply.date is None:
-        yield Finding("clock", "the service does not send its time")
-    else:
-        skew_s = rate_reply.date - sent_at
+    text = "the service does not send its time"
+    advice = ""
+    if rate_reply.date is not None:
+        skew_s = abs(rate_reply.date - sent_at)
         text = (
-            "the clocks of the service and of this machine differ by"
-            f" {abs(skew_s):,.0f} s"
+            f"the clocks of the service and of this machine differ by {skew_s:,.0f} s"
         )
-        advice = (
-            "Set this machine's clock by a time server." if abs(skew_s) > SKEW_S else ""
-        )
-        yield Finding("clock", text, advice)
+        if skew_s > SKEW_S:
+            advice = "Set this machine's clock by a time server."
+    yield Finding("clock", text, advice)
     plan = settings.plan
     limit = rate_reply.limit
     text = f"{plan or 'none is named'}; the service reports a limit of {limit}"
-    fits = plan is not None and limit in (plan.per_minute, plan.per_day)
+    fits = plan and limit in (plan.per_minute, plan.per_day)
     yield Finding(
         "plan", text, "" if fits else "Is PETSTORE_PLAN the plan of this key?"
     )

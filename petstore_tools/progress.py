@@ -47,10 +47,11 @@ def import_progress(progress: bool | Show | None) -> Iterator[Show]:
     with closing(Display("import", " row", progress)) as display:
 
         def show(now: Progress) -> None:
-            counts = {"rejected": now.rejected, "unknown": now.unknown}
-            notes = {"created": now.created} | {
-                name: n for name, n in counts.items() if n
-            }
+            notes = {"created": now.created}
+            if now.rejected:
+                notes["rejected"] = now.rejected
+            if now.unknown:
+                notes["unknown"] = now.unknown
             if now.total or now.wait:  # else nothing is sent yet
                 display.draw(now.done, now.total, now.wait, notes)
 
@@ -72,14 +73,15 @@ class Display:
     def __init__(
         self, title: str, unit: str, progress: bool | None, *, waits_only: bool = False
     ) -> None:
-        self._title = title
-        self._unit = unit
         self._shows = progress
         if progress is None:
             self._shows = os.environ.get("PETSTORE_PROGRESS") != "0"
         self._waits_only = waits_only
         self._on_a_terminal = sys.stderr.isatty()
         self._as_bar = progress or self._on_a_terminal or "ipykernel" in sys.modules
+        self._options: dict[str, Any] = {"desc": title, "unit": unit}
+        if not self._as_bar:
+            self._options |= LINES
         self._reasons = set[str]()
         self._bar: Any = None
 
@@ -101,15 +103,8 @@ class Display:
         if self._bar is None:
             from tqdm.auto import tqdm
 
-            form: dict[str, Any] = {} if self._as_bar else LINES
-            self._bar = tqdm(
-                total=total,
-                initial=done,
-                unit=self._unit,
-                desc=self._title,
-                leave=not self._waits_only,
-                **form,
-            )
+            keep = not self._waits_only
+            self._bar = tqdm(total=total, initial=done, leave=keep, **self._options)
         self._bar.total = total
         if self._as_bar:
             self._bar.bar_format = None if wait is None else WAITING
@@ -135,16 +130,14 @@ class Display:
         return CallOptions(wait=wait, on_wait=lambda now: self.draw(count(), None, now))
 
     def _show_wait(self, wait: Wait) -> None:
-        until = f"waits until {utc_text(wait.until)}"
+        until = f"until {utc_text(wait.until)}"
+        note = f"waits {until}"
         if not self._on_a_terminal:
-            self._bar.set_postfix_str(f"{until}: {wait.reason}", refresh=False)
-            return
-        self._bar.set_postfix_str(until, refresh=False)
-        if wait.reason not in self._reasons:  # a line above the bar, once
+            note += f": {wait.reason}"
+        elif wait.reason not in self._reasons:  # a line above the bar, once
             self._reasons.add(wait.reason)
-            self._bar.write(
-                f"Waiting until {utc_text(wait.until)}: {wait.reason}.", file=sys.stderr
-            )
+            self._bar.write(f"Waiting {until}: {wait.reason}.", file=sys.stderr)
+        self._bar.set_postfix_str(note, refresh=False)
 
     def close(self) -> None:
         """Leave the bar as it is."""

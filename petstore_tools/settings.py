@@ -27,19 +27,6 @@ LONGEST_LABEL = 63  # characters between two dots of a host name
 _THIS_MACHINE = re.compile(r"(?<=://)(127\.0\.0\.1|\[::1\])(?=[:/])")
 _A_VERSION = re.compile(r"(?<!/)/v\d[\d.]*(?=/|$)", re.IGNORECASE)
 
-# of the settings file, TOML; each may be left out, or be a variable
-ENTRIES = (
-    "base_url",
-    "staging_base_url",
-    "api_key",
-    "plan",
-    "environment",
-    "state_dir",
-    "ledger_url",
-    "reconcile_after_s",
-    "pagination",
-    "categories",
-)
 SECRET_ENTRIES = ("api_key", "ledger_url")
 
 
@@ -81,6 +68,10 @@ class Settings:
         return _THIS_MACHINE.sub("localhost", self.base_url)
 
 
+# of the settings file, TOML; each may be left out, or be a variable
+ENTRIES = {"staging_base_url", *Settings.__annotations__}
+
+
 def hide_key(key: str | SecretStr) -> SecretStr:
     """Return a key so that no traceback shows it; call it first of all."""
     return key if isinstance(key, SecretStr) else SecretStr(key)
@@ -119,7 +110,7 @@ def state_folder(
     Raises:
         SettingsError: It is no absolute path.
     """
-    if not isinstance(path, (str, Path, type(None))) or "\0" in str(path):
+    if not isinstance(path, str | Path | None) or "\0" in str(path):
         raise SettingsError(f"state_dir must be the path of a folder, not {path!r:.80}")
     path = path or (entries or _entries()).get("state_dir")
     folder = _in_full(path or platformdirs.user_state_path(APP))
@@ -152,7 +143,7 @@ def load(
     """
     texts = {
         "base_url": base_url,
-        "api_key": hide_key(api_key) if api_key else None,
+        "api_key": api_key and hide_key(api_key),
         "environment": environment,
         "pagination": pagination,
     }
@@ -169,6 +160,12 @@ def load(
         raise _missing(entry)
     if not (key := entries.get("api_key")):
         raise _missing("api_key")
+    seconds = str(entries.get("reconcile_after_s", RECONCILE_AFTER_S))
+    if not re.fullmatch(r"\s*\d{1,6}(\.\d+)?\s*", seconds, re.ASCII):
+        raise SettingsError(
+            "PETSTORE_RECONCILE_AFTER_S must be a number of seconds such as 60, not"
+            f" {seconds!r}"
+        )
     return Settings(
         base_url=check_base_url(address),
         environment=name,
@@ -176,7 +173,7 @@ def load(
         plan=plans.parse(plan or entries.get("plan")),
         state_dir=state_folder(state_dir, entries),
         ledger_url=entries.get("ledger_url"),
-        reconcile_after_s=_seconds(entries.get("reconcile_after_s", RECONCILE_AFTER_S)),
+        reconcile_after_s=float(seconds),
         pagination=entries.get("pagination"),
         categories=category_file(entries),
     )
@@ -240,20 +237,9 @@ def check_texts(entries: Mapping[str, object]) -> None:
         SettingsError: One is not.
     """
     for name, text in entries.items():
-        kind = type(text)
-        if isinstance(text, SecretStr):
-            kind = type(text.get_secret_value())
+        kind = type(text.get_secret_value() if isinstance(text, SecretStr) else text)
         if not issubclass(kind, str):
             raise SettingsError(f"{name} must be text, not {kind.__name__}")
-
-
-def _seconds(text: object) -> float:
-    if not re.fullmatch(r"\s*\d{1,6}(\.\d+)?\s*", str(text), re.ASCII):
-        raise SettingsError(
-            "PETSTORE_RECONCILE_AFTER_S must be a number of seconds such as 60, not"
-            f" {text!r}"
-        )
-    return float(str(text))
 
 
 def check_base_url(address: str) -> str:

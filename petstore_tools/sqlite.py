@@ -39,7 +39,7 @@ def connect(
         durability: What a commit survives.
         journal: The journal mode.
         busy_s: How long a reader waits for a writer; whoever writes takes the lock
-            first (`begin`).
+            first (`transaction`).
 
     Raises:
         sqlite3.Error: The file cannot be opened or is no database.
@@ -50,7 +50,7 @@ def connect(
         path, timeout=busy_s, isolation_level=None, check_same_thread=False
     )
     try:
-        _execute_when_free(connection, f"PRAGMA journal_mode = {journal}")
+        execute_when_free(connection, f"PRAGMA journal_mode = {journal}")
         connection.execute(f"PRAGMA synchronous = {durability}")
     except sqlite3.Error:
         connection.close()
@@ -134,20 +134,15 @@ def read(path: Path, *, busy_s: float = BUSY_S) -> sqlite3.Connection:
     )
 
 
-def begin(connection: sqlite3.Connection, *, wait_s: float) -> None:
-    """Take the file's write lock; others may hold it for so long."""
-    _execute_when_free(connection, "BEGIN IMMEDIATE", wait_s)
-
-
 @contextmanager
 def transaction(
     connection: sqlite3.Connection, wait_s: float = BUSY_S
 ) -> Iterator[sqlite3.Connection]:
     """Hold the file's write lock; commit at the end, roll back on any exception."""
     try:
-        begin(connection, wait_s=wait_s)
+        execute_when_free(connection, "BEGIN IMMEDIATE", wait_s)
         yield connection
-        _execute_when_free(connection, "COMMIT")  # a reader can hold it up for a moment
+        execute_when_free(connection, "COMMIT")  # a reader can hold it up for a moment
     except BaseException:
         # closed since, where an interrupt came first
         with suppress(sqlite3.ProgrammingError):
@@ -165,7 +160,7 @@ class Closable(Protocol):
 C = TypeVar("C", bound=Closable)
 
 
-def _execute_when_free(
+def execute_when_free(
     connection: sqlite3.Connection, statement: str, wait_s: float = BUSY_S
 ) -> None:
     """
@@ -203,21 +198,17 @@ class PerProcess(Generic[C]):
 
     def __init__(self, connect: Callable[[], C]) -> None:
         self._connect = connect
-        self._connection: C | None = None
-        self._pid = 0
+        self._connections: dict[int, C] = {}  # by process
 
     def get(self) -> C:
         """Return this process's connection."""
-        if self._connection is not None and self._pid != os.getpid():
-            _INHERITED.append(self._connection)
-            self._connection = None
-        if self._connection is None:
-            self._connection = self._connect()
-            self._pid = os.getpid()
-        return self._connection
+        process = os.getpid()
+        if process not in self._connections:
+            _INHERITED.extend(self._connections.values())
+            self._connections = {process: self._connect()}
+        return self._connections[process]
 
     def close(self) -> None:
         """Close the connection, if this process has one."""
-        if self._connection is not None and self._pid == os.getpid():
-            self._connection.close()
-        self._connection = None
+        if connection := self._connections.pop(os.getpid(), None):
+            connection.close()

@@ -10,7 +10,7 @@ import random
 import threading
 from collections.abc import Callable
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from petstore_tools import spec
@@ -22,7 +22,7 @@ from petstore_tools.models import NewPet, Pet, check_id
 from petstore_tools.plans import MAX_WAIT_S, Plan
 from petstore_tools.settings import Settings
 from petstore_tools.throttle.gate import ALONE, CallOptions, Gate
-from petstore_tools.throttle.ledger import open_ledger
+from petstore_tools.throttle.ledger import Kind, open_ledger
 from petstore_tools.throttle.throttle import LOST_AFTER_S, Wait
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Client:
         *,
         clock: Clock,
         session: requests.Session | None = None,
-        ledger: Literal["shared", "memory"] = "shared",
+        ledger: Kind = "shared",
         max_wait_s: float = MAX_WAIT_S,
     ) -> None:
         self.base_url = settings.base_url
@@ -59,16 +59,9 @@ class Client:
         self.clock = clock
         self.max_wait_s = max_wait_s
         self.reconcile_after_s = settings.reconcile_after_s
-        key = settings.api_key
         self._plan = settings.plan
-        self.transport = Transport(settings.base_url, key, session=session)
-        self.ledger = open_ledger(
-            ledger,
-            settings.state_dir,
-            settings.service_id,
-            key,
-            url=settings.ledger_url,
-        )
+        self.transport = Transport(settings.base_url, settings.api_key, session=session)
+        self.ledger = open_ledger(ledger, settings)
         self.gate = Gate(self.ledger, settings.plan, clock, max_wait_s=max_wait_s)
         self.sent = 0
         self._counting = threading.Lock()

@@ -119,17 +119,12 @@ def _read(validate: Callable[[bytes], T], expected: str, reply: Reply) -> T:
     try:
         return validate(reply.body)
     except ValidationError as error:
-        body = _with_whole_characters(reply.body)
-        if body != reply.body:
-            return _read(validate, expected, replace(reply, body=body))
+        with suppress(ValueError, RecursionError):
+            # U+FFFD in place of each half of a surrogate pair that stands alone
+            text = json.dumps(json.loads(reply.body), ensure_ascii=False)
+            body = re.sub("[\ud800-\udfff]", NO_CHARACTER, text).encode()
+            if body != reply.body:
+                return _read(validate, expected, replace(reply, body=body))
         fault = _other_sender(reply) or first_fault(error)
         message = f"{reply.request_line}: the answer is not {expected}: {fault}"
         raise ProtocolError(message) from error
-
-
-def _with_whole_characters(body: bytes) -> bytes:
-    """Return JSON with U+FFFD for each half of a surrogate pair that stands alone."""
-    with suppress(ValueError, RecursionError):
-        text = json.dumps(json.loads(body), ensure_ascii=False)
-        body = re.sub("[\ud800-\udfff]", NO_CHARACTER, text).encode()
-    return body

@@ -18,7 +18,7 @@ from urllib.parse import SplitResult, urlsplit
 
 import requests
 from pydantic import SecretStr
-from requests.adapters import BaseAdapter, HTTPAdapter
+from requests.adapters import HTTPAdapter
 from requests.auth import AuthBase
 from urllib3.connection import HTTPConnection
 from urllib3.exceptions import (
@@ -169,9 +169,6 @@ class _Adapter(HTTPAdapter):
     but ours.
     """
 
-    def __init__(self) -> None:
-        super().__init__(pool_maxsize=MOST_CONNECTIONS, max_retries=0)
-
     def get_connection_with_tls_context(self, *args: Any, **kwargs: Any) -> Any:
         """Return the pool of an address."""
         pool: Any = super().get_connection_with_tls_context(*args, **kwargs)
@@ -211,8 +208,17 @@ class Transport:
         self.timeout_s = TIMEOUT_S
         # from a request's first byte to its answer's last
         self.fastest_s: float | None = None
-        self._mounted = self._custom_adapter(base_url)
-        self._adapter = sqlite.PerProcess(_Adapter)
+        mounted = self._session.get_adapter(base_url)
+        if isinstance(mounted, HTTPAdapter) and mounted.max_retries.total:
+            raise SettingsError(
+                "the session's adapter retries by itself, without asking the throttle;"
+                " mount HTTPAdapter(max_retries=0)"
+            )
+        # None where the caller's does no more than ours
+        self._mounted = None if type(mounted) is HTTPAdapter else mounted
+        self._adapter = sqlite.PerProcess(
+            lambda: _Adapter(pool_maxsize=MOST_CONNECTIONS)
+        )
         self._settings = self._session.merge_environment_settings(
             base_url, {}, False, None, None
         )
@@ -240,6 +246,8 @@ class Transport:
         self, method: str, url: str, body: bytes | None
     ) -> Reply | BaseException:
         """Return the answer, or the error without the frames that hold the key."""
+        parts = urlsplit(url)
+        line = f"{method} {parts.path}"
         headers = {"Accept": "application/json"}
         if body is not None:
             headers["Content-Type"] = "application/json"
@@ -253,13 +261,10 @@ class Transport:
                 timeout=self.timeout_s,
                 **self._settings,  # type: ignore[arg-type]
             )
-            line = f"{method} {urlsplit(url).path}"
             answer = self._auth.mask_key(response.content)
             reply = Reply(response.status_code, response.headers, answer, line)
         except (requests.RequestException, OSError) as error:
-            return _translate(
-                error, method, urlsplit(url), never_answered=self.fastest_s is None
-            )
+            return _translate(error, line, parts, never_answered=self.fastest_s is None)
         except BaseException as error:
             return drop_frames(error)
         self.fastest_s = min(time.monotonic() - began_at, self.fastest_s or inf)
@@ -268,19 +273,6 @@ class Transport:
     def close(self) -> None:
         """Close the connections that are ours."""
         self._adapter.close()
-
-    def _custom_adapter(self, url: str) -> BaseAdapter | None:
-        """
-        Return the adapter that the caller mounted, None where it does no more than
-        ours.
-        """
-        mounted = self._session.get_adapter(url)
-        if isinstance(mounted, HTTPAdapter) and mounted.max_retries.total:
-            raise SettingsError(
-                "the session's adapter retries by itself, without asking the throttle;"
-                " mount HTTPAdapter(max_retries=0)"
-            )
-        return None if type(mounted) is HTTPAdapter else mounted
 
 
 _BEFORE_A_BYTE = (
@@ -299,7 +291,7 @@ _HANDSHAKE = {
 
 
 def _translate(
-    error: Exception, method: str, url: SplitResult, *, never_answered: bool
+    error: Exception, line: str, url: SplitResult, *, never_answered: bool
 ) -> TransportError:
     """
     Say what happened; where no answer ever came, also what may be wrong in the address.
@@ -309,9 +301,7 @@ def _translate(
     # classes of it
     never_left = type(error) is OSError or any(map(_proves_unsent, causes))
     fault = _describe(causes, url, never_left=never_left, never_answered=never_answered)
-    failure = TransportError(
-        f"{method} {url.path}: {fault}", may_have_left=not never_left
-    )
+    failure = TransportError(f"{line}: {fault}", may_have_left=not never_left)
     for cause in causes:
         # the root alone: what lies between holds the request, and so the key
         holds_request = isinstance(cause, requests.RequestException)
@@ -375,8 +365,8 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
     yield error
     # not __context__: it may hold a fault of the caller's, handled when this request
     # was made
-    linked = [*error.args, error.__cause__]
-    linked += [getattr(error, name, None) for name in ("reason", "original_error")]
-    for cause in linked:
+    reason = getattr(error, "reason", None)
+    tunnel_error = getattr(error, "original_error", None)
+    for cause in (*error.args, error.__cause__, reason, tunnel_error):
         if isinstance(cause, BaseException):
             yield from _causes(cause)

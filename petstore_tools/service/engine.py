@@ -304,7 +304,8 @@ class SqliteEngine(Engine):
             level = "FULL" if durable else "NORMAL"
             db.execute(f"PRAGMA synchronous = {level}")
         try:
-            sqlite.begin(db, wait_s=min(within_s, sqlite.BUSY_S))
+            most_s = min(within_s, sqlite.BUSY_S)
+            sqlite.execute_when_free(db, "BEGIN IMMEDIATE", most_s)
         except sqlite3.OperationalError as error:
             # nothing is wrong with the connection
             if _code(error) == sqlite3.SQLITE_BUSY:

@@ -12,7 +12,7 @@ from math import floor
 from typing import Literal
 
 from petstore_tools import spec
-from petstore_tools.plans import PERIODS, Plan, WindowName
+from petstore_tools.plans import PERIODS, Plan, WindowName, strictest
 
 # headers carry whole seconds: a reset may be up to one later than written
 GUARD_S = 1.0
@@ -278,7 +278,8 @@ class Budget:
         self.ahead_s = now - clock_s
         self.seen_at = now
         self.clocks[machine] = steady_s, now
-        self.clocks = dict(list(self.clocks.items())[-MOST_CLOCKS:])
+        if len(self.clocks) > MOST_CLOCKS:
+            del self.clocks[next(iter(self.clocks))]
         return now
 
     def learn_day(self, reset: float) -> None:
@@ -295,6 +296,37 @@ class Budget:
             self.day_begins = day_begins
         elif day_begins != self.day_begins:
             self.day_begins = None
+
+    def learn_plan(
+        self, limit: int, now: float, *, is_short: bool, ends_day: bool
+    ) -> None:
+        """
+        Let a header's limit show the plan, where the caller named none.
+
+        The strictest reading that fits holds first; a lower one holds at once; a higher
+        one only when an answer of a later minute agrees.
+
+        Args:
+            limit: X-RateLimit-Limit.
+            now: The ledger's time.
+            is_short: X-RateLimit-Reset is no further ahead than a minute's can be.
+            ends_day: It is midnight UTC, or when days were seen to end, so it may be a
+                day's, too.
+        """
+        strictest_plan = strictest(limit, minute=is_short, day=True)
+        plan = self.learned_plan or strictest_plan
+        is_day = plan.per_day == limit and (ends_day or not is_short)
+        if is_short and plan.per_minute == limit:
+            self.limit_hint = 0, 0.0  # what another one said was of the day
+        elif not is_day:
+            if (strictest_plan.per_minute or 0) < (plan.per_minute or 0):
+                plan = strictest_plan
+            hinted_limit, hinted_at = self.limit_hint
+            if hinted_limit != limit:
+                self.limit_hint = limit, now
+            elif now - hinted_at > spec.MINUTE_S:
+                plan = strictest(limit, minute=is_short, day=not is_short)
+        self.learned_plan = plan
 
     def service_time(self, now: float) -> float:
         """Return the earliest that the service's clock can show at our `now`."""

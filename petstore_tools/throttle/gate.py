@@ -83,7 +83,7 @@ class Gate:
         self, ledger: Ledger, plan: Plan | None, clock: Clock, *, max_wait_s: float
     ) -> None:
         is_number = isinstance(max_wait_s, Real) and not isinstance(max_wait_s, bool)
-        if not is_number or not max_wait_s >= 0:
+        if not (is_number and max_wait_s >= 0):
             raise SettingsError(
                 "max_wait_s must be a number of seconds, 0 or more, not"
                 f" {max_wait_s!r:.60}"
@@ -212,12 +212,9 @@ class Gate:
 
     def read_budget(self) -> Throttle:
         """Return a throttle over a copy of the budget; costs no request."""
-
-        def copy_budget(throttle: Throttle, now: float) -> Throttle:
-            throttle.advance_to(now)
-            return deepcopy(throttle)
-
-        return self._update(copy_budget)
+        budget = self._update(lambda throttle, now: deepcopy(throttle))  # noqa: ARG005
+        budget.advance_to(self.now())
+        return budget
 
     def pause(
         self, seconds: float, reason: str, call_options: CallOptions = ALONE

@@ -21,13 +21,14 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from traceback import clear_frames
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from pydantic import SecretStr, TypeAdapter
 
 from petstore_tools import sqlite
 from petstore_tools._version import missing_extra
 from petstore_tools.errors import LedgerError, SettingsError, drop_frames
+from petstore_tools.settings import Settings
 from petstore_tools.throttle.throttle import Throttle
 
 if TYPE_CHECKING:
@@ -50,38 +51,28 @@ _BEGIN = (
 )
 
 
-def open_ledger(
-    kind: Kind,
-    folder: Path,
-    service_id: str,
-    key: SecretStr,
-    *,
-    url: SecretStr | None = None,
-) -> Ledger:
+def open_ledger(kind: Kind, settings: Settings) -> Ledger:
     """
     Return the ledger of a key.
 
     Args:
         kind: `memory`: this process alone.
-        folder: State folder, for the file that all processes of this user share.
-        service_id: Names the budget, with the key.
-        key: Likewise.
-        url: Database that the processes of many machines share, in place of the file.
+        settings: Service and key, which name the budget; the state folder, for the file
+            that all processes of this user share; or the database that the processes
+            of many machines share, in its place.
 
     Raises:
         SettingsError: The URL is not that of a PostgreSQL database, or there is no such
             kind.
     """
-    if kind not in get_args(Kind):
-        raise SettingsError(f"ledger is 'shared' or 'memory', not {kind!r:.80}")
     if kind == "memory":
         return MemoryLedger()
-    name = subject(service_id, key.get_secret_value())
-    return (
-        SqliteLedger(folder / "budget.db", name)
-        if url is None
-        else PostgresLedger(url, name)
-    )
+    if kind != "shared":
+        raise SettingsError(f"ledger is 'shared' or 'memory', not {kind!r:.80}")
+    name = subject(settings.service_id, settings.api_key.get_secret_value())
+    if settings.ledger_url is not None:
+        return PostgresLedger(settings.ledger_url, name)
+    return SqliteLedger(settings.state_dir / "budget.db", name)
 
 
 def subject(service_id: str, key: str) -> str:
@@ -130,13 +121,26 @@ class DatabaseLedger(ABC):
     Args:
         subject: Which budget (`subject`).
         error: What the database raises.
+        describe: Says why it did.
+
+    Attributes:
+        label: The database, in words.
+        advice: What helps where it cannot be used.
     """
 
     ahead_s = takes_s = 0.0
+    label: str
+    advice: str
 
-    def __init__(self, subject: str, error: type[Exception]) -> None:
+    def __init__(
+        self,
+        subject: str,
+        error: type[Exception],
+        describe: Callable[[BaseException], str],
+    ) -> None:
         self._subject = subject
         self._unusable = (error, OSError, ValueError)
+        self._describe = describe
         self._connection = sqlite.PerProcess(self._open)
 
     def update(self, change: Callable[[Throttle], T]) -> T:
@@ -164,9 +168,16 @@ class DatabaseLedger(ABC):
                 # a transaction that an interrupt left open
                 clear_frames(failure.__traceback__)
                 self._connection.close()
-                if isinstance(failure, self._unusable):
-                    raise LedgerError(self._message(failure)) from failure
-                raise
+                if not isinstance(failure, self._unusable):
+                    raise
+                reason = "it is damaged, or another version of the toolkit wrote it"
+                if not isinstance(failure, ValueError):
+                    reason = self._describe(failure)
+                raise LedgerError(
+                    f"{self.label} cannot be used ({reason}). This request was not"
+                    f' sent. {self.advice}, or pass ledger="memory" to count the'
+                    " requests of this process only."
+                ) from failure
         return results[-1]
 
     def close(self) -> None:
@@ -185,10 +196,6 @@ class DatabaseLedger(ABC):
         wait.
         """
 
-    @abstractmethod
-    def _message(self, error: BaseException) -> str:
-        """Say why the budget cannot be used, and what helps."""
-
 
 class SqliteLedger(DatabaseLedger):
     """
@@ -205,9 +212,14 @@ class SqliteLedger(DatabaseLedger):
     """
 
     scope = "for all programs of this user on this machine"
+    label = "The budget file budget.db in the state folder"
+    advice = (
+        "Make the folder writable, set PETSTORE_STATE_DIR to a folder that is, move the"
+        " file away if it is damaged and start again"
+    )
 
     def __init__(self, path: Path, subject: str) -> None:
-        super().__init__(subject, sqlite3.Error)
+        super().__init__(subject, sqlite3.Error, str)
         self.path = path
         self._file: tuple[int, ...] | None = None
 
@@ -228,16 +240,6 @@ class SqliteLedger(DatabaseLedger):
             self._file = ()  # for good: a new file may get the number of the old one
             raise sqlite3.OperationalError("it was removed while it was in use")
         self._file = identity
-
-    def _message(self, error: BaseException) -> str:
-        reason = "its content is damaged" if isinstance(error, ValueError) else error
-        return (
-            f"The budget file {self.path.name} in the state folder cannot be used"
-            f" ({reason}). This request was not sent. Make the folder writable, set"
-            " PETSTORE_STATE_DIR to a folder that is, move the file away if it is"
-            ' damaged and start again, or pass ledger="memory" to count the requests'
-            " of this process only."
-        )
 
     def _open(self) -> sqlite3.Connection:
         if self._file is not None:
@@ -279,6 +281,11 @@ class PostgresLedger(DatabaseLedger):
     """
 
     scope = "for all programs that use the same ledger database"
+    label = "The ledger database"
+    advice = (
+        "Check that the address in PETSTORE_LEDGER_URL can be reached from here and"
+        " that its user may create and change the table petstore_budget"
+    )
 
     def __init__(
         self, url: SecretStr, subject: str, *, wall: Callable[[], float] = time.time
@@ -292,17 +299,19 @@ class PostgresLedger(DatabaseLedger):
             import psycopg
         except ImportError as error:
             raise missing_extra("postgres", "a ledger on PostgreSQL") from error
-        super().__init__(subject, psycopg.Error)
+        # not the error's text, which may show the password
+        super().__init__(subject, psycopg.Error, lambda error: type(error).__name__)
         self._wall = wall
         self._url = url
-        self._psycopg = psycopg
 
     def _transact(self, replace_state: Callable[[str], str]) -> None:
+        import psycopg
+
         began_at = time.monotonic()
         db: psycopg.Connection = self._connection.get()
         try:
             state = self._take_row(db)
-        except self._psycopg.OperationalError:
+        except psycopg.OperationalError:
             if not db.closed:
                 raise
             # the database was restarted since: nothing is in progress yet
@@ -331,47 +340,35 @@ class PostgresLedger(DatabaseLedger):
         self.ahead_s = database_s - self._wall()
         return str(state)
 
-    def _message(self, error: BaseException) -> str:
-        # not the error's text, which may show the password
-        reason = type(error).__name__
-        if isinstance(error, ValueError):
-            reason = "another version of the toolkit wrote the budget, or it is damaged"
-        return (
-            f"The ledger database cannot be used ({reason}). This request was not"
-            " sent. Check that the address in PETSTORE_LEDGER_URL can be"
-            " reached from here and that its user may create and change the table"
-            ' petstore_budget, or pass ledger="memory" to count the requests of this'
-            " process only."
-        )
-
     def _open(self) -> psycopg.Connection:
-        db = self._open_connection()
-        db.execute(  # several statements at once are one transaction
-            # two may come first
-            "SELECT pg_advisory_xact_lock(hashtext('petstore_budget'));CREATE TABLE IF"
-            " NOT EXISTS petstore_budget (subject text PRIMARY KEY, state text NOT"
-            " NULL);INSERT INTO petstore_budget VALUES (%s, '') ON CONFLICT DO NOTHING",
-            (self._subject,),
-        )
-        return db
+        import psycopg
 
-    def _open_connection(self) -> psycopg.Connection:
         try:
-            return self._psycopg.connect(
+            db = psycopg.connect(
                 self._url.get_secret_value(),
                 autocommit=True,
                 prepare_threshold=None,
                 # sends several statements in one round trip; a pipeline of psycopg ends
                 # with a Flush after its Sync, and then PostgreSQL does not see that a
                 # transaction is idle
-                cursor_factory=self._psycopg.ClientCursor,
+                cursor_factory=psycopg.ClientCursor,
                 connect_timeout=5,
                 client_encoding="UTF8",  # else a server in SQL_ASCII answers bytes
             )
-        except self._psycopg.Error as error:
+        except psycopg.Error as error:
             failure: BaseException = type(error)("no connection")
         except BaseException as error:
             failure = drop_frames(error)
+        else:
+            db.execute(  # several statements at once are one transaction
+                # two may come first
+                "SELECT pg_advisory_xact_lock(hashtext('petstore_budget'));CREATE TABLE"
+                " IF NOT EXISTS petstore_budget (subject text PRIMARY KEY, state text"
+                " NOT NULL);INSERT INTO petstore_budget VALUES (%s, '') ON CONFLICT DO"
+                " NOTHING",
+                (self._subject,),
+            )
+            return db
         # neither frames nor attributes nor words of the driver show the password here
         raise failure
 

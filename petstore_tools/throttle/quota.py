@@ -9,7 +9,7 @@ from petstore_tools import spec
 from petstore_tools.plans import WindowName
 from petstore_tools.text import cell_text, html_table, pluralize, text_table, utc_text
 from petstore_tools.throttle.gate import Gate
-from petstore_tools.throttle.throttle import WindowQuota, bulk_reserve
+from petstore_tools.throttle.throttle import WindowQuota
 
 _TITLES = ("window", "limit", "left", "more is free at")
 
@@ -37,11 +37,15 @@ class Quota:
 
     @property
     def _rows(self) -> list[tuple[object, ...]]:
-        rows: list[tuple[object, ...]] = []
-        for quota in (self.minute, self.day):
-            frees_at = None if quota.frees_at is None else utc_text(quota.frees_at)
-            rows.append((quota.window, quota.limit, quota.left, frees_at))
-        return rows
+        return [
+            (
+                quota.window,
+                quota.limit,
+                quota.left,
+                quota.frees_at and utc_text(quota.frees_at),
+            )
+            for quota in (self.minute, self.day)
+        ]
 
     def to_text(self) -> str:
         """Return the quota for a terminal."""
@@ -143,18 +147,17 @@ class Forecast:
                 f", at most {self.baseline:,} of them for listing the animals that"
                 " exist"
             )
-        left = "an unknown number"
-        if self.left_today is not None:
-            left = f"{self.left_today:,}"
+        left = self.left_today
+        left_text = "an unknown number" if left is None else f"{left:,}"
         ends_at = utc_text(self.ends_at)
         days = f"takes {self.days:,} days and " if self.days > 1 else ""
         ending = f"it {days}ends about {ends_at}"
         if utc_text(self.made_at)[:10] == ends_at[:10]:
             ending = f"it ends today at about {ends_at[11:16]} UTC"
         return (
-            f"{requests}, on {self.plan}; {left} left today; an import leaves the last"
-            f" tenth of each minute and {self.reserve:,} requests a day for other work;"
-            f" {ending}"
+            f"{requests}, on {self.plan}; {left_text} left today; an import leaves the"
+            f" last tenth of each minute and {self.reserve:,} requests a day for other"
+            f" work; {ending}"
         )
 
 
@@ -174,12 +177,10 @@ def forecast(
         latency_s: What an answer takes.
     """
     minute, day = quota.minute, quota.day
-    day_reserve = bulk_reserve("day", day.limit)
-    minute_reserve = bulk_reserve("minute", minute.limit)
-    per_day = (day.limit or inf) - day_reserve
-    per_minute = (minute.limit or inf) - minute_reserve
-    left_today = inf if day.left is None else max(0, day.left - day_reserve)
-    left_now = inf if minute.left is None else max(0, minute.left - minute_reserve)
+    per_day = (day.limit or inf) - day.reserve
+    per_minute = (minute.limit or inf) - minute.reserve
+    left_today = inf if day.left is None else max(0, day.left - day.reserve)
+    left_now = inf if minute.left is None else max(0, minute.left - minute.reserve)
 
     requests = creates + baseline
     sent_today = min(requests, left_today)
@@ -190,7 +191,10 @@ def forecast(
         later_days = ceil(later_requests / per_day)
         days += later_days
         days_between = later_days - 1
-        last_day_begins_at = _next_day(quota) + days_between * spec.DAY_S
+        next_day = quota.as_of + spec.DAY_S - quota.as_of % spec.DAY_S  # by UTC
+        if day.by_headers:
+            next_day = day.frees_at or next_day
+        last_day_begins_at = next_day + days_between * spec.DAY_S
         sent_last_day = later_requests - days_between * per_day
         left_now = per_minute
 
@@ -201,19 +205,12 @@ def forecast(
         requests=requests,
         baseline=baseline,
         left_today=day.left,
-        reserve=day_reserve,
+        reserve=day.reserve,
         days=days,
         ends_at=last_day_begins_at + max(full_minutes * spec.MINUTE_S, answers_s),
         plan=quota.plan,
         made_at=quota.as_of,
     )
-
-
-def _next_day(quota: Quota) -> float:
-    """Return when the day after this one begins: as the headers say, else by UTC."""
-    if quota.day.by_headers and quota.day.frees_at is not None:
-        return quota.day.frees_at
-    return quota.as_of + spec.DAY_S - quota.as_of % spec.DAY_S
 
 
 def connections(per_minute: int | None, latency_s: float) -> int:

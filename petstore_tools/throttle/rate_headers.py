@@ -9,8 +9,7 @@ from datetime import UTC
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 
-from petstore_tools import plans, spec
-from petstore_tools.throttle.budget import Budget
+from petstore_tools import spec
 
 # after a 429; more is taken for nonsense: our choice
 LONGEST_RETRY_AFTER_S = 7 * spec.DAY_S
@@ -110,35 +109,3 @@ def _read_date(text: str) -> float | None:
         return (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError):
         return None
-
-
-def learn_plan(
-    budget: Budget, limit: int, now: float, *, is_short: bool, ends_day: bool
-) -> None:
-    """
-    Let a header's limit show the plan, where the caller named none.
-
-    The strictest reading that fits holds first; a lower one holds at once; a higher one
-    only when an answer of a later minute agrees.
-
-    Args:
-        budget: Holds what is learnt.
-        limit: X-RateLimit-Limit.
-        now: The ledger's time.
-        is_short: X-RateLimit-Reset is no further ahead than a minute's can be.
-        ends_day: It is midnight UTC, or when days were seen to end, so it may be a
-            day's, too.
-    """
-    strictest_plan = plans.strictest(limit, minute=is_short, day=True)
-    plan = budget.learned_plan or strictest_plan
-    is_day = plan.per_day == limit and (ends_day or not is_short)
-    if is_short and plan.per_minute == limit:
-        budget.limit_hint = 0, 0.0  # what another one said was of the day
-    elif not is_day:
-        if (strictest_plan.per_minute or 0) < (plan.per_minute or 0):
-            plan = strictest_plan
-        if budget.limit_hint[0] != limit:
-            budget.limit_hint = limit, now
-        elif now - budget.limit_hint[1] > spec.MINUTE_S:
-            plan = plans.strictest(limit, minute=is_short, day=not is_short)
-    budget.learned_plan = plan

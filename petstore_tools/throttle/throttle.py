@@ -65,7 +65,6 @@ from operator import attrgetter, itemgetter
 
 from petstore_tools import spec
 from petstore_tools.plans import DOCUMENTED, PERIODS, Plan, WindowName
-from petstore_tools.throttle import rate_headers
 from petstore_tools.throttle.budget import (
     GUARD_S,
     LONGEST_LEASE_S,
@@ -79,8 +78,6 @@ from petstore_tools.throttle.rate_headers import RateReply
 
 # how much of the longest wait for an answer is remembered at each answer
 SLOWEST_DECAY = 0.9
-SHORT_S = spec.MINUTE_S + 2 * GUARD_S  # a minute's reset is never further ahead
-LONGEST_S = spec.DAY_S + 4 * GUARD_S
 # an answer that is not whole by then: nobody reads it any more
 LOST_AFTER_S = 120.0
 POLL_S = 0.05  # how soon to ask again for a probe's answer, at first
@@ -151,6 +148,17 @@ class WindowQuota:
     frees_at: float | None = None
     by_headers: bool = False
 
+    @property
+    def reserve(self) -> int:
+        """
+        How many requests of it a bulk run leaves to people.
+
+        >>> [WindowQuota("day", limit).reserve for limit in (1_000, 50, None)]
+        [20, 5, 0]
+        """
+        tenth = (self.limit or 0) // BULK_DIVISOR
+        return tenth if self.window == "minute" else min(MOST_RESERVED, tenth)
+
 
 @dataclass(slots=True)
 class Throttle(Budget):
@@ -191,7 +199,7 @@ class Throttle(Budget):
     def record_loss(self, token: int, now: float) -> None:
         """Note that no answer came: the request may have been counted."""
         if self.in_flight.pop(token, None) is not None:
-            self._count_request(now, reported=None)
+            self._count_request(now)
 
     def record_reply(self, go: Go, now: float, reply: RateReply) -> None:
         """Note what came back."""
@@ -210,7 +218,7 @@ class Throttle(Budget):
         reported = self._read_headers(go.token, reply, now, slow_s=took_s)
         refused = reply.status == HTTPStatus.TOO_MANY_REQUESTS
         if not is_late:
-            self._count_request(now, reported=reported, refused=refused)
+            self._count_request(now, reported, refused=refused)
         if go.probe:
             self.probe_at = 0.0
             self.needs_probe = False
@@ -260,7 +268,7 @@ class Throttle(Budget):
     ) -> Wait | None:
         """Return why a window holds a request back, if it does."""
         quota = self.window_quota(name, now)
-        reserve = bulk_reserve(name, quota.limit) if bulk else 0
+        reserve = quota.reserve if bulk else 0
         if quota.left is None or quota.left > reserve:
             return None
         # Remaining may have counted these already
@@ -331,7 +339,7 @@ class Throttle(Budget):
         )
 
     def _count_request(
-        self, now: float, *, reported: WindowName | None, refused: bool = False
+        self, now: float, reported: WindowName | None = None, *, refused: bool = False
     ) -> None:
         """Count one request; a refused one costs the day nothing (our choice, §7)."""
         for name, window in self.windows.items():
@@ -351,14 +359,13 @@ class Throttle(Budget):
             return None
         ahead_s = reset - self.service_time(now)
         # past when it was sent, or in milliseconds, or years ahead
-        if not -slow_s < ahead_s + 2 * GUARD_S <= LONGEST_S:
+        if not -slow_s < ahead_s + 2 * GUARD_S <= spec.DAY_S + 4 * GUARD_S:
             return None
-        is_short = ahead_s <= SHORT_S
+        # a minute's is never further ahead
+        is_short = ahead_s <= spec.MINUTE_S + 2 * GUARD_S
         ends_day = reset % spec.DAY_S in (0, self.day_begins)
         if self.named_plan is None:
-            rate_headers.learn_plan(
-                self, limit, now, is_short=is_short, ends_day=ends_day
-            )
+            self.learn_plan(limit, now, is_short=is_short, ends_day=ends_day)
         # where it may be either, the minute is the safe reading: what is left of the
         # day is never too much for the minute
         plan = self.plan
@@ -424,14 +431,3 @@ class Throttle(Budget):
             self.blocked_until = until + BLOCK_MARGIN_S
             self.reason = reason
             self.banned = banned
-
-
-def bulk_reserve(name: WindowName, limit: int | None) -> int:
-    """
-    Return how many requests of a window a bulk run leaves to people.
-
-    >>> [bulk_reserve("day", limit) for limit in (1_000, 50, None)]
-    [20, 5, 0]
-    """
-    tenth = (limit or 0) // BULK_DIVISOR
-    return tenth if name == "minute" else min(MOST_RESERVED, tenth)

@@ -127,7 +127,7 @@ HARMS = {
     "a folder": (Path.mkdir, "cannot be used ("),
     "bad state": (
         lambda path: altered(path, "UPDATE key_budget SET state = '{'"),
-        "(its content is damaged)",
+        "(it is damaged, or another version of the toolkit wrote it)",
     ),
     "another version": (
         lambda path: altered(path, "PRAGMA user_version = 1"),

@@ -410,7 +410,7 @@ def test_a_429_that_the_headers_explain_lowers_no_plan() -> None:
 
 
 def test_a_bulk_run_leaves_the_last_tenth_to_people() -> None:
-    """Of each minute, and of each day (`bulk_reserve`)."""
+    """Of each minute, and of each day (`WindowQuota.reserve`)."""
     throttle = warm()
 
     assert granted(throttle, bulk=True) == 59 - 6
