@@ -76,19 +76,12 @@ def replace_file(path: Path, content: bytes) -> None:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        _move(temporary, path)
+        # Windows refuses that for as long as another program reads the old one
+        for pause_s in _PAUSES_S:
+            with suppress(PermissionError):
+                return os.replace(temporary, path)
+            time.sleep(pause_s)
+        return os.replace(temporary, path)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-
-
-def _move(temporary: Path, path: Path) -> None:
-    """
-    Move a file to its place; Windows refuses that for as long as another program reads
-    the old one.
-    """
-    for pause_s in _PAUSES_S:
-        with suppress(PermissionError):
-            return os.replace(temporary, path)
-        time.sleep(pause_s)
-    return os.replace(temporary, path)

@@ -77,7 +77,7 @@ def _pairs_of(table: Any) -> Iterator[tuple[str, str, str]]:
     """Yield origin, id and name of each pair of a dict or a Series."""
     pairs = [(str(key), str(value)) for key, value in table.items()]
     turned_pairs = [(value, key) for key, value in pairs]
-    candidates = [rows for rows in (pairs, turned_pairs) if _are_ids(rows)]
+    candidates = [*filter(_are_ids, (pairs, turned_pairs))]
     if pairs and len(candidates) != 1:
         raise ArgumentError(
             "categories: either all keys or all values must be ids (whole numbers), and"

@@ -104,8 +104,7 @@ def _stability(text: str, delimiter: str) -> tuple[float, int]:
     Return which share of the rows a delimiter splits into the same number of cells, and
     that number.
     """
-    rows = [cells for _, cells in records(text, delimiter)]
-    widths = Counter(len(cells) for cells in rows if cells)
+    widths = Counter(len(cells) for _, cells in records(text, delimiter) if cells)
     shares = [
         (count / widths.total(), width) for width, count in widths.items() if width > 1
     ]
@@ -133,17 +132,18 @@ def _decode(content: bytes, name: str, encoding: str | None) -> CsvSource:
             if candidate.startswith("utf-8"):
                 _refuse_mixture(content.removeprefix(codecs.BOM_UTF8), name)
             continue
+        # result files are marked, so that they are read alike without the option
+        written = "utf-8-sig" if certain else candidate
+        note = ""
         if candidate.startswith("utf-16"):
+            written = "utf-16"
             note = f"read as {candidate.upper()}"
-            return CsvSource(text=text, encoding="utf-16", notes=(note,))
-        if certain or candidate == "utf-8":
-            # result files are marked, so that they are read alike without the option
-            return CsvSource(text=text, encoding="utf-8-sig" if certain else "utf-8")
-        note = (
-            "read as cp1252, since it is not UTF-8: if a letter is wrong, add"
-            f" {spelling}"
-        )
-        return CsvSource(text=text, encoding="cp1252", notes=(note,))
+        elif written == "cp1252":
+            note = (
+                "read as cp1252, since it is not UTF-8: if a letter is wrong, add"
+                f" {spelling}"
+            )
+        return CsvSource(text=text, encoding=written, notes=(note,) if note else ())
     raise SheetError(
         f"{name} is not text in {certain or 'UTF-8 or Windows-1252'}; "
         f"save it as CSV (UTF-8), or name its encoding: {spelling}"

@@ -11,8 +11,7 @@ import struct
 import zipfile
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from dataclasses import field as member
+from dataclasses import dataclass, field, replace
 from datetime import datetime, time, timedelta
 from io import BytesIO
 from typing import Any
@@ -45,13 +44,13 @@ _EMPTY_ELEMENTS = re.compile(  # cells and rows of .xlsx that have a format alon
     rb'<row r="[^/>]*>(?:<c r="[^/>]*/>)*</row>|<row r="[^/>]*/>|<c r="[^/>]*/>'
 )
 _SHEET_ELEMENTS = ("row", "col", "mergeCell")  # those that say something
+_NUMBER = "a number"
+_DATE = "a date"
 _TRUE_WORDS = ("1", "true")
 _DATE_NUMBERS = (*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59))
-_BUILT_IN_FORMATS = {  # as Excel counts those that every workbook has
-    **{str(number): "d" for number in _DATE_NUMBERS},
-    "0": "General",
-    "1": "0",
-    "49": "@",
+_KINDS_BUILT_IN = {  # as Excel counts the formats that every workbook has
+    **dict.fromkeys(map(str, _DATE_NUMBERS), _DATE),
+    **dict.fromkeys(("0", "1", "49"), _NUMBER),
 }
 _DAY_0 = datetime(1899, 12, 30)
 _PLAIN_FORMATS = ("General", "@", "0", "#")  # they show a number as typed
@@ -84,10 +83,10 @@ class Worksheet(Sheet):
     """
 
     suffix: str = ".xlsx"
-    rows: dict[int, list[str]] = member(default_factory=dict)
-    hidden: set[int] = member(default_factory=set)
-    hidden_columns: set[int] = member(default_factory=set)
-    merged: list[tuple[int, int, int, int]] = member(default_factory=list)
+    rows: dict[int, list[str]] = field(default_factory=dict)
+    hidden: set[int] = field(default_factory=set)
+    hidden_columns: set[int] = field(default_factory=set)
+    merged: list[tuple[int, int, int, int]] = field(default_factory=list)
     content = staticmethod(workbook_bytes)
 
     def add(self, number: int, cells: Iterable[tuple[int, str]]) -> None:
@@ -160,13 +159,7 @@ class _XlsxBook:
             self.sheets[name] = sheet.get("state", "visible") == "visible"
         strings = map(_string_text, self._part("xl/sharedStrings.xml"))
         self._strings = dict(enumerate(strings))  # of a list, -1 would be the last one
-        formats = self._formats()
-        self._dates = {
-            style for style, code in formats.items() if any(_DATE_CODE.findall(code))
-        }
-        self._formatted = {
-            style for style, code in formats.items() if code not in _PLAIN_FORMATS
-        }
+        self._kinds = self._kinds_by_style()
 
     def _part(self, name: str) -> ElementTree.Element:
         """Return a part of the book, an empty one where it has none."""
@@ -175,14 +168,17 @@ class _XlsxBook:
                 return ElementTree.fromstring(self._book.read(part))
         return ElementTree.Element("none")
 
-    def _formats(self) -> dict[str, str]:
-        """Return the format of each style."""
+    def _kinds_by_style(self) -> dict[str, str]:
+        """Return what a number of each style is: a date, as typed, or not."""
         styles = self._part("xl/styles.xml")
-        codes = dict(_BUILT_IN_FORMATS)
+        kinds = dict(_KINDS_BUILT_IN)
         for number in styles.iterfind("{*}numFmts/{*}numFmt"):
-            codes[number.get("numFmtId", "")] = number.get("formatCode", "")
+            code = number.get("formatCode", "")
+            kind = _NUMBER if code in _PLAIN_FORMATS else FORMATTED
+            is_date = any(_DATE_CODE.findall(code))
+            kinds[number.get("numFmtId", "")] = _DATE if is_date else kind
         return {
-            str(index): codes.get(style.get("numFmtId", "0"), "?")
+            str(index): kinds.get(style.get("numFmtId", "0"), FORMATTED)
             for index, style in enumerate(styles.iterfind("{*}cellXfs/{*}xf"))
         }
 
@@ -237,7 +233,9 @@ class _XlsxBook:
                 return NonTextCell(text, f"the error {text}")
             case "d":
                 return NonTextCell(text, "a date")
-        if cell.get("s") in self._dates:
+        kind = self._kinds.get(cell.get("s", ""), _NUMBER)
+        if kind == _DATE:
+            kind = FORMATTED  # of a number that stands for no date
             with suppress(OverflowError, ValueError):
                 days = timedelta(seconds=round(float(text) * 86_400))
                 day = _DAY_0 + days
@@ -246,20 +244,13 @@ class _XlsxBook:
                 return text_of(day if day.time() != time() else day.date())
         if "_" in text:  # Python reads 1_0 as 10
             raise ValueError(f"{text!r} is not a number")
-        is_formatted = cell.get("s") in self._formatted
-        return text_of(float(text), FORMATTED if is_formatted else "a number")
+        return text_of(float(text), kind)
 
 
 def _string_text(item: ElementTree.Element) -> str:
     """Return the text of a string and its runs, without how it is pronounced."""
-    runs = (run for run in item if not run.tag.endswith("rPh"))
-    texts = (
-        part.text or ""
-        for run in runs
-        for part in run.iter()
-        if part.tag.endswith("}t")
-    )
-    return _unescape("".join(texts))
+    texts = (*item.iterfind("{*}t"), *item.iterfind("{*}r/{*}t"))
+    return _unescape("".join(text.text or "" for text in texts))
 
 
 def _unescape(text: str) -> str:
