@@ -157,7 +157,7 @@ def find_doubtful(
     missing: Sequence[Entry],
     *,
     equal: Mapping[int, Doubt],
-    others: Sequence[Sequence[Entry]] = (),
+    others: Collection[Sequence[Entry]] = (),
 ) -> dict[int, Doubt]:
     """
     Say which rows of a file are doubtful.

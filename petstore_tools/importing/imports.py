@@ -67,17 +67,13 @@ CREATE TEMP TABLE animal (
 CREATE INDEX temp.animal_values ON animal (name, category_id)
 """
 # one of which no more is known than a question that awaits its answer is not shown
-_INFOS = """
-WITH outcome AS (
-    SELECT import, iif(may_be = '', state, 'ambiguous') AS became, count(*) AS rows,
-        max(changed_at) AS changed_at
-    FROM row GROUP BY import, became
-)
-SELECT i.environment, i.base_url, i.path, i.sheet, i.bad_rows,
-    max(i.changed_at, ifnull(max(o.changed_at), 0)),
-    json_group_object(o.became, o.rows) FILTER (WHERE o.became IS NOT NULL)
-FROM import i LEFT JOIN outcome o ON o.import = i.id
-WHERE o.import IS NOT NULL OR ifnull(i.question, '[]') = '[]' GROUP BY i.id
+_SHOWN = """
+SELECT environment, base_url, path, sheet, bad_rows, changed_at FROM import
+WHERE ifnull(question, '[]') = '[]' OR id IN (SELECT import FROM row)
+"""
+_STATES = """
+SELECT iif(may_be = '', state, 'ambiguous') AS became, count(*), max(changed_at)
+FROM row WHERE import = ? GROUP BY became
 """
 _MOVE_AWAY = (
     "so it is not known which animals exist already. Put a good copy in its place, or"
@@ -239,7 +235,7 @@ class ImportInfo:
 
 def list_imports(folder: Path) -> tuple[list[ImportInfo], list[JournalError]]:
     """Return all imports, the last changed first, and why journals cannot be read."""
-    found: list[ImportInfo] = []
+    infos: list[ImportInfo] = []
     errors: list[JournalError] = []
     with journal_errors(folder):
         paths = sorted(folder.iterdir()) if folder.exists() else []
@@ -248,21 +244,16 @@ def list_imports(folder: Path) -> tuple[list[ImportInfo], list[JournalError]]:
             continue
         try:
             with closing(open_database(path)) as db, journal_errors(path):
-                for (
-                    environment,
-                    base_url,
-                    name,
-                    sheet,
-                    bad_rows,
-                    at,
-                    counts,
-                ) in db.execute(_INFOS):
-                    target = Target(environment, base_url, Path(name), sheet)
-                    states = Counter(json.loads(counts)) + Counter(rejected=bad_rows)
-                    found.append(ImportInfo(target.id, target, at, states, bad_rows))
+                for environment, url, name, sheet, bad_rows, at in db.execute(_SHOWN):
+                    target = Target(environment, url, Path(name), sheet)
+                    states = Counter(rejected=bad_rows)
+                    for state, rows, changed_at in db.execute(_STATES, (target.id,)):
+                        states[state] += rows
+                        at = max(at, changed_at)
+                    infos.append(ImportInfo(target.id, target, at, states, bad_rows))
         except JournalError as error:
             errors.append(error)
-    return sorted(found, key=lambda info: -info.changed_at), errors
+    return sorted(infos, key=lambda info: -info.changed_at), errors
 
 
 def find_import(folder: Path, import_id: str) -> ImportInfo:

@@ -8,16 +8,23 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict
+from operator import attrgetter, itemgetter
 from pathlib import Path
 
 from petstore_tools import sqlite
 from petstore_tools.clock import Clock, SystemClock
 from petstore_tools.errors import JournalError
-from petstore_tools.importing.doubtful import Doubt, Entry, find_doubtful, match
+from petstore_tools.importing.doubtful import (
+    Doubt,
+    Entry,
+    find_doubtful,
+    group,
+    match,
+)
 from petstore_tools.importing.imports import (
     TABLES,
     Target,
@@ -63,34 +70,24 @@ UPDATE row SET position = iif(present, number, NULL) WHERE import = :id AND (
     )
 )
 """
-_SETTLE = """
-WITH given (is_foreign) AS (SELECT
-    EXISTS (SELECT 1 FROM row WHERE pet_id = :pet_id) OR EXISTS (
-        SELECT 1 FROM shown WHERE pet_id = :pet_id
-        AND listing <= (SELECT sent_after FROM row WHERE key = :key)
-    )
+# an animal that another row has, or that a listing showed before the row was sent
+_IS_FOREIGN = """
+SELECT EXISTS (SELECT 1 FROM row WHERE pet_id = :pet_id) OR EXISTS (
+    SELECT 1 FROM shown WHERE pet_id = :pet_id
+    AND listing <= (SELECT sent_after FROM row WHERE key = :key)
 )
-UPDATE row SET state = :state, lost_at = :steady, changed_at = :now,
-    pet_id = iif((SELECT is_foreign FROM given), NULL, :pet_id),
-    detail = iif(
-        (SELECT is_foreign FROM given),
-        'the answer names id ' || :pet_id
-        || ', which is another animal''s: petstore-tools imports reconcile '
-        || import || ' finds its own', :detail
-    )
-WHERE key = :key AND state = 'sending'
 """
-_LEARN = """
-INSERT OR IGNORE INTO changed
-SELECT ? WHERE EXISTS (SELECT 1 FROM row WHERE key = ? AND pet_id IS NOT NULL)
+# by its answer, or by a listing or a person
+_SETTLE = """
+UPDATE row SET state = :state, pet_id = :pet_id, detail = :detail, may_be = :may_be,
+    absent = :by_listing AND :may_be = '', changed_at = :now,
+    lost_at = iif(:by_listing, lost_at, :steady)
+WHERE key = :key AND (:by_listing OR state = 'sending')
 """
 _INTEND = """
-UPDATE row SET state = 'sending', absent = 0, detail = '', changed_at = :now,
+UPDATE row SET state = iif(:may_leave, 'sending', 'skipped'), detail = :detail,
+    answered = answered * :may_leave, absent = 0, changed_at = :now,
     sent_after = (SELECT ifnull(max(number), 0) FROM listing)
-WHERE key = :key AND state = 'unsent'
-"""
-_SKIP = """
-UPDATE row SET state = 'skipped', answered = 0, detail = :detail, changed_at = :now
 WHERE key = :key AND state = 'unsent'
 """
 # animals of the last listing that equal rows of the file, and are no animal of ours
@@ -101,11 +98,13 @@ JOIN temp.animal a ON a.name = f.name AND a.category_id = f.category_id
 WHERE NOT EXISTS (SELECT 1 FROM row WHERE pet_id = a.id AND import = ?)
 GROUP BY f.place
 """
-# other imports that sent a row whose name and category the file has, too
-_SHARING_IMPORTS = """
-SELECT DISTINCT r.import FROM temp.file f
-JOIN row r ON r.name = f.name AND r.category_id = f.category_id
-WHERE r.import != ? AND NOT r.waits
+# rows of other imports that sent one whose name and category the file has, too
+_OF_SHARING_IMPORTS = """
+import IN (
+    SELECT r.import FROM temp.file f
+    JOIN row r ON r.name = f.name AND r.category_id = f.category_id
+    WHERE r.import != ? AND NOT r.waits
+)
 """
 _CLOCK = SystemClock()
 Question = list[tuple[str, Doubtful]]  # rows as they were shown, with their answers
@@ -125,12 +124,14 @@ class Journal:
         id: Name of the import.
         folder, target, clock: As given.
         wait_s: How long a change waits for other programs.
+        bad_rows: Rows of the file that have problems.
     """
 
     def __init__(self, folder: Path, target: Target, clock: Clock) -> None:
         self.id = target.id
         self.target = target
         self.wait_s = sqlite.BUSY_S
+        self.bad_rows = 0
         self.clock = clock
         self.folder = folder
         self._path = folder / f"{target.database_name}.db"
@@ -163,11 +164,8 @@ class Journal:
         self, entries: Sequence[Entry], rows: Sequence[Entry]
     ) -> tuple[list[Entry], list[Entry], dict[int, Doubt]]:
         """
-        Find the rows of the file in this import, and say which are doubtful.
-
-        Args:
-            entries: Rows of this import.
-            rows: Those of the file.
+        Find the rows of a file in the entries of this import, and say which are
+        doubtful.
 
         Returns:
             As `match`: the entry of each row, and the entries that the file does not
@@ -175,12 +173,10 @@ class Journal:
         """
         equal = self.find_equal([row.content for row in rows])
         with self.reading() as db:
-            imports = db.execute(_SHARING_IMPORTS, (self.id,)).fetchall()
-            sharing = [
-                read_entries(db, "import = ?", import_id) for import_id in imports
-            ]
+            others = read_entries(db, _OF_SHARING_IMPORTS, (self.id,))
+        sheets = group(others, attrgetter("import_id")).values()
         matches, missing = match(entries, rows)
-        doubts = find_doubtful(matches, entries, missing, equal=equal, others=sharing)
+        doubts = find_doubtful(matches, entries, missing, equal=equal, others=sheets)
         return matches, missing, doubts
 
     def find_equal(self, contents: Iterable[PetValues]) -> dict[int, Doubt]:
@@ -201,15 +197,10 @@ class Journal:
                 position: Doubt("equal", f"the animal with id {pet_id} {_IS_EQUAL}")
                 for position, pet_id in db.execute(_EQUAL_ANIMALS, (self.id,))
             }
-            return equal | self._find_equal_rows(db, "temp.file")
+            return equal | self._find_equal_rows("temp.file")
 
     def answer(
-        self,
-        rows: Sequence[Entry],
-        doubts: Mapping[int, Doubt],
-        answer: Doubtful,
-        *,
-        bad_rows: int,
+        self, rows: Sequence[Entry], doubts: Mapping[int, Doubt], answer: Doubtful
     ) -> dict[int, Doubtful]:
         """
         Answer for doubtful rows, and keep which of them a person is shown.
@@ -221,28 +212,25 @@ class Journal:
             rows: Those of the file.
             doubts: The doubtful rows, by place in these.
             answer: What a person says.
-            bad_rows: Rows of the file that have problems.
 
         Returns:
             The answer for each row, by its place; `ask` where there is none yet.
         """
-        answers: dict[int, Doubtful] = dict.fromkeys(doubts, "ask")
+        answers: dict[int, Doubtful] = {}
         question: Question = []
-        earlier: defaultdict[str, list[Doubtful]] = defaultdict(list)
         with self.transaction() as db:
-            for row, kept_answer in db.execute(_QUESTION, (self.id,)):
-                earlier[row].append(kept_answer)
+            earlier = group(db.execute(_QUESTION, (self.id,)), itemgetter(0))
             is_first = not earlier
             for position, doubt in doubts.items():
                 row = repr((*rows[position].content, str(doubt)))
-                of_equal_rows: list[Doubtful] = ["ask"] if is_first else earlier[row]
-                if of_equal_rows:  # each has an answer of its own
-                    kept_answer = of_equal_rows.pop(0)
-                    if kept_answer == "ask":
-                        kept_answer = answer
-                    answers[position] = kept_answer
-                question.append((row, answers[position]))
-            self._add_import(db, bad_rows, question)
+                equal_rows = earlier[row]  # each has an answer of its own
+                is_shown = is_first or bool(equal_rows)
+                kept_answer: Doubtful = equal_rows.pop(0)[1] if equal_rows else "ask"
+                if is_shown and kept_answer == "ask":
+                    kept_answer = answer
+                answers[position] = kept_answer
+                question.append((row, kept_answer))
+            self._add_import(question)
         return answers
 
     def add_file(
@@ -252,7 +240,6 @@ class Journal:
         *,
         answers: Mapping[int, Doubtful],
         compared: bool,
-        bad_rows: int,
     ) -> None:
         """
         Add the rows of a file, with the answer to those that are doubtful.
@@ -263,7 +250,6 @@ class Journal:
             answers: `send` or `skip` for each of these; a row is skipped for good where
                 it equals something that is known to exist.
             compared: The rows were compared with a listing.
-            bad_rows: Rows of the file that have problems.
         """
         now = self.clock.now()
         records = []
@@ -279,7 +265,7 @@ class Journal:
             facts = (row.number, state, answered, compared, detail, now)
             records.append((row.key or None, self.id, *row.content, *facts))
         with self.transaction() as db:
-            self._add_import(db, bad_rows, [])
+            self._add_import([])
             db.execute("UPDATE row SET present = 0 WHERE import = ?", (self.id,))
             db.executemany(_ADD, records)
             db.execute(
@@ -309,26 +295,50 @@ class Journal:
         Raises:
             JournalError: A row is not on its way, or the file cannot be written.
         """
-        times = {"now": self.clock.now(), "steady": self.clock.steady()}
         with self.transaction() as db:
             for entry, outcome in outcomes:
-                _change_row(db, _SETTLE, entry, times | asdict(outcome))
-                for field in outcome.changed:
-                    db.execute(_LEARN, (field, entry.key))
+                facts = {"key": entry.key, "pet_id": outcome.pet_id}
+                if db.execute(_IS_FOREIGN, facts).fetchone()[0]:
+                    finder = f"petstore-tools imports reconcile {self.id}"
+                    said = f"the answer names id {outcome.pet_id}, which is another"
+                    said += f" animal's: {finder} finds its own"
+                    outcome = Outcome(outcome.state, detail=said)
+                self.settle(entry, outcome)
+                changed = ((field,) for field in outcome.changed)
+                db.executemany("INSERT OR IGNORE INTO changed VALUES (?)", changed)
             if intent is None:
                 return False
-            equal = self._find_equal_rows(db, _ONE_ROW, intent.content).get(0)
-            if equal is None or equal.rows < intent.answered:
-                _change_row(db, _INTEND, intent, times)
-                return True
-            _change_row(db, _SKIP, intent, times | {"detail": str(equal)})
-        return False
+            equal = self._find_equal_rows(_ONE_ROW, intent.content).get(0)
+            may_leave = equal is None or equal.rows < intent.answered
+            detail = "" if may_leave else str(equal)
+            self._change(_INTEND, intent, may_leave=may_leave, detail=detail)
+        return may_leave
+
+    def settle(
+        self, entry: Entry, outcome: Outcome, *, by_listing: bool = False
+    ) -> None:
+        """
+        Write what became of a row, in a transaction: its answer says it, and the row is
+        on its way, or a listing or a person.
+        """
+        may_be = " or ".join(map(str, outcome.candidates))
+        facts = asdict(outcome) | {"may_be": may_be, "by_listing": by_listing}
+        self._change(_SETTLE, entry, **facts, steady=self.clock.steady())
+
+    def _change(self, update: str, entry: Entry, **facts: object) -> None:
+        """Change a row that is in the state that an update names."""
+        facts |= {"key": entry.key, "now": self.clock.now()}
+        if not self._db.execute(update, facts).rowcount:
+            raise JournalError(
+                f"another program changed row {entry.number} of import"
+                f" {entry.import_id} meanwhile"
+            )
 
     def _find_equal_rows(
-        self, db: sqlite3.Connection, file: str, values: Iterable[object] = ()
+        self, file: str, values: Iterable[object] = ()
     ) -> dict[int, Doubt]:
         """Return what other imports sent with the values of a table, by place in it."""
-        rows = db.execute(
+        rows = self._db.execute(
             "SELECT f.place, o.import, o.number, o.state, o.pet_id,"
             f" count(*) OVER (PARTITION BY f.place) FROM {file} f JOIN row o"
             " ON o.name = f.name AND o.category_id = f.category_id"
@@ -354,17 +364,13 @@ class Journal:
         with self.reading() as db:
             return db.execute(written, (self.id, digest)).fetchone() is not None
 
-    def note_written(self, digest: str, bad_rows: int) -> None:
+    def note_written(self, digest: str) -> None:
         """
-        Note a result file, before it is written: also of an import that no row was
-        added to.
-
-        Args:
-            digest: Of its content.
-            bad_rows: Rows of the import's file that have problems.
+        Note the digest of a result file, before it is written: also of an import that
+        no row was added to.
         """
         with self.transaction() as db:
-            self._add_import(db, bad_rows)
+            self._add_import()
             db.execute("INSERT OR IGNORE INTO written VALUES (?, ?)", (self.id, digest))
 
     def forget(self) -> None:
@@ -372,18 +378,16 @@ class Journal:
         with self.transaction() as db:
             db.execute("DELETE FROM import WHERE id = ?", (self.id,))
 
-    def _add_import(
-        self, db: sqlite3.Connection, bad_rows: int, question: Question | None = None
-    ) -> None:
+    def _add_import(self, question: Question | None = None) -> None:
         """Add this import, or change it; None leaves its question as it is."""
         facts = asdict(self.target) | {
             "id": self.id,
             "path": str(self.target.path),
-            "bad_rows": bad_rows,
+            "bad_rows": self.bad_rows,
             "now": self.clock.now(),
             "question": None if question is None else json.dumps(question),
         }
-        db.execute(_ADD_IMPORT, facts)
+        self._db.execute(_ADD_IMPORT, facts)
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
@@ -400,17 +404,6 @@ class Journal:
         with self._threads, journal_errors(self._path):
             self._db.execute(f"PRAGMA busy_timeout = {sqlite.BUSY_S * 1_000:.0f}")
             yield self._db
-
-
-def _change_row(
-    db: sqlite3.Connection, update: str, entry: Entry, facts: Mapping[str, object]
-) -> None:
-    """Change a row that is in the state that an update names."""
-    if not db.execute(update, {**facts, "key": entry.key}).rowcount:
-        raise JournalError(
-            f"another program changed row {entry.number} of import {entry.import_id}"
-            " meanwhile"
-        )
 
 
 def read_entries(

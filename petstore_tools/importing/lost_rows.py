@@ -10,7 +10,6 @@ import sqlite3
 from collections import Counter
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import asdict
 
 from petstore_tools.errors import JournalError
 from petstore_tools.importing.imports import import_lock
@@ -46,11 +45,6 @@ AND (EXISTS (SELECT 1 FROM changed WHERE field = 'categoryId')
         SELECT category_id FROM row
         WHERE state IN ('unknown', 'created') AND pet_id IS NULL
     ))
-"""
-_DECIDE = """
-UPDATE row SET state = :state, pet_id = :pet_id, detail = :detail, may_be = :may_be,
-    absent = :may_be = '', changed_at = :now
-WHERE key = :key
 """
 _MARK_LOST = """
 UPDATE row SET state = 'unknown', detail = ?, lost_at = ?, changed_at = ?
@@ -168,17 +162,10 @@ def reconcile(journal: Journal, *, began: float, after_s: float) -> dict[int, Ou
             for pet_id, *content, since in db.execute(_ANIMALS)
         ]
         outcomes = decide(rows, animals, changed=changed)
-        for key, outcome in outcomes.items():
-            _change(journal, db, key, outcome)
+        for row in rows:
+            if outcome := outcomes.get(row.key):
+                journal.settle(row, outcome, by_listing=True)
     return outcomes
-
-
-def _change(
-    journal: Journal, db: sqlite3.Connection, key: int, outcome: Outcome
-) -> None:
-    may_be = " or ".join(map(str, outcome.candidates))
-    facts = {"key": key, "may_be": may_be, "now": journal.clock.now()}
-    db.execute(_DECIDE, asdict(outcome) | facts)
 
 
 def record_decision(journal: Journal, number: int, pet_id: int | None) -> None:
@@ -208,7 +195,7 @@ def record_decision(journal: Journal, number: int, pet_id: int | None) -> None:
                 f"row {number} of import {journal.id} {reason}: nothing was changed"
             )
         try:
-            _change(journal, db, rows[0].key, outcome)
+            journal.settle(rows[0], outcome, by_listing=True)
         except sqlite3.IntegrityError as error:
             owner = read_entries(db, "pet_id = ?", (pet_id,))[0]
             raise JournalError(
@@ -219,10 +206,9 @@ def record_decision(journal: Journal, number: int, pet_id: int | None) -> None:
 
 def none_is_left(journal: Journal) -> bool:
     """Say whether the last listing shows none of the animals that an import created."""
+    count = (
+        "SELECT count(pet_id) AND NOT count(a.id) FROM row"
+        " LEFT JOIN temp.animal a ON a.id = pet_id WHERE import = ?"
+    )
     with journal.reading() as db:
-        owned, shown = db.execute(
-            "SELECT count(*), count(a.id) FROM row LEFT JOIN temp.animal a ON a.id"
-            " = pet_id WHERE import = ? AND pet_id IS NOT NULL",
-            (journal.id,),
-        ).fetchone()
-    return bool(owned and not shown)
+        return bool(db.execute(count, (journal.id,)).fetchone()[0])

@@ -277,7 +277,7 @@ def write_files(
         try:
             content = source.content(header, rows, bad_cells=marks) if rows else b""
             if content:
-                journal.note_written(_digest(content), preview.bad_rows)
+                journal.note_written(_digest(content))
             place = _write(check_folder(path) / name, path.resolve(), content, journal)
         except (OSError, SheetError, JournalError) as error:
             reason = getattr(error, "strerror", None) or str(error)

@@ -208,6 +208,7 @@ class _Run:
         self._inventory = inventory
         self._client = inventory.client
         self._journal = journal
+        journal.bad_rows = source.bad_rows
         self._source = source
         self._options = source.options
         self._sender = Sender(self._client, journal, progress)
@@ -253,19 +254,16 @@ class _Run:
         except (PetstoreError, KeyboardInterrupt, SystemExit) as error:
             clear_frames(error.__traceback__)
             stopped = Stopped.of(error)
-            if stopped.kind == "interrupted":
-                return self._finish_interrupted(stopped)
-        mark_lost(self._journal, self._journal.id)
-        return self._result(stopped)
-
-    def _finish_interrupted(self, stopped: Stopped) -> ImportResult:
-        """Say what became of every row, unless another program holds the journal."""
-        self._journal.wait_s = LAST_ANSWERS_S
+        is_interrupted = stopped is not None and stopped.kind == "interrupted"
+        if is_interrupted:
+            self._journal.wait_s = LAST_ANSWERS_S
         try:
             mark_lost(self._journal, self._journal.id)
             return self._result(stopped)
-        except JournalError as error:
-            raise KeyboardInterrupt from error
+        except JournalError as error:  # another program may hold it
+            if is_interrupted:
+                raise KeyboardInterrupt from error
+            raise
 
     def _compare(self) -> None:
         """List the inventory: it settles what is unknown, and shows what exists."""
@@ -296,10 +294,7 @@ class _Run:
         """
         preview = self._preview
         answers = self._journal.answer(
-            preview.known,
-            preview.doubts,
-            self._options.doubtful,
-            bad_rows=preview.bad_rows,
+            preview.known, preview.doubts, self._options.doubtful
         )
         doubts = {
             at: doubt for at, doubt in preview.doubts.items() if answers[at] == "ask"
@@ -315,7 +310,6 @@ class _Run:
             preview.doubts,
             answers=answers,
             compared=self._compared,
-            bad_rows=preview.bad_rows,
         )
         self._added = True
 

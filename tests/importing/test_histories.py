@@ -216,7 +216,7 @@ def add_rows(
         Entry(0, journal.id, row.values, number) for number, row in enumerate(rows, 2)
     ]
     matches, _, doubts = journal.compare(journal.entries(), new_rows)
-    answers = journal.answer(matches, doubts, sheet.answer, bad_rows=0)
+    answers = journal.answer(matches, doubts, sheet.answer)
     asked_doubts = {n: doubt for n, doubt in doubts.items() if answers[n] == "ask"}
     sheet.answer = "ask"
     if asked_doubts:
@@ -233,7 +233,6 @@ def add_rows(
         doubts,
         answers=answers,
         compared=True,
-        bad_rows=0,
     )
     world.assign(owners(world, journal.entries(), rows))
     sheet.part = []

@@ -44,8 +44,9 @@ def new_rows(*contents: PetValues) -> list[Entry]:
 
 def add(journal: Journal, *contents: PetValues) -> list[Entry]:
     """Add rows of a new file."""
+    journal.bad_rows = 1
     rows = new_rows(*contents)
-    journal.add_file(rows, {}, answers={}, compared=True, bad_rows=1)
+    journal.add_file(rows, {}, answers={}, compared=True)
     return journal.entries()
 
 
@@ -291,11 +292,11 @@ def test_what_was_asked_is_forgotten_with_its_import(tmp_path: Path) -> None:
     doubts = {0: Doubt("equal", "the animal with id 7 has the same values")}
     with open_journal(tmp_path, target()) as journal:
         add(journal, MIA)
-        before = journal.answer(new_rows(REX), doubts, "ask", bad_rows=0)
-        meanwhile = journal.answer(new_rows(MIA), doubts, "send", bad_rows=0)
-        journal.answer(new_rows(REX), doubts, "ask", bad_rows=0)
+        before = journal.answer(new_rows(REX), doubts, "ask")
+        meanwhile = journal.answer(new_rows(MIA), doubts, "send")
+        journal.answer(new_rows(REX), doubts, "ask")
         journal.forget()
-        after = journal.answer(new_rows(MIA), doubts, "send", bad_rows=0)
+        after = journal.answer(new_rows(MIA), doubts, "send")
 
     assert (before, meanwhile, after) == ({0: "ask"}, {0: "ask"}, {0: "send"})
 
