@@ -371,11 +371,8 @@ class PetStore:
         """
         from petstore_tools.importing.run import preview
 
-        return preview(
-            self.inventory,
-            self.journals,
-            options.with_categories(self.settings.categories),
-        )
+        options = options.with_categories(self.settings.categories)
+        return preview(self.inventory, self.journals, options)
 
     @takes_options(ImportOptions)
     def import_pets(self, options: ImportOptions) -> ImportResult:

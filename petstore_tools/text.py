@@ -77,8 +77,9 @@ def quoted(text: str, most: int = 40) -> str:
 
 def some_of(things: Sequence[object], most: int = 10) -> list[str]:
     """Name some things, and how many more there are."""
-    more = [f"and {len(things) - most:,} more"] if len(things) > most else []
-    return [*map(str, things[:most]), *more]
+    names = [*map(str, things[:most])]
+    left = len(things) - most
+    return [*names, f"and {left:,} more"] if left > 0 else names
 
 
 def first_of(things: Sequence[object], most: int = 10) -> str:

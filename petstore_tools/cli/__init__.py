@@ -69,30 +69,22 @@ VERBOSE = click.Option(
 class Commands(click.Group):
     """Commands whose modules load when they are called, so that help is quick."""
 
-    def format_commands(
-        self,
-        ctx: click.Context,  # noqa: ARG002
-        formatter: click.HelpFormatter,
-    ) -> None:
-        """Write the list of commands without loading them."""
-        with formatter.section("Commands"):
-            formatter.write_dl([*COMMANDS.items()])
-
-    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:  # noqa: ARG002
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command, list[str]]:
         """Load a command, and give it and those below it the option `-v`."""
-        if name not in COMMANDS:
-            return None
-        module = import_module(f"{__name__}.{MODULES.get(name, name)}")
+        name, _, arguments = super().resolve_command(ctx, args)
+        module = import_module(f"{__name__}.{MODULES.get(str(name), name)}")
         command: click.Command = getattr(module, f"{name}_")
         for part in (command, *getattr(command, "commands", {}).values()):
             if VERBOSE not in part.params:
                 part.params.append(VERBOSE)
-        return command
+        return name, command, arguments
 
 
 @click.group(
     cls=Commands,
-    commands=dict.fromkeys(COMMANDS),
+    commands=[click.Command(name, short_help=COMMANDS[name]) for name in COMMANDS],
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from functools import partial
 from json import dumps
 from typing import Any, cast
 
@@ -135,10 +136,7 @@ def import_(
 
 def _import(store: PetStore, choices: ImportOptions, *, yes: bool, json: bool) -> int:
     """Import after a yes, say what became of the rows, and return the exit code."""
-
-    def announce(preview: ImportPreview) -> bool:
-        return _is_agreed(preview, yes=yes)
-
+    announce = partial(_is_agreed, yes=yes)
     try:
         result = run_import(store, choices, announce=announce, ask=_ask)
     except Interrupted as interrupt:
@@ -148,8 +146,8 @@ def _import(store: PetStore, choices: ImportOptions, *, yes: bool, json: bool) -
             click.echo(dumps({"message": "Nothing was sent."}))
         return exits.DONE
     click.echo(dumps(result.to_dict()) if json else str(result))
-    if result.unknown or result.skipped_now:
-        rows = pluralize(result.unknown + result.skipped_now, "row")
+    if doubtful := result.unknown + result.skipped_now:
+        rows = pluralize(doubtful, "row")
         command = f"petstore-tools imports show {result.journal}"
         options.write_message(
             f"{rows} may exist already. See which, and why: {command}"

@@ -209,7 +209,7 @@ def _is_agreed(store: PetStore, journal: Journal, row: int, *, yes: bool) -> boo
         return True
     options.write_message(f"Row {row} may exist: {', and '.join(reasons)}.")
     question = f"Send row {row} again all the same?"
-    return options.is_confirmed(question, yes=yes, otherwise="Nothing was changed")
+    return options.is_confirmed(question, yes=yes)
 
 
 @imports_.command("forget")
@@ -224,7 +224,7 @@ def forget(info: ImportInfo, *, yes: bool) -> None:
     rows = pluralize(sum(info.states.values()), "row")
     created = f"{info.states['created']:,} of them created"
     question = f"Forget what became of {rows} of {info.target.path.name}, {created}?"
-    if options.is_confirmed(question, yes=yes, otherwise="Nothing was forgotten"):
+    if options.is_confirmed(question, yes=yes):
         with open_journal(_folder(), info.target) as journal:
             journal.forget()
         click.echo(f"import {info.id} is forgotten")

@@ -59,16 +59,13 @@ def output(*endings: str, multiple: bool = False) -> Callable[[Command], Command
     )
 
 
-def is_confirmed(
-    question: str, *, yes: bool = False, otherwise: str = "Nothing was sent"
-) -> bool:
+def is_confirmed(question: str, *, yes: bool) -> bool:
     """
     Ask a question on the terminal, unless `--yes` has answered it.
 
     Args:
         question: To be answered with yes or no.
         yes: Whether `--yes` was given.
-        otherwise: What is said after a no.
 
     Raises:
         SettingsError: There is no terminal, and no `--yes`.
@@ -77,11 +74,11 @@ def is_confirmed(
         return True
     if not sys.stdin.isatty():
         raise SettingsError(
-            f"{otherwise}: there is no terminal to ask in. Pass --yes to go ahead"
+            "nothing was changed: no terminal to ask in. Pass --yes to go ahead"
         )
     agreed = click.confirm(question, err=True)
     if not agreed:
-        write_message(f"{otherwise}.")
+        write_message("Nothing was changed.")
     return agreed
 
 

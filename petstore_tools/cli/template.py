@@ -36,9 +36,8 @@ def template_(file: Path, categories: Path | None) -> None:
       petstore-tools template animals.xlsx --categories categories.csv
     """
     if file.suffix.casefold() != ".xlsx" or file.exists():
-        reason = "exists already" if file.exists() else "does not end in .xlsx"
         raise click.BadParameter(
-            f"{file.name!r} {reason}: name a new file that ends in .xlsx"
+            f"{file.name!r} exists already, or does not end in .xlsx: name a new file"
         )
     categories = categories or settings.category_file()
     write_output(file, template_bytes(read_categories(categories)))
