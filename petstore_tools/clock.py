@@ -9,7 +9,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from math import inf
 from pathlib import Path
 from uuid import uuid4
@@ -17,9 +17,6 @@ from uuid import uuid4
 from petstore_tools.errors import ArgumentError
 
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
-# elsewhere processes do not know whether they share a start of the machine, so each has
-# its own
-_MACHINE = _BOOT.read_text("ascii").strip() if _BOOT.exists() else uuid4().hex
 SLICE_S = 0.5  # longest real sleep before a waiter asks again
 
 
@@ -32,7 +29,11 @@ class SystemClock:
         machine: A name that the machine has until it restarts.
     """
 
-    machine = _MACHINE
+    # elsewhere processes do not know whether they share a start of the machine, so each
+    # has its own
+    machine = _BOOT.read_text("ascii").strip() if _BOOT.exists() else uuid4().hex
+    working = nullcontext
+    """Does nothing: this clock moves by itself."""
 
     def now(self) -> float:
         """Return Unix seconds."""
@@ -54,11 +55,6 @@ class SystemClock:
         """
         Do nothing: a thread that waits for the answer of another one asks again soon.
         """
-
-    @contextmanager
-    def working(self) -> Iterator[None]:
-        """Do nothing: this clock moves by itself."""
-        yield
 
 
 class ManualClock:
@@ -92,9 +88,8 @@ class ManualClock:
         """Return Unix seconds."""
         return self._now
 
-    def steady(self) -> float:
-        """Return the same: a manual clock is never set back."""
-        return self.now()
+    steady = now
+    """The same: a manual clock is never set back."""
 
     def advance(self, seconds: float) -> None:
         """Advance the clock by so many seconds."""

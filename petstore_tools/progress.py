@@ -16,14 +16,7 @@ if TYPE_CHECKING:
     from petstore_tools.throttle.throttle import Wait
 
 Show: TypeAlias = "Callable[[Progress], None]"
-# of tqdm: the first line after a minute, so that short runs write none
-LINES = {
-    "delay": 60.0,
-    "mininterval": 60.0,
-    "miniters": 0,
-    "bar_format": "{l_bar}{bar}{r_bar}\n",
-}
-# no speed, so that the bar stays long
+# of tqdm, without the speed, so that the bar stays long
 WAITING = "{l_bar}{bar}| {n_fmt}/{total_fmt}{postfix}"
 
 
@@ -81,7 +74,9 @@ class Display:
         self._as_bar = progress or self._on_a_terminal or "ipykernel" in sys.modules
         self._options: dict[str, Any] = {"desc": title, "unit": unit}
         if not self._as_bar:
-            self._options |= LINES
+            # the first line after a minute, so that short runs write none
+            self._options |= {"delay": 60.0, "mininterval": 60.0, "miniters": 0}
+            self._options["bar_format"] = "{l_bar}{bar}{r_bar}\n"
         self._reasons = set[str]()
         self._bar: Any = None
 

@@ -262,7 +262,7 @@ def check_base_url(address: str) -> str:
         host = None
     if host is None or max(map(len, host.split("."))) > LONGEST_LABEL:
         raise SettingsError("the base address must look like https://HOST/v1")
-    if parts.username or parts.password or parts.query or parts.fragment:
+    if "@" in parts.netloc or parts.query or parts.fragment:
         raise SettingsError(
             "the base address must hold no user name, password or query: use "
             f"{parts.scheme}://{host}{spec.PATH_PREFIX}"

@@ -174,13 +174,12 @@ def execute_when_free(
     while True:
         try:
             connection.execute(statement)
+            break
         except sqlite3.OperationalError as error:
             busy = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
             if not busy or time.monotonic() > end:
                 raise
             time.sleep(random.uniform(0, LONGEST_SLEEP_S))
-        else:
-            return
 
 
 # of a parent process: never used here, and never closed

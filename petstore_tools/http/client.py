@@ -65,7 +65,6 @@ class Client:
         self.gate = Gate(self.ledger, settings.plan, clock, max_wait_s=max_wait_s)
         self.sent = 0
         self._counting = threading.Lock()
-        self.rng = random.Random()
         # a sandbox whose service it asks lives as long as it
         self.owner: object = None
 
@@ -198,7 +197,7 @@ class Client:
         may begin.
         """
         longest_s = min(LONGEST_S, BASE_S * 2.0 ** (failures - 1))
-        pause_s = longest_s * self.rng.uniform(0.5, 1.0)
+        pause_s = longest_s * random.uniform(0.5, 1.0)
         waited_s = self.clock.steady() + pause_s - began_at
         is_late = waited_s > self.max_wait_s and not call_options.wait
         if failures >= ATTEMPTS or is_late:

@@ -199,12 +199,12 @@ class Transport:
     def __init__(
         self, base_url: str, key: SecretStr, *, session: requests.Session | None = None
     ) -> None:
-        if session is not None and not isinstance(session, requests.Session):
+        self._auth = KeyAuth(key)
+        self._session = session or requests.Session()
+        if not isinstance(self._session, requests.Session):
             raise SettingsError(
                 f"session must be a requests.Session, not {type(session).__name__}"
             )
-        self._auth = KeyAuth(key)
-        self._session = session or requests.Session()
         self.timeout_s = TIMEOUT_S
         # from a request's first byte to its answer's last
         self.fastest_s: float | None = None

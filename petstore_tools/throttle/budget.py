@@ -100,9 +100,12 @@ class WindowBudget:
         """Seconds of a bucket."""
         return max(1, self.period_s // _BUCKETS)
 
-    def record_reading(self, reading: Reading, *, grant: int) -> None:
+    def record_reading(self, reading: Reading, *, grant: int, now: float) -> None:
         """
         Take in what the answer to `grant` says: within one window it only lowers.
+
+        Where it says that no more was used than was sent since the Reset, the window's
+        beginning is proven.
         """
         current = self.reading
         passed_s = reading.reset - self.last_reset
@@ -116,6 +119,9 @@ class WindowBudget:
                 current.remaining -= 1
             current.remaining = min(current.remaining, reading.remaining)
             current.reset = max(current.reset, reading.reset)
+        is_enough = reading.limit - reading.remaining <= self.requests_since_reset + 1
+        if is_enough and self.counts_from_reset(now, probe_at=0.0):
+            self.beginning = replace(self.beginning, state="proven")
 
     def count_request(self, arrived_by: float) -> None:
         """Count a request that arrived no later than `arrived_by`."""
@@ -133,20 +139,6 @@ class WindowBudget:
     def requests_since_reset(self) -> int:
         """Requests that may have come since the last Reset."""
         return self.requests - self.beginning.requests_before
-
-    def prove_beginning(self, reading: Reading, now: float) -> None:
-        """
-        Take it for proven where an answer says that no more was used than was sent
-        since the Reset.
-        """
-        is_enough = reading.limit - reading.remaining <= self.requests_since_reset + 1
-        if is_enough and self.counts_from_reset(now, probe_at=0.0):
-            self.beginning = replace(self.beginning, state="proven")
-
-    def end_probe(self) -> None:
-        """Note the answer to a probe: what it did not prove stays unknown."""
-        if self.beginning.state != "proven":
-            self.beginning = Beginning()
 
     def counts_from_reset(self, now: float, probe_at: float) -> bool:
         """

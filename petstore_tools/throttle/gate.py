@@ -119,28 +119,25 @@ class Gate:
             decision = self._update(
                 lambda throttle, now: throttle.ask(now, bulk=call_options.bulk)
             )
-            match decision:
-                case Go():
-                    return decision
-                case Stop(resumes_at, reason):
-                    raise KeyBannedError(
-                        HTTPStatus.TOO_MANY_REQUESTS,
-                        "",
-                        f"{reason}.",
-                        "not sent",
-                        retry_at=self.local_time(resumes_at),
-                    )
-                case Wait(until, reason, ask_at):
-                    wait = Wait(self.local_time(until), reason, self.local_time(ask_at))
-                    if wait.until - self._clock.now() > patience_s:
-                        raise QuotaError(
-                            reason,
-                            plan=str(self.read_budget().plan),
-                            resumes_at=wait.until,
-                        )
-                    self.log_wait(wait)
-                    call_options.on_wait(wait)
-                    self._clock.sleep_until(min(wait.until, wait.ask_at))
+            if isinstance(decision, Go):
+                return decision
+            reason = decision.reason
+            until = self.local_time(decision.until)
+            if isinstance(decision, Stop):
+                raise KeyBannedError(
+                    HTTPStatus.TOO_MANY_REQUESTS,
+                    "",
+                    f"{reason}.",
+                    "not sent",
+                    retry_at=until,
+                )
+            if until - self._clock.now() > patience_s:
+                plan = str(self.read_budget().plan)
+                raise QuotaError(reason, plan=plan, resumes_at=until)
+            wait = Wait(until, reason, self.local_time(decision.ask_at))
+            self.log_wait(wait)
+            call_options.on_wait(wait)
+            self._clock.sleep_until(min(until, wait.ask_at))
 
     def log_wait(self, wait: Wait) -> None:
         """

@@ -271,7 +271,6 @@ class PostgresLedger(DatabaseLedger):
         url: `postgresql://USER:PASSWORD@HOST/DATABASE`; a table `petstore_budget` is
             made there.
         subject: Which budget in it (`subject`).
-        wall: This machine's clock.
 
     Raises:
         SettingsError: The URL is not that of a PostgreSQL database.
@@ -287,9 +286,7 @@ class PostgresLedger(DatabaseLedger):
         " that its user may create and change the table petstore_budget"
     )
 
-    def __init__(
-        self, url: SecretStr, subject: str, *, wall: Callable[[], float] = time.time
-    ) -> None:
+    def __init__(self, url: SecretStr, subject: str) -> None:
         if not url.get_secret_value().startswith(("postgresql://", "postgres://")):
             raise SettingsError(
                 "PETSTORE_LEDGER_URL must look like"
@@ -301,7 +298,6 @@ class PostgresLedger(DatabaseLedger):
             raise missing_extra("postgres", "a ledger on PostgreSQL") from error
         # not the error's text, which may show the password
         super().__init__(subject, psycopg.Error, lambda error: type(error).__name__)
-        self._wall = wall
         self._url = url
 
     def _transact(self, replace_state: Callable[[str], str]) -> None:
@@ -337,7 +333,7 @@ class PostgresLedger(DatabaseLedger):
         if (row := rows.fetchone()) is None:
             raise ValueError("the row is gone")
         state, database_s = row
-        self.ahead_s = database_s - self._wall()
+        self.ahead_s = database_s - time.time()
         return str(state)
 
     def _open(self) -> psycopg.Connection:

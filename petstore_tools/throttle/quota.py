@@ -184,12 +184,11 @@ def forecast(
 
     requests = creates + baseline
     sent_today = min(requests, left_today)
-    days = int(sent_today > 0)
+    later_requests = requests - sent_today
+    later_days = ceil(later_requests / per_day)
     last_day_begins_at = quota.as_of
     sent_last_day = sent_today
-    if later_requests := requests - sent_today:
-        later_days = ceil(later_requests / per_day)
-        days += later_days
+    if later_days:
         days_between = later_days - 1
         next_day = quota.as_of + spec.DAY_S - quota.as_of % spec.DAY_S  # by UTC
         if day.by_headers:
@@ -206,7 +205,7 @@ def forecast(
         baseline=baseline,
         left_today=day.left,
         reserve=day.reserve,
-        days=days,
+        days=int(sent_today > 0) + later_days,
         ends_at=last_day_begins_at + max(full_minutes * spec.MINUTE_S, answers_s),
         plan=quota.plan,
         made_at=quota.as_of,

@@ -114,17 +114,8 @@ class Wait:
     ask_at: float = inf
 
 
-@dataclass(frozen=True, slots=True)
-class Stop:
-    """
-    Do not ask again before `resumes_at` (client's Unix seconds): the key is banned.
-    """
-
-    resumes_at: float
-    reason: str
-
-
-Decision = Go | Wait | Stop
+class Stop(Wait):
+    """Do not ask again before `until`: the key is banned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +162,7 @@ class Throttle(Budget):
             self.lowered_plan or self.named_plan or self.learned_plan or DOCUMENTED[0]
         )
 
-    def ask(self, now: float, *, bulk: bool = False) -> Decision:
+    def ask(self, now: float, *, bulk: bool = False) -> Go | Wait:
         """Say whether a request may go at `now`; one that may is counted at once."""
         self.advance_to(now)
         if now < self.blocked_until:
@@ -223,7 +214,9 @@ class Throttle(Budget):
             self.probe_at = 0.0
             self.needs_probe = False
             for window in self.windows.values():
-                window.end_probe()
+                # what its answer did not prove stays unknown
+                if window.beginning.state != "proven":
+                    window.beginning = Beginning()
         if (
             not reported
             and reply.limit
@@ -375,8 +368,7 @@ class Throttle(Budget):
         if is_day:
             self.learn_day(reset)
         reading = Reading(limit, min(limit, remaining), reset)
-        window.record_reading(reading, grant=grant)
-        window.prove_beginning(reading, now)
+        window.record_reading(reading, grant=grant, now=now)
         return name
 
     def _block_after_refusal(

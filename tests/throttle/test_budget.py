@@ -24,7 +24,7 @@ def test_behind_a_lost_probe_a_window_that_slides_counts_all() -> None:
     """
     minute = WindowBudget(60, beginning=Beginning("possible", T0 + 70, 2))
     for reset in (60, 70):
-        minute.record_reading(Reading(5, 0, T0 + reset), grant=1)
+        minute.record_reading(Reading(5, 0, T0 + reset), grant=1, now=T0)
         minute.count_request(T0 + 10)
 
     assert minute.count_used(T0 + 71, 0.0)[0] == 0

@@ -277,27 +277,33 @@ def test_a_budget_in_a_database_that_another_version_wrote_is_refused(
 
 @pytest.mark.case("P17")
 def test_machines_with_different_clocks_agree_by_the_databases(
-    postgres: Postgres,
+    postgres: Postgres, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """
     A machine whose clock is an hour fast closes the gate: the other waits as long as
     the service said.
     """
+    now = time.time
+    ahead_s = [3_600.0]
+    monkeypatch.setattr(time, "time", lambda: now() + ahead_s[0])
     url = SecretStr(postgres.database())
-    gates = []
-    for ahead_s in (3_600.0, 0.0):
-        ledger = PostgresLedger(
-            url, "shared", wall=lambda ahead_s=ahead_s: time.time() + ahead_s
-        )
-        clock = ManualClock(time.time() + ahead_s)
-        gates.append(Gate(ledger, Plan(60, 1_000), clock, max_wait_s=0.0))
-    gates[0].record_reply(gates[0].acquire(), 429, {"Retry-After": "30"}, "")
 
-    for gate in gates:
-        quota = read_quota(gate)
+    def gate_of_machine() -> Gate:
+        ledger = PostgresLedger(url, "shared")
+        return Gate(ledger, Plan(60, 1_000), ManualClock(time.time()), max_wait_s=0.0)
+
+    fast = gate_of_machine()
+    fast.record_reply(fast.acquire(), 429, {"Retry-After": "30"}, "")
+    quotas = [read_quota(fast)]
+    ahead_s[0] = 0.0
+    other = gate_of_machine()
+    quotas.append(read_quota(other))
+
+    fast.close()
+    other.close()
+    for quota in quotas:
         assert quota.blocked_until is not None
         assert quota.blocked_until - quota.as_of == pytest.approx(30.5, abs=0.5)
-        gate.close()
 
 
 @pytest.mark.case("P24")
