@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from html import escape
-from itertools import pairwise
 from operator import itemgetter
 from typing import Any, Literal, Self
 
@@ -40,7 +39,7 @@ def digest(*columns: Sequence[Any]) -> str:
         TypeError, OverflowError: An id or a category is no int64.
     """
     ids = columns[0]
-    if any(left > right for left, right in pairwise(ids)):  # so there are two or more
+    if [*ids] != sorted(ids):  # so there are two or more
         in_order = itemgetter(*sorted(range(len(ids)), key=ids.__getitem__))
         columns = tuple(map(in_order, columns))
     content = sha256()

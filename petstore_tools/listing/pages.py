@@ -92,12 +92,11 @@ class PagingMemory:
 
     def keep(self, evidence: Evidence) -> None:
         """Keep what is proved of the service by now."""
-        if evidence == self.evidence:
-            return
-        self._by_service[self._service_id] = evidence
-        with suppress(OSError):
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            replace_file(self._path, _FILE.dump_json(self._by_service))
+        if evidence != self.evidence:
+            self._by_service[self._service_id] = evidence
+            with suppress(OSError):
+                self._path.parent.mkdir(parents=True, exist_ok=True)
+                replace_file(self._path, _FILE.dump_json(self._by_service))
 
 
 class Pages:
@@ -173,7 +172,10 @@ class PageReader:
             more_follow=True,
         )
         self._pager = Pager(
-            f"{self._client.base_url}{spec.PETS_PATH}?{query.query}",
+            schemes.with_query(
+                client.base_url + spec.PETS_PATH,
+                {"limit": query.limit, "status": query.status},
+            ),
             first=query.first,
             evidence=self._earlier_evidence,
             pagination=memory.pagination,
@@ -241,15 +243,14 @@ class PageReader:
         prefetcher = Prefetcher(self._client, self._call_options)
         while isinstance(page := self._pager.next, NextPage):
             reply = prefetcher.get(page, self._predict_urls())
-            rows: list[PetRow] = []
-            page_reply = None
-            if not page.is_refused(reply.status):
-                rows = [] if page.is_end(reply.status) else read_rows(reply)
-                ids = tuple([row["id"] for row in rows])
-                has_other_status = self._with_status(rows) != rows
-                page_reply = PageReply(page.url, ids, reply.headers, has_other_status)
+            is_refused = page.is_refused(reply.status)
+            has_rows = not is_refused and not page.is_end(reply.status)
+            rows = read_rows(reply) if has_rows else []
+            ids = tuple([row["id"] for row in rows])
+            has_other_status = self._with_status(rows) != rows
+            page_reply = PageReply(page.url, ids, reply.headers, has_other_status)
             self._ended_at = self._client.clock.now()
-            end = self._pager.feed(page_reply)
+            end = self._pager.feed(None if is_refused else page_reply)
             if isinstance(end, End):
                 self._remember(end)
             if rows := self._take_rows(rows):

@@ -12,14 +12,12 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias, TypeVar
-from urllib.parse import urlencode
 
 from petstore_tools import spec
 from petstore_tools.errors import ArgumentError
 from petstore_tools.listing import schemes
 from petstore_tools.listing.completeness import End
-from petstore_tools.listing.links import holds_id, with_query
-from petstore_tools.listing.schemes import Scheme
+from petstore_tools.listing.schemes import Scheme, holds_id, with_query
 from petstore_tools.text import option, pluralize
 
 
@@ -39,8 +37,8 @@ class ListQuery:
     Raises:
         ArgumentError: The document does not allow it.
 
-    >>> ListQuery("sold", limit=20).query
-    'limit=20&status=sold'
+    >>> ListQuery("sold", limit=20)
+    ListQuery(status='sold', limit=20, first=None, require=None)
     """
 
     status: str | None = None
@@ -65,12 +63,6 @@ class ListQuery:
             raise ArgumentError(
                 f"require must be 'complete' or None, not {self.require!r}"
             )
-
-    @property
-    def query(self) -> str:
-        """The query of the first page."""
-        status = {} if self.status is None else {"status": self.status}
-        return urlencode({"limit": self.limit, **status})
 
 
 def check_status(status: str | None) -> None:

@@ -100,10 +100,9 @@ def _rows_of(sheets: Iterable[Sheet], file: str) -> Iterator[tuple[str, str, str
             titles = [cell.strip().casefold() for cell in header]
             if titles.count("id") == titles.count("name") == 1:
                 for number, cells in records:
-                    padded = [*cells, *[""] * len(titles)]
-                    if any(map(str.strip, padded)):
-                        id_text = padded[titles.index("id")]
-                        name = padded[titles.index("name")]
+                    if any(map(str.strip, cells)):
+                        row = dict(zip(titles, cells, strict=False))
+                        id_text, name = row.get("id", ""), row.get("name", "")
                         yield f"{file} row {number}", id_text, name
                 return
     raise ArgumentError(

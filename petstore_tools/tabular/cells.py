@@ -232,8 +232,7 @@ def column_index(letters: str) -> int:
     """
     from xlsxwriter.utility import xl_cell_to_rowcol
 
-    index: int = xl_cell_to_rowcol(f"{letters}1")[1]
-    return index
+    return int(xl_cell_to_rowcol(f"{letters}1")[1])
 
 
 def column_letter(index: int) -> str:
@@ -245,5 +244,4 @@ def column_letter(index: int) -> str:
     """
     from xlsxwriter.utility import xl_col_to_name
 
-    letters: str = xl_col_to_name(index)
-    return letters
+    return str(xl_col_to_name(index))

@@ -145,10 +145,9 @@ def open_source(
     path = Path(source)
     suffix = path.suffix.casefold()
     if suffix not in FORMATS:
-        endings = ", ".join(FORMATS)
         raise SheetError(
             f"{path.name or path} cannot be imported; save the sheet as one of these:"
-            f" {endings}"
+            f" {', '.join(FORMATS)}"
         )
     # loaded here: most commands read no file
     from petstore_tools.tabular.workbooks import is_workbook, read_workbook

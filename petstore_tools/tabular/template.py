@@ -94,7 +94,11 @@ def workbook_bytes(
         sheet.autofit()
         drop_downs: dict[str, Any] = {"status": [*spec.STATUSES]}
         if categories:
-            drop_downs["categoryId"] = _add_categories(book, categories)
+            names = sorted(set(categories.values()))
+            hidden_sheet = book.add_worksheet(CATEGORY_SHEET)
+            hidden_sheet.write_column(0, 0, names)
+            hidden_sheet.hide()
+            drop_downs["categoryId"] = f"={CATEGORY_SHEET}!$A$1:$A${len(names)}"
         for column, (field, hint) in enumerate(hints.items()):
             rule = {
                 "validate": "list" if field in drop_downs else "any",
@@ -105,15 +109,6 @@ def workbook_bytes(
             sheet.data_validation(1, column, LAST_ROW, column, rule)
             sheet.set_column(column, column, 24, book.add_format(_TEXT_FORMAT))
     return memory.getvalue()
-
-
-def _add_categories(book: Any, categories: Mapping[int, str]) -> str:
-    """List the names on a hidden sheet, and return where they are."""
-    sheet = book.add_worksheet(CATEGORY_SHEET)
-    names = sorted(set(categories.values()))
-    sheet.write_column(0, 0, names)
-    sheet.hide()
-    return f"={CATEGORY_SHEET}!$A$1:$A${len(names)}"
 
 
 def _typed_value(cell: str, *, is_bad: bool) -> str | float:

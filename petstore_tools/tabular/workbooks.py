@@ -249,8 +249,14 @@ class _XlsxBook:
 
 def _string_text(item: ElementTree.Element) -> str:
     """Return the text of a string and its runs, without how it is pronounced."""
-    texts = (*item.iterfind("{*}t"), *item.iterfind("{*}r/{*}t"))
-    return _unescape("".join(text.text or "" for text in texts))
+    texts = [
+        part.text or ""
+        for run in item
+        if not run.tag.endswith("rPh")
+        for part in run.iter()
+        if part.tag.endswith("}t")
+    ]
+    return _unescape("".join(texts))
 
 
 def _unescape(text: str) -> str:
@@ -291,7 +297,7 @@ class _CalamineBook:
         self._formatted = formatted
         # calamine keeps them all
         if any(rows * columns > _MAX_CELLS for rows, columns in sizes):
-            raise _TooLargeError
+            raise MemoryError
         self._book = CalamineWorkbook.from_filelike(BytesIO(content))
         visible = SheetVisibleEnum.Visible
         self.sheets = {
@@ -313,12 +319,8 @@ class _CalamineBook:
         return text_of(value, FORMATTED if value in self._formatted else "a number")
 
 
-class _TooLargeError(Exception):
-    """A workbook would fill the memory."""
-
-
 _REASONS: dict[type[Exception], str] = {
-    _TooLargeError: (
+    MemoryError: (
         "is too large: delete what is beyond the table, or save the sheet as CSV"
     ),
     PasswordError: "has a password: remove it, and save the file",
@@ -329,7 +331,7 @@ def _open_zip(content: bytes) -> _XlsxBook | _CalamineBook:
     book = zipfile.ZipFile(BytesIO(content))
     parts = book.namelist()
     if sum(part.file_size for part in book.infolist()) > _MAX_BYTES:
-        raise _TooLargeError
+        raise MemoryError
     if "xl/workbook.xml" in parts:
         return _XlsxBook(book)
     if "content.xml" in parts:
