@@ -151,9 +151,10 @@ class Snapshots(tuple[Snapshot, ...]):
 class History(HistoryDatabase):
     """The kept listings of one service."""
 
-    def snapshots(self, status: str | None = None) -> Snapshots:
+    def snapshots(self, status: str | None = None, until_s: float = inf) -> Snapshots:
         """
-        Return the kept listings, oldest first; or of each its animals with one status.
+        Return the kept listings that ended by then (Unix seconds), oldest first; or of
+        each its animals with one status.
 
         >>> _ = store.snapshot()
         >>> store.snapshots(status="sold")[-1].counts
@@ -174,7 +175,8 @@ class History(HistoryDatabase):
                 if status is not None:
                     counts = {status: counts.get(status, 0)}
                     listing = replace(listing.filtered(status), rows=counts[status])
-                snapshots.append(Snapshot(number, listing, counts, self))
+                if listing.ended_at <= until_s:
+                    snapshots.append(Snapshot(number, listing, counts, self))
         return Snapshots(snapshots)
 
     def animals(self, snapshot: Snapshot, *, unseen: bool = False) -> pd.DataFrame:
@@ -188,14 +190,14 @@ class History(HistoryDatabase):
         import pandas as pd
 
         listing = snapshot.listing
-        names = {
+        parameters = {
             "number": snapshot.number,
             "status": listing.status,
             "unseen": unseen and listing.may_have_hole,
         }
         with self._open() as database:
-            rows = database.execute(_ANIMALS_OF_LISTING, names).fetchall()
-        frame = pd.DataFrame(rows, columns=[*spec.PET_FIELDS])
+            rows = database.execute(_ANIMALS_OF_LISTING, parameters)
+            frame = pd.DataFrame(rows, columns=[*spec.PET_FIELDS])
         return PetColumns.of(frame).to_frame(listing)
 
     def keep(self, frame: pd.DataFrame) -> Snapshot:
@@ -262,17 +264,16 @@ class History(HistoryDatabase):
         if reference is None:
             return None
         is_last = isinstance(reference, str) and reference.strip().casefold() == "last"
-        latest_s = inf if is_last else instant(reference, now)
+        latest_s = now if is_last else instant(reference, now)
         try:
-            snapshots = [s for s in self.snapshots(status) if s.listing.ended_at <= now]
+            snapshots = self.snapshots(status, now)
             with self._open() as database:
                 (last,) = database.execute(_LAST_REPORTED, (status or "",)).fetchone()
         except HistoryError as error:
             return None, (f"not compared with an earlier listing: {error}",)
         for snapshot in reversed(snapshots):
-            if is_last and snapshot.number > last:
-                continue
-            if round(snapshot.listing.ended_at, 6) <= latest_s:
+            ended_at = round(snapshot.listing.ended_at, 6)
+            if snapshot.number <= last if is_last else ended_at <= latest_s:
                 return snapshot, ()
         if not snapshots:
             note = "there is no earlier snapshot to compare with"

@@ -21,7 +21,6 @@ from petstore_tools.reporting.presentation import (
 )
 from petstore_tools.tabular.cells import EXACT
 from petstore_tools.tabular.template import WRITER_OPTIONS
-from petstore_tools.text import cell_text
 
 SHEETS = {**TITLES, "animals": "All animals", "made": "How this was made"}
 CHARTS = {
@@ -29,7 +28,6 @@ CHARTS = {
     "counts": {"type": "area", "subtype": "stacked"},
 }
 _LINE = 80  # characters of a line above a table, so that it is printed whole
-_TITLE = 60  # characters of a line of the title, which may be Chinese
 
 
 def workbook(report: Facts) -> bytes:
@@ -46,7 +44,7 @@ def workbook(report: Facts) -> bytes:
         "animals": named(animals, report.categories),
         "made": pd.DataFrame({"in sentences": textwrap.wrap(read.made, _LINE)}),
     }
-    heading = textwrap.wrap(report.title, _TITLE)
+    heading = textwrap.wrap(report.title, 60)  # characters may be Chinese
     lines = [line for fact in read.facts for line in textwrap.wrap(fact, _LINE)]
     top = len(heading) + len(lines) + 2
     memory = io.BytesIO()
@@ -105,7 +103,7 @@ def _cells(
         local = column.dt.tz_convert(zone or "tzlocal()")
         zones = sorted(local.dt.strftime("%Z").unique())
         return f"{title} ({', '.join(zones)})", local.dt.tz_localize(None).tolist()
-    values = column.astype("object").where(column.notna(), cell_text(None)).tolist()
+    values = column.astype("object").where(column.notna(), "-").tolist()
     return title, [
         str(v) if isinstance(v, int) and abs(v) > EXACT else v for v in values
     ]

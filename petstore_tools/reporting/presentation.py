@@ -120,7 +120,7 @@ class Presentation:
         last row holds the sums, and a report on one status has no rows and columns of
         zeros.
         """
-        found = {}
+        tables = {}
         for name, table in self.report.tables().items():
             if not len(table):
                 continue
@@ -137,8 +137,8 @@ class Presentation:
                 table.insert(1, TOTAL, table.pop(TOTAL))
             if self.report.listing.status is not None:
                 table = _without_zeros(name, table)
-            found[name] = _with_total(table) if name in WITH_TOTAL else table
-        return found
+            tables[name] = _with_total(table) if name in WITH_TOTAL else table
+        return tables
 
     def sections(self) -> list[tuple[str, str, pd.DataFrame]]:
         """

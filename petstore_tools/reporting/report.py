@@ -166,11 +166,11 @@ class StatusReport(facts.Facts):
         return f"StatusReport({self.headline}; {', '.join(counts)}; as of {as_of})"
 
     def _repr_html_(self) -> str:
-        read = Presentation(self)
-        found = read.tables()
-        table = found.get("changes", found["breakdown"])
+        presentation = Presentation(self)
+        tables = presentation.tables()
+        table = tables.get("changes", tables["breakdown"])
         return text.html_table(
-            self.headline, *cells(table), note="\n".join(read.facts[1:])
+            self.headline, *cells(table), note="\n".join(presentation.facts[1:])
         )
 
     def _write(self, path: str | Path | None, content: AnyStr) -> AnyStr:
@@ -355,13 +355,8 @@ def _compare_with_kept(
     Add what changed since a kept listing, as all that were kept since then show it.
     """
     listing = report.listing
-    newest = older
-    for snapshot in history.snapshots(listing.status):
-        if (
-            snapshot.number > older.number
-            and snapshot.listing.ended_at <= listing.started_at
-        ):
-            newest = snapshot
+    earlier = history.snapshots(listing.status, listing.started_at)
+    newest = max([older, *earlier], key=lambda snapshot: snapshot.number)
     stays = history.stays(older.listing.ended_at)
     events = facts.events(stays, older.number, newest.number, listing.status)
     unseen = set(history.animals(newest)["id"]) if listing.may_have_hole else ()
@@ -420,21 +415,14 @@ def _over_time(history: History, listing: Listing) -> dict[str, Any]:
     Days in a status are those of the last 30 days, so that a report costs the same
     however much is kept.
     """
-    snapshots = history.snapshots(listing.status)
-    kept = [
-        snapshot
-        for snapshot in snapshots
-        if snapshot.listing.ended_at <= listing.ended_at
-    ]
+    kept = history.snapshots(listing.status, listing.ended_at)
     if not kept:
         return {}
-    newest = kept[-1].number
-    found: dict[str, Any] = {
-        "_mark": partial(history.mark_reported, listing.status, newest)
-    }
+    mark = partial(history.mark_reported, listing.status, kept[-1].number)
+    attributes: dict[str, Any] = {"_mark": mark}
     if len(kept) > 1:
-        found["counts"] = facts.counts_over_time(kept)
+        attributes["counts"] = facts.counts_over_time(kept)
         if listing.status is None:
             stays = history.stays(listing.ended_at - 30 * spec.DAY_S)
-            found["time_in_status"] = facts.time_in_status(stays)
-    return found
+            attributes["time_in_status"] = facts.time_in_status(stays)
+    return attributes
