@@ -79,9 +79,18 @@ class Inventory:
         Raises:
             ArgumentError: The age is none, or cannot be combined with the query.
         """
-        age_s = None if max_age is None else check_max_age(max_age, query)
         notes: list[str] = []
-        if age_s is not None:
+        if max_age is not None:
+            if query.first is not None:
+                raise ArgumentError(
+                    f"{option('max_age')} cannot be combined with {option('first')}"
+                )
+            age_s = parse_duration(str(max_age))
+            if age_s is None:
+                raise ArgumentError(
+                    f"{option('max_age')} must be an age such as '1h' or '2d' (s, min,"
+                    f" h, d or w), not {max_age!r}"
+                )
             frame, notes = self._kept_listings.recent_listing(
                 age_s, status=query.status, now=self.client.clock.now()
             )
@@ -92,7 +101,7 @@ class Inventory:
         if not listing.complete and query.first is None:
             notes.append(listing.shortfall)
         notes += [note for note in listing.notes if note != HOLE]
-        if age_s is not None and listing.complete:
+        if max_age is not None and listing.complete:
             notes.append(self._kept_listings.try_keep(frame))
         for note in filter(None, notes):
             warnings.warn(note, UserWarning, stacklevel=3)
@@ -134,18 +143,3 @@ class Inventory:
             raise IncompleteListingError(listing.shortfall, listing=listing)
         self.last_partial = None
         return frame
-
-
-def check_max_age(max_age: object, query: ListQuery) -> float:
-    """Return the greatest age in seconds of a kept listing that may answer."""
-    if query.first is not None:
-        raise ArgumentError(
-            f"{option('max_age')} cannot be combined with {option('first')}"
-        )
-    age_s = parse_duration(str(max_age))
-    if age_s is None:
-        raise ArgumentError(
-            f"{option('max_age')} must be an age such as '1h' or '2d' (s, min, h, d or"
-            f" w), not {max_age!r}"
-        )
-    return age_s

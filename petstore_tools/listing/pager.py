@@ -294,7 +294,9 @@ def _read_on_by(state: ListingState, scheme: Scheme) -> Steps[End]:
             return state.end_unproven(
                 f"it refuses the next page by {scheme.parameter!r}"
             )
-        if not page.overlap and _repeats(state, reply):
+        last_ids = islice(reversed(state.ids), len(reply.ids))
+        is_repeated = [*last_ids] == [*reversed(reply.ids)]  # or empty
+        if is_repeated and not page.overlap:
             state.may_have_hole |= not page.is_gapless
             reason = f"no animal follows the last one, paged by {scheme.parameter!r}"
             return (yield from _end_of_filter(state, reason))
@@ -304,12 +306,6 @@ def _read_on_by(state: ListingState, scheme: Scheme) -> Steps[End]:
             return state.end_complete("")
         if not state.new_ids and len(reply.ids) > page.overlap:
             return state.end_unproven("a page held no new animal")
-
-
-def _repeats(state: ListingState, reply: PageReply) -> bool:
-    """Whether a reply is empty, or the end of what came."""
-    last_ids = islice(reversed(state.ids), len(reply.ids))
-    return [*last_ids] == [*reversed(reply.ids)]
 
 
 def _next_page(state: ListingState, scheme: Scheme, full_pages: int = 0) -> NextPage:

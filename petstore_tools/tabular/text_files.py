@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -86,17 +87,11 @@ def read_csv(content: bytes, name: str, encoding: str | None = None) -> CsvSourc
             f"{name} is a web page or XML: open it in a spreadsheet program, and"
             " save it as .xlsx"
         )
-    delimiter = _find_delimiter(text)
+    delimiter_line = _DELIMITER_LINE.match(text)
+    splits = partial(_stability, text[:_SAMPLE_LENGTH])
+    delimiter = delimiter_line[1] if delimiter_line else max(_DELIMITERS, key=splits)
     notes = () if delimiter == "," else (f"cells are separated by {delimiter!r}",)
     return replace(decoded, delimiter=delimiter, notes=(*decoded.notes, *notes))
-
-
-def _find_delimiter(text: str) -> str:
-    """Return what the first line names, else what splits the text best."""
-    if delimiter_line := _DELIMITER_LINE.match(text):
-        return delimiter_line[1]
-    sample = text[:_SAMPLE_LENGTH]
-    return max(_DELIMITERS, key=lambda delimiter: _stability(sample, delimiter))
 
 
 def _stability(text: str, delimiter: str) -> tuple[float, int]:
