@@ -175,8 +175,6 @@ def find_doubtful(
     """
     open_ = {at for at, row in enumerate(rows) if _is_open(row, equal.get(at))}
     doubts = {at: equal[at] for at in open_ & equal.keys()}
-    if not missing and not others:  # nothing that a row could be an edit of
-        return dict(sorted(doubts.items()))
     contents = [row.content for row in rows]
     # of equal rows, nobody can tell which one is new
     new = {contents[at] for at in open_ if not rows[at].key}
@@ -186,6 +184,8 @@ def find_doubtful(
     for sheet in (entries, *others):
         is_ours = sheet is entries
         absent = missing if is_ours else match(sheet, rows)[1]
+        if not absent:  # nothing that a row could be an edit of
+            continue
         # of equal rows, nobody can tell which one is gone: the one that got furthest is
         # named
         ranked = sorted(sheet, key=_rank, reverse=True)

@@ -148,13 +148,13 @@ def open_database(path: Path, target: Target | None = None) -> sqlite3.Connectio
 
 def _check_health(db: sqlite3.Connection) -> None:
     """Raise ValueError where a database is damaged."""
-    (health,) = db.execute("PRAGMA integrity_check(1)").fetchone()
-    if health != "ok":
-        # of a commit that was cut short, the tables may be ahead of these
-        db.execute("REINDEX")
+    # of a commit that was cut short, the tables may be ahead of the indexes
+    for remedy in ("REINDEX", ""):
         (health,) = db.execute("PRAGMA integrity_check(1)").fetchone()
-    if health != "ok":
-        raise ValueError(f"it is damaged: {health}")
+        if health == "ok":
+            return
+        db.execute(remedy)
+    raise ValueError(f"it is damaged: {health}")
 
 
 @contextmanager

@@ -92,18 +92,15 @@ WHERE key = :key AND state = 'unsent'
 """
 # animals of the last listing that equal rows of the file, and are no animal of ours
 _EQUAL_ANIMALS = """
-SELECT f.place, max(a.id) FROM temp.file f
-JOIN temp.animal a ON a.name = f.name AND a.category_id = f.category_id
-    AND (f.status IS NULL OR a.status IS f.status)
-WHERE NOT EXISTS (SELECT 1 FROM row WHERE pet_id = a.id AND import = ?)
-GROUP BY f.place
+SELECT place, max(id) FROM temp.file f JOIN temp.animal a USING (name, category_id)
+WHERE (f.status IS NULL OR a.status IS f.status)
+AND NOT EXISTS (SELECT 1 FROM row WHERE pet_id = id AND import = ?) GROUP BY place
 """
 # rows of other imports that sent one whose name and category the file has, too
 _OF_SHARING_IMPORTS = """
 import IN (
-    SELECT r.import FROM temp.file f
-    JOIN row r ON r.name = f.name AND r.category_id = f.category_id
-    WHERE r.import != ? AND NOT r.waits
+    SELECT import FROM temp.file JOIN row USING (name, category_id)
+    WHERE import != ? AND NOT waits
 )
 """
 _CLOCK = SystemClock()
@@ -339,14 +336,12 @@ class Journal:
     ) -> dict[int, Doubt]:
         """Return what other imports sent with the values of a table, by place in it."""
         rows = self._db.execute(
-            "SELECT f.place, o.import, o.number, o.state, o.pet_id,"
-            f" count(*) OVER (PARTITION BY f.place) FROM {file} f JOIN row o"
-            " ON o.name = f.name AND o.category_id = f.category_id"
+            "SELECT place, import, number, state, pet_id,"
+            f" count(*) OVER (PARTITION BY place) FROM {file} f"
+            " JOIN row o USING (name, category_id) WHERE import != ? AND NOT waits"
             " AND (o.status IS f.status OR o.status IS NULL OR f.status IS NULL)"
-            " WHERE o.import != ? AND NOT o.waits"
-            " AND (o.state != 'skipped' OR o.detail NOT LIKE 'equal:%')"
-            " ORDER BY o.state = 'skipped' DESC, o.state IN ('sending', 'unknown')"
-            " DESC",
+            " AND (state != 'skipped' OR detail NOT LIKE 'equal:%')"
+            " ORDER BY state = 'skipped' DESC, state IN ('sending', 'unknown') DESC",
             (*values, self.id),
         )
         doubts = {}

@@ -37,11 +37,11 @@ AND (name, category_id) NOT IN (
 )
 """
 _ANIMALS = """
-SELECT a.id, a.name, a.category_id, a.status, s.listing FROM temp.animal a
-JOIN shown s ON s.pet_id = a.id
-WHERE NOT EXISTS (SELECT 1 FROM row WHERE pet_id = a.id)
+SELECT id, name, category_id, status, listing FROM temp.animal
+JOIN shown ON pet_id = id
+WHERE NOT EXISTS (SELECT 1 FROM row WHERE pet_id = id)
 AND (EXISTS (SELECT 1 FROM changed WHERE field = 'categoryId')
-    OR a.category_id IN (
+    OR category_id IN (
         SELECT category_id FROM row
         WHERE state IN ('unknown', 'created') AND pet_id IS NULL
     ))
@@ -105,8 +105,7 @@ def settle(
     """
     outcomes: dict[int, Outcome] = {}
     listings: list[Listing] = []
-    is_once_absent = True
-    while is_once_absent and len(listings) < 2:
+    for _ in range(2):
         began = inventory.client.clock.steady()
         listings.append(take_inventory(inventory, journal, call_options))
         if not listings[-1].complete:
@@ -114,10 +113,11 @@ def settle(
         after_s = inventory.client.reconcile_after_s
         shown = reconcile(journal, began=began, after_s=after_s)
         outcomes |= shown
-        is_once_absent = any(
+        if not any(
             outcome.state == "unknown" and not outcome.candidates
             for outcome in shown.values()
-        )
+        ):
+            break
     if outcomes:
         states = Counter(outcome.state for outcome in outcomes.values())
         counts = [f"{count:,} {state}" for state, count in sorted(states.items())]

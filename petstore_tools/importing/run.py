@@ -150,22 +150,20 @@ def check(inventory: Inventory, source: Source, journal: Journal) -> ImportPrevi
         dropped = {at for at in duplicates if matches[at].waits}
         rows = [row for at, row in enumerate(rows) if at not in dropped]
     matches, missing, doubts = journal.compare(entries, rows)
-    waiting = {at: row for at, row in enumerate(matches) if row.waits}
+    waiting = [at for at, row in enumerate(matches) if row.waits]
     unsent = sum(options.doubtful == "send" or at not in doubts for at in waiting)
     to_send = min(unsent, options.first or unsent)
     states = Counter(row.state for row in matches if not row.waits)
-    lists = any(entry.state == "unknown" for entry in entries) or any(
-        not row.compared for row in waiting.values()
-    )
+    is_uncompared = any(not matches[at].compared for at in waiting)
+    lists = is_uncompared or "unknown" in {entry.state for entry in entries}
     requests = ceil(inventory.memory.evidence.sizes.get("", 0) / spec.LIMIT_MAX) or 1
     latency_s = client.transport.fastest_s or LIKELY_S
     estimate = partial(forecast, to_send, read_quota(client.gate), latency_s=latency_s)
     whole = estimate(baseline=requests if lists else 0)
-    names = [(row.number, row.content.name) for row in rows]
     hidden = [
-        f"row {number} {quoted(name)}"
-        for number, name in names
-        if not name.isprintable()
+        f"row {row.number} {quoted(row.content.name)}"
+        for row in rows
+        if not row.content.name.isprintable()
     ]
     notes = list(source.table.notes)
     if hidden:
@@ -322,9 +320,11 @@ class _Run:
         chosen = {entry.key for entry in self._journal.unsent()[:first]}
         listed = 0
         while True:
-            unsent = self._journal.unsent()
-            if first is not None:
-                unsent = [entry for entry in unsent if entry.key in chosen]
+            unsent = [
+                entry
+                for entry in self._journal.unsent()
+                if first is None or entry.key in chosen
+            ]
             if not unsent and not seconds_lost(self._journal):
                 break
             self._sender.run(unsent, self._calls)

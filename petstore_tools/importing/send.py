@@ -132,6 +132,7 @@ class Sender:
             BaseException: What ended it: an interrupt before anything else, then what
                 came first.
         """
+        name = _thread_name(self.journal)
         self._queue = deque(entries)
         self._counts = self.journal.counts()
         self._unknown_in_a_row = 0
@@ -141,7 +142,10 @@ class Sender:
             self.show()
             while self._running or self._queue:
                 if self._queue and self._running < (self._connections or 1):
-                    self._start(call_options)
+                    with self._changed:
+                        self._running += 1
+                    work = _Connection(self, call_options).work
+                    threading.Thread(target=work, name=name, daemon=True).start()
                     continue
                 with self._changed:
                     self._changed.wait(TICK_S)
@@ -157,13 +161,6 @@ class Sender:
         self.client.gate.flush()
         if self._error is not None:
             raise self._error
-
-    def _start(self, call_options: CallOptions) -> None:
-        with self._changed:
-            self._running += 1
-        connection = _Connection(self, call_options)
-        name = _thread_name(self.journal)
-        threading.Thread(target=connection.work, name=name, daemon=True).start()
 
     def next(self) -> Entry | None:
         """Take the next row, None where there is none."""
@@ -213,14 +210,14 @@ class Sender:
     def show(self) -> None:
         """Show how far the run is."""
         with self._changed:
-            counts = Counter(self._counts)
+            counts = self._counts
+            created, rejected, unknown = (
+                counts[s] for s in ("created", "rejected", "unknown")
+            )
+            unsent = counts["unsent"]
             wait = self.wait
-        created, rejected, unknown = (
-            counts[s] for s in ("created", "rejected", "unknown")
-        )
         done = created + rejected + unknown
-        total = done + counts["unsent"]
-        self._progress(Progress(done, total, created, rejected, unknown, wait))
+        self._progress(Progress(done, done + unsent, created, rejected, unknown, wait))
 
 
 def _thread_name(journal: Journal) -> str:
