@@ -346,10 +346,9 @@ def _rejects(
     marks: set[tuple[int, int]] = set()
     for at, (number, cells, why, places) in enumerate(sorted(refused)):
         marks.update((at, place) for place in places)
-        padded = [*cells, *[""] * (width - len(cells))]
-        # they join the last one: nothing is lost, and it stays a problem
-        if len(padded) > width:
-            padded[width - 1 :] = [table.source.delimiter.join(padded[width - 1 :])]
+        # cells beyond the last join it: nothing is lost, and it stays a problem
+        last = table.source.delimiter.join(cells[width - 1 :])
+        padded = [*cells[: width - 1], *[""] * (width - 1 - len(cells)), last]
         rows.append(
             [table.source.escape(cell) for cell in (*padded, str(int(number)), why)]
         )
