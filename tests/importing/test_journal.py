@@ -98,6 +98,17 @@ def test_an_animal_belongs_to_one_row_of_one_import(tmp_path: Path) -> None:
         ]
 
 
+def test_an_answer_is_for_a_row_that_is_on_its_way(tmp_path: Path) -> None:
+    """What another program changed meanwhile stays as it is."""
+    with open_journal(tmp_path, target()) as journal:
+        (entry,) = add(journal, REX)
+
+        with pytest.raises(JournalError, match="another program changed row 2 of"):
+            journal.record([(entry, Outcome("created", 7))])
+
+        assert journal.counts() == {"unsent": 1}
+
+
 def test_a_person_cannot_decide_against_the_constraint(tmp_path: Path) -> None:
     """
     An animal that another row has, a row that is not unknown; absent is sent again.
