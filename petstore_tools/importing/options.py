@@ -165,7 +165,7 @@ class ImportOptions:
     def by_letter(self) -> bool:
         """Whether all required columns are named by letter."""
         given = self.columns or {}
-        needed = {name for name in spec.REQUIRED if name not in (self.defaults or {})}
+        needed = {*spec.REQUIRED} - {*(self.defaults or {})}
         return needed <= {*given.values()} and all(
             map(_LETTERS.fullmatch, map(str, given))
         )

@@ -94,15 +94,15 @@ def group(problems: Iterable[RowProblem]) -> list[Fix]:
     """
     groups: dict[tuple[str, ...], list[RowProblem]] = defaultdict(list)
     for problem in problems:
-        _, column, field, _, *rule = problem
-        groups[column, field, *rule].append(problem)
+        rule = problem.column, problem.field, problem.rule, problem.help
+        groups[rule].append(problem)
     fixes = []
-    for (column, field, *rule), members in groups.items():
+    for (column, field, *texts), members in groups.items():
         rows = [problem.row for problem in members]
         cells = [quoted(problem.value) for problem in members if problem.value.strip()]
-        values = first_of([cell for cell, _ in Counter(cells).most_common()], FEW)
+        values = first_of([*dict(Counter(cells).most_common())], FEW)
         numbers = first_of(rows, FEW)
-        fixes.append(Fix(len(rows), rows[0], numbers, column, field, values, *rule))
+        fixes.append(Fix(len(rows), rows[0], numbers, column, field, values, *texts))
     return sorted(fixes, key=lambda fix: -fix.rows)
 
 
@@ -332,27 +332,27 @@ class ImportPreview(Source):
         left_out: dict[str, list[int]] = defaultdict(list)
         for row in self.left_out:
             left_out[row.why].append(row.number)
-        counts = (
-            (
-                self.unsent - self.to_send,
-                "left for the same call without " + option("first"),
+        counts = {
+            "left for the same call without " + option("first"): (
+                self.unsent - self.to_send
             ),
-            (len(self.doubts), "doubtful: they may exist already"),
-            (self.created, "created already by this import"),
-            (self.unknown, "unknown: the run finds out whether they were created"),
-            (self.skipped, "left out as doubtful before"),
-            (self.removed, "sent and no longer in the file"),
-            (len(self.duplicates), equal),
-            *(
-                (len(rows), f"left out, {why}: row {first_of(rows, SHOWN)}")
+            "doubtful: they may exist already": len(self.doubts),
+            "created already by this import": self.created,
+            "unknown: the run finds out whether they were created": self.unknown,
+            "left out as doubtful before": self.skipped,
+            "sent and no longer in the file": self.removed,
+            equal: len(self.duplicates),
+            **{
+                f"left out, {why}: row {first_of(rows, SHOWN)}": len(rows)
                 for why, rows in left_out.items()
-            ),
-            (self.blank, "blank, skipped"),
-        )
+            },
+            "blank, skipped": self.blank,
+        }
         first = (
             f"{self.rows:,}: {self.to_send:,} to send, {self.bad_rows:,} with problems"
         )
-        return [first, *(f"{count:,} {meaning}" for count, meaning in counts if count)]
+        lines = [f"{count:,} {meaning}" for meaning, count in counts.items() if count]
+        return [first, *lines]
 
     def _lines(self) -> Iterator[tuple[str, str]]:
         """Yield what it says, line by line, with what each is about."""

@@ -5,13 +5,11 @@ left out.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from types import NoneType
 from typing import Any
 
 from petstore_tools.errors import SheetError
@@ -45,7 +43,7 @@ from petstore_tools.tabular.cells import (
     column_letter,
     is_blank,
 )
-from petstore_tools.tabular.sources import FrameSource, open_source
+from petstore_tools.tabular.sources import open_source
 from petstore_tools.text import option, printable
 
 HEADER_WITHIN = 1_000  # rows in which the header is searched
@@ -120,20 +118,14 @@ class Table:
         """What was found and should be known."""
         columns = self.columns
         others = [repr(name) for name in self.source.names if name != self.source.name]
-        notes = (
-            [f"sheet {self.source.name!r}; not read: {', '.join(others)}"]
-            if others
-            else []
-        )
-        notes += self.source.notes
+        unread = f"sheet {self.source.name!r}; not read: {', '.join(others)}"
+        notes = [*([unread] if others else ()), *self.source.notes]
         notes += [
             f"column {columns.place(at)} is hidden, and is read"
             for at in columns.columns.values()
             if at in self.source.hidden_columns
         ]
-        if "status" not in columns.columns and "status" not in (
-            self.options.defaults or {}
-        ):
+        if "status" not in {*columns.columns, *(self.options.defaults or {})}:
             notes.append(
                 "no column for status: the animals will have none, and it cannot be"
                 " added later; " + option("columns", {"TITLE": "status"}) + " names one"
@@ -167,9 +159,7 @@ class Table:
         """
         options = self.options
         given = {**(options.columns or {}), **self.columns.proposals}
-        titles = read_titles(
-            self.columns.header, given, defaults=options.defaults or ()
-        )
+        titles = read_titles(self.columns.header, given, options.defaults)
         read = replace(
             self, columns=replace(titles, has_header=self.columns.has_header)
         )
@@ -204,10 +194,12 @@ class Table:
         }:
             return False
         places = {at for at, title in enumerate(columns.header) if not is_known(title)}
-        free = places - {*columns.columns.values()}
-        rows = (cells for _, cells in self._below())
+        places -= {*columns.columns.values()}
         return any(
-            cells[at][:1].isalpha() for cells in rows for at in free if at < len(cells)
+            cells[at][:1].isalpha()
+            for _, cells in self._below()
+            for at in places
+            if at < len(cells)
         )
 
     def _unread(self) -> dict[str, list[str]]:
@@ -237,7 +229,7 @@ def read_table(options: ImportOptions) -> Table:
     tables = [table for table in found if not table.columns.missing]
     if not tables:
         best = max(found, key=lambda table: table.likeness)
-        fields = best.likeness[0]
+        fields, _ = best.likeness
         tables = [table for table in found if table.likeness[0] == fields > 0]
         if len(tables) < 2:
             raise SheetError(f"{name}: {best.refusal}")
@@ -256,7 +248,7 @@ def _understand(source: Sheet, options: ImportOptions) -> Table:
     by letter, the first row that has these columns, or none where that row is data.
     Else the likeliest row.
     """
-    nothing = Titles((), {}, {}, FIELDS)
+    nothing = Titles((), {}, {}, FIELDS, {})
     tables = [Table(source, 0, nothing, options, wrong="there is no header row")]
     filled = (record for record in source.records() if not are_blank(record[1]))
     above: list[int] = []
@@ -282,10 +274,10 @@ def _header(
     """
     added = cells[cells.index(ADDED[0]) :] if {*ADDED} <= {*cells} else []
     header = cells[: len(cells) - len(added)]
-    titles = read_titles(header, options.columns, defaults=options.defaults or ())
+    titles = read_titles(header, options.columns, options.defaults)
     table = Table(source, number, titles, options, added=len(added))
     # by pandas
-    is_counted = isinstance(source, FrameSource) and all(map(str.isdecimal, header))
+    is_counted = not options.is_file and all(map(str.isdecimal, header))
     if not options.by_letter or is_counted:
         return table
     is_data = any(
@@ -296,7 +288,7 @@ def _header(
     if options.header and not is_data:
         return table
     letters = [column_letter(at) for at in range(len(header))]
-    titles = read_titles(letters, options.columns, defaults=options.defaults or ())
+    titles = read_titles(letters, options.columns, options.defaults)
     titles = replace(titles, has_header=False)
     return replace(table, header_row=number - 1, columns=titles)
 
@@ -348,14 +340,13 @@ class Source:
             ]
             # odd letters first
             distinct = sorted(dict.fromkeys(cells), key=str.isascii)
-            samples = [str(cell) for cell in distinct[:SAMPLES]]
             if title.strip() or cells:
                 found.append(
                     {
                         "column": column_letter(at),
                         "title": str(title),
                         "filled": len(cells),
-                        "values": samples,
+                        "values": [*map(str, distinct[:SAMPLES])],
                         "becomes": used.get(at, "not sent"),
                     }
                 )
@@ -396,17 +387,15 @@ def read_source(client: Client, options: ImportOptions) -> Source:
     table = read_table(options)
     path = Path(options.name) if options.name else options.path.resolve()
     above = [LeftOut(number, "above the header") for number in table.above]
-    kinds: defaultdict[type[AnyRow], list[Any]] = defaultdict(list)
-    for row in (*above, *table.rows()):
-        kinds[type(row)].append(row)
-    if not kinds.keys() - {NoneType}:
+    rows: list[AnyRow] = [*above, *table.rows()]
+    if not any(rows):
         raise SheetError(f"{options.path.name} has a header and no rows")
     return Source(
         options,
         table,
         Target(client.environment, client.service_id, path, table.source.name),
-        tuple(kinds[Row]),
-        tuple(kinds[BadRow]),
-        left_out=tuple(kinds[LeftOut]),
-        blank=len(kinds[NoneType]),
+        tuple(row for row in rows if isinstance(row, Row)),
+        tuple(row for row in rows if isinstance(row, BadRow)),
+        left_out=tuple(row for row in rows if isinstance(row, LeftOut)),
+        blank=rows.count(None),
     )

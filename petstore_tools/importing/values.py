@@ -325,18 +325,22 @@ def read_rows(
     """
     width = len(titles.header)
     header = [cell.strip().casefold() for cell in titles.header]
+    # no row may lack it
+    last = max(titles.columns.get(name, -1) for name in spec.REQUIRED)
     for number, cells in records:
-        if isinstance(cells, MalformedLine):
-            yield _bad(number, cells, cells.reason, "check its quotation marks")
-            continue
-        beyond = cells if len(cells) <= titles.last_required else cells[width:]
-        if not (sheet.name or are_blank(beyond)):
-            rule = f"has {pluralize(len(cells), 'cell')} where the header has {width}"
-            yield _bad(number, cells, rule, "check for a missing quote or comma")
-            continue
         whole = (*cells[:width], *[""] * (width - len(cells)))
         fields = ["" if at is None else whole[at] for at in titles.places]
-        if number in sheet.hidden:
+        beyond = cells if len(cells) <= last else cells[width:]
+        problem: tuple[str, ...] = ()
+        if isinstance(cells, MalformedLine):
+            problem = cells.reason, "check its quotation marks"
+        elif not (sheet.name or are_blank(beyond)):
+            rule = f"has {pluralize(len(cells), 'cell')} where the header has {width}"
+            problem = rule, "check for a missing quote or comma"
+        if problem:
+            line = RowProblem(number, "", "", ", ".join(cells), *problem)
+            yield BadRow(number, tuple(cells), [line])
+        elif number in sheet.hidden:
             yield LeftOut(number, "hidden")
         elif are_blank(fields):
             unused = "filled only in columns that are not imported"
@@ -380,15 +384,6 @@ def _decided(
         if isinstance(value, Problem)
     ]
     return BadRow(number, cells, problems)
-
-
-def _bad(number: int, cells: Sequence[str], rule: str, help_: str) -> BadRow:
-    """Return a row that is bad as a whole."""
-    return BadRow(
-        number,
-        tuple(cells),
-        [RowProblem(number, "", "", ", ".join(cells), rule, help_)],
-    )
 
 
 def count_matches(rows: Iterable[Row], places: Sequence[int | None]) -> list[Match]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from importlib import resources
 from unicodedata import normalize
@@ -67,18 +67,13 @@ class Titles:
     columns: Mapping[str, int]
     proposals: Mapping[str, str]
     missing: Sequence[str]
-    doubts: Mapping[str, str] = field(default_factory=dict)
+    doubts: Mapping[str, str]
     has_header: bool = True
 
     @cached_property
     def places(self) -> tuple[int | None, ...]:
         """Position of each field, None where it has no column."""
         return tuple(map(self.columns.get, FIELDS))
-
-    @cached_property
-    def last_required(self) -> int:
-        """Position of the last column that no row may lack."""
-        return max(self.columns.get(name, -1) for name in spec.REQUIRED)
 
     def place(self, at: int) -> str:
         """Return a column as people find it: `A 'Name'`."""
@@ -124,9 +119,8 @@ def _bare(title: str) -> str:
 
 def read_titles(
     header: Sequence[str],
-    given: Mapping[str, str] | None = None,
-    *,
-    defaults: Collection[str] = (),
+    given: Mapping[str, str] | None,
+    defaults: Collection[str] | None,
 ) -> Titles:
     """
     Find the fields in a header.
@@ -163,21 +157,21 @@ def read_titles(
         places = [at for at in named if named[at] == name]
         if places and name not in chosen.values():
             places += [free[word] for word in _BETTER_TITLES[name] if word in free]
-        word = next((word for word in _TITLES[name] if word in free), "")
+        likely = [free[word] for word in _TITLES[name] if word in free]
         if len(places) == 1:
             columns[name] = places[0]
         elif places:
             both = " and ".join(f"{column_letter(at)} {titles[at]!r}" for at in places)
             doubts[name] = f"columns {both} could both be {name}"
-        elif word:
-            title = titles[free[word]]
+        elif likely:
+            title = titles[likely[0]]
             is_clear = (
                 titles.count(title) == 1
                 and title.isprintable()
                 and not _SPECIAL & {*title}
             )
-            proposals[title if is_clear else column_letter(free[word])] = name
-        is_required = name in spec.REQUIRED and name not in defaults
+            proposals[title if is_clear else column_letter(likely[0])] = name
+        is_required = name in spec.REQUIRED and name not in (defaults or ())
         if name not in columns and (places or is_required):
             missing.append(name)
     return Titles(tuple(header), columns, proposals, missing, doubts)
