@@ -95,9 +95,7 @@ class Matcher:
         statuses: Mapping[str, str] | None = None,
         defaults: Mapping[str, str | int] | None = None,
     ) -> None:
-        self.decided: dict[str, dict[str, Value | Problem]] = {
-            field: {} for field in FIELDS
-        }
+        self.decided: defaultdict[str, dict[str, Value | Problem]] = defaultdict(dict)
         self._categories = categories
         # by folded word, the document's own among them
         self._words: dict[str, str] = {status: status for status in spec.STATUSES}
