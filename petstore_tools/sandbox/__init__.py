@@ -8,7 +8,6 @@ from __future__ import annotations
 import tempfile
 import threading
 import weakref
-from collections import deque
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -30,7 +29,7 @@ from petstore_tools.store import PetStore
 if TYPE_CHECKING:
     import pandas as pd
 
-    from petstore_tools.sandbox.faults import Fault, TrafficRow
+    from petstore_tools.sandbox.faults import Fault
 
 STARTS_AT = 1_767_603_600.0  # Monday, 5 January 2026, 09:00 UTC
 CLOSED = "this sandbox is closed; make another one"
@@ -74,14 +73,15 @@ class Sandbox:
         faults: Sequence[Fault] = (),
         database: str | None = None,
     ) -> None:
+        from petstore_tools.sandbox.faults import FaultyService
         from petstore_tools.service.database import Database
+        from petstore_tools.service.server import ThreadedServer
 
         if clock not in ("manual", "system"):
             raise ArgumentError(f"clock must be manual or system, not {clock!r}")
         numbers = plans.parse(plan) or plans.DOCUMENTED[0]
         if animals < 0:
             raise ArgumentError(f"animals must be a number, 0 or more, not {animals}")
-        self._traffic = deque["TrafficRow"](maxlen=1_000_000)
         self.clock: Clock = (
             ManualClock(STARTS_AT) if clock == "manual" else SystemClock()
         )
@@ -100,33 +100,20 @@ class Sandbox:
             _, self.api_key = self._database.create_key(
                 numbers, label="sandbox", now=self.clock.now()
             )
-            self._serve(faults, resources)
+            # what serves leads not to this object: when nobody keeps that, it ends
+            service = FaultyService(faults, self._database, self.clock)
+            self.faults = service.faults
+            self._traffic = service.traffic
+            resources.callback(service.close)
+            server = ThreadedServer(service).start()
+            resources.callback(server.stop)
+            self.base_url = server.base_url
             self.state_dir = folder / "state"
-            settings = Settings(
-                self.base_url,
-                "sandbox",
-                SecretStr(self.api_key),
-                numbers,
-                self.state_dir,
-            )
+            key = SecretStr(self.api_key)
+            settings = Settings(self.base_url, "sandbox", key, numbers, self.state_dir)
             self.store = self._wire(settings, resources)
             self._resources = resources.pop_all()
         self._finalizer = weakref.finalize(self, _close, self._resources)
-
-    def _serve(self, faults: Sequence[Fault], resources: ExitStack) -> None:
-        """
-        Start the server. It holds nothing that leads to this object: when nobody keeps
-        the sandbox, it ends.
-        """
-        from petstore_tools.sandbox.faults import FaultyService
-        from petstore_tools.service.server import ThreadedServer
-
-        service = FaultyService(faults, self._traffic, self._database, self.clock)
-        self.faults = service.faults
-        resources.callback(service.close)
-        server = ThreadedServer(service).start()
-        resources.callback(server.stop)
-        self.base_url = server.base_url
 
     def advance(
         self,

@@ -6,8 +6,8 @@ teaching.
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
-from collections.abc import MutableSequence, Sequence
+from collections import Counter, deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal, get_args
@@ -84,26 +84,24 @@ class FaultyService(Service):
     Args:
         faults: What goes wrong; may be changed while it serves. The first that hits
             counts.
-        traffic: Takes time, method, path and status of each answer of the service.
         arguments: Of `Service`.
+
+    Attributes:
+        faults: The list of them.
+        traffic: Time, method, path and status of each answer of the service.
 
     Raises:
         ArgumentError: `faults` is no list of Fault.
     """
 
-    def __init__(
-        self,
-        faults: Sequence[Fault],
-        traffic: MutableSequence[TrafficRow],
-        *arguments: Any,
-    ) -> None:
+    def __init__(self, faults: Sequence[Fault], *arguments: Any) -> None:
         super().__init__(*arguments)
         if not isinstance(faults, Sequence) or not all(
             isinstance(f, Fault) for f in faults
         ):
             raise ArgumentError(f"faults must be a list of Fault, not {faults!r:.80}")
         self.faults = list(faults)
-        self._traffic = traffic
+        self.traffic = deque[TrafficRow](maxlen=1_000_000)
         # of each method; None: of all requests
         self._counts: Counter[str | None] = Counter()
 
@@ -124,8 +122,7 @@ class FaultyService(Service):
         if not kind.endswith("before"):
             response = await super().answer(request, receive)
             time = datetime.fromtimestamp(self.clock.now(), UTC)
-            row = (time, request.method, request.path, response.status)
-            self._traffic.append(row)
+            self.traffic.append((time, request.method, request.path, response.status))
         if kind.startswith("error"):
             return error_response(500, "internal_error", "a fault on purpose")
         if kind.startswith("drop"):

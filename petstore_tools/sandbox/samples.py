@@ -2,36 +2,18 @@
 
 from __future__ import annotations
 
-import csv
-import io
+import json
 import random
 from collections.abc import Iterator
+from importlib.resources import files
 from itertools import islice
 
 from petstore_tools import spec
 
 SEED = 20_260_105
-_CATEGORIES = (
-    "Dogs, Cats, Rabbits, Guinea pigs, Hamsters, Parrots, "
-    "Canaries, Tortoises, Geckos, Goldfish, Ponies, Goats"
-)
-CATEGORIES = dict(enumerate(_CATEGORIES.split(", "), start=1))
-_WEIGHTS = (24, 22, 10, 8, 7, 6, 5, 4, 4, 6, 2, 2)
-_NAMES = """
-Abby Ace Achilles Ajax Alba Alfie Amber Angus Apollo Archie Astrid Athena Bailey Balu
-Bandit Basil Bella Benji Bertie Biscuit Blanche Bobby Bonnie Boris Bruno Buddy Caesar
-Candy Casper Charlie Chico Cleo Coco Cookie Cosmo Daisy Dexter Diego Dora Duke Edgar
-Elsa Emma Felix Fergus Fiona Flash Flora Frida Freya Gaston Ginger Gizmo Gustav Hazel
-Heidi Henry Hugo Ida Igor Iris Ivy Jasper Jerry Josie Juno Kasper Kiki Kira Lady Lars
-Leo Lily Linus Lola Lotte Louie Lucky Lulu Luna Maggie Marlon Max Mia Milo Minnie Misty
-Molly Monty Muffin Nala Nelly Nero Nina Noah Nora Odin Olive Oscar Otis Paula Peanut
-Penny Pepper Percy Pippa Pluto Poppy Prince Quincy Rex Rocky Romeo Rosie Ruby Rufus
-Salem Sally Sam Sandy Scout Shadow Simba Sky Smokey Sophie Stella Sunny Tango Teddy Theo
-Thor Tilly Titus Toby Trixie Tulip Uma Vera Violet Wanda Whisky Willow Winston Xena Yara
-Yuki Zelda Zeus Ziggy Zoe Żabka Søren Émile Jürgen Niño Łatka
-""".split()
-_TITLES = ("",) * 6 + ("Little ", "Old ", "Lady ", "Sir ", "Mister ", "Miss ")
-_ENDINGS = ("",) * 7 + (" II", " III", " of Oak Farm", " the Brave")
+# names of categories with their weights; first, middle and last parts of names
+_TABLES = json.loads(files(__package__).joinpath("samples.json").read_text("utf-8"))
+CATEGORIES: dict[int, str] = dict(enumerate(_TABLES["categories"], start=1))
 _STATUSES = (*spec.STATUSES, None)
 _STATUS_WEIGHTS = (55, 18, 22, 5)
 
@@ -74,11 +56,10 @@ def _generate_animals(seed: int) -> Iterator[Animal]:
     rng = random.Random(seed)
     previous_animals: set[Animal] = set()
     while True:
-        parts = (rng.choices(pool)[0] for pool in (_TITLES, _NAMES, _ENDINGS))
-        name = "".join(parts)
+        name = "".join(rng.choices(part)[0] for part in _TABLES["name_parts"])
         if len(previous_animals) > 10_000:
             name += f" {rng.randrange(10**6)}"
-        (category_id,) = rng.choices(tuple(CATEGORIES), _WEIGHTS)
+        (category_id,) = rng.choices([*CATEGORIES], _TABLES["categories"].values())
         (status,) = rng.choices(_STATUSES, _STATUS_WEIGHTS)
         animal = (name, category_id, status)
         if animal not in previous_animals:
@@ -91,8 +72,7 @@ def animals_csv(count: int = 1_000, *, seed: int = SEED) -> str:
     Return sample animals as the text of a CSV file with columns name, categoryId,
     status.
     """
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(
-        [spec.NEW_PET_FIELDS, *animals(count, seed=seed)]
-    )
-    return text.getvalue()
+    import pandas as pd
+
+    frame = pd.DataFrame(animals(count, seed=seed), columns=spec.NEW_PET_FIELDS)
+    return frame.to_csv(index=False, lineterminator="\n")
