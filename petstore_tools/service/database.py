@@ -254,23 +254,23 @@ class Database:
         Set the status of an animal, outside the interface; say whether it was there.
         """
         return self._execute_change(
-            "UPDATE pet SET status = ? WHERE id = ? RETURNING id", status, pet_id
+            "UPDATE pet SET status = ? WHERE id = ?", status, pet_id
         )
 
     def remove(self, pet_id: int) -> bool:
         """Remove an animal, outside the interface; say whether it was there."""
-        return self._execute_change("DELETE FROM pet WHERE id = ? RETURNING id", pet_id)
+        return self._execute_change("DELETE FROM pet WHERE id = ?", pet_id)
 
     def create_key(self, plan: Plan, *, label: str, now: float) -> tuple[str, str]:
         """
         Make a key; return its id and the key itself, which is stored as a digest only.
         """
-        if plan.per_minute is None or plan.per_day is None:
+        if None in (plan.per_minute, plan.per_day):
             raise SettingsError("a key needs both numbers: requests a minute and a day")
         key = "psk_" + secrets.token_urlsafe(32)
         key_id = secrets.token_hex(4)
         self._execute_change(
-            "INSERT INTO key VALUES (?, ?, ?, ?, ?, ?, ?, NULL) RETURNING id",
+            "INSERT INTO key VALUES (?, ?, ?, ?, ?, ?, ?, NULL)",
             key_id,
             digest_key(key),
             label,
@@ -295,18 +295,17 @@ class Database:
     def revoke(self, key_id: str, now: float) -> bool:
         """Make a key invalid for good; say whether it was valid."""
         return self._execute_change(
-            "UPDATE key SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL"
-            " RETURNING id",
+            "UPDATE key SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL",
             now,
             key_id,
         )
 
     def _execute_change(self, statement: str, *values: object) -> bool:
         """
-        Execute a statement that returns what it changed; say whether that was anything.
+        Execute a statement that changes rows; say whether there were any.
         """
         with self._lock, self._db.transaction():
-            return bool(self._rows(statement, *values))
+            return bool(self._rows(f"{statement} RETURNING id", *values))
 
     def _rows(self, statement: str, *values: object) -> Rows:
         return self._db.execute((statement, values))[0]

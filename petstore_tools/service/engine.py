@@ -308,7 +308,7 @@ class SqliteEngine(Engine):
             sqlite.execute_when_free(db, "BEGIN IMMEDIATE", most_s)
         except sqlite3.OperationalError as error:
             # nothing is wrong with the connection
-            if _code(error) == sqlite3.SQLITE_BUSY:
+            if self._explain(error)[0] == LOCKED:
                 raise UnavailableError(LOCKED) from error
             raise
         identity = sqlite.identity(self._path)
@@ -336,7 +336,7 @@ class SqliteEngine(Engine):
         self._durable_at = time.monotonic()
 
     def _explain(self, error: Exception) -> tuple[str, bool]:
-        match _code(error):
+        match getattr(error, "sqlite_errorcode", 0) & 0xFF:
             case sqlite3.SQLITE_BUSY:
                 return LOCKED, True
             case sqlite3.SQLITE_FULL:
@@ -374,7 +374,3 @@ class SqliteEngine(Engine):
                 " changed. Name another file with --database"
             )
         check_tables(tables, version, self._path.name)
-
-
-def _code(error: Exception) -> int:
-    return getattr(error, "sqlite_errorcode", 0) & 0xFF

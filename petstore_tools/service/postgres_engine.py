@@ -32,7 +32,6 @@ _TIMEOUTS = (
     "SET lock_timeout = '3s'; SET statement_timeout = '3.5s';"
     " SET idle_in_transaction_session_timeout = '2s'"
 )
-CONNECT_S = 2
 # of our advisory locks: assignment and commit of ids; the schema
 _LOCKS = 0x70657473
 _FIND_TABLES = (
@@ -180,7 +179,7 @@ class PostgresEngine(Engine):
                 self._db = _TimedConnection.connect(
                     self._url.get_secret_value(),
                     autocommit=True,
-                    connect_timeout=CONNECT_S,
+                    connect_timeout=2,
                     client_encoding="UTF8",  # else a server in SQL_ASCII answers bytes
                 )
             # neither frames nor words of the driver show the password here

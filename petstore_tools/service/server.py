@@ -43,9 +43,6 @@ from petstore_tools.service.database import Database
 from petstore_tools.service.messages import Scope
 
 DRAIN_S = 9  # at its end a service answers what is under way for so long
-# a head is complete, and an idle connection used again, within this
-HEAD_WITHIN_MS = 10_000
-MAX_HEAD_BYTES = 64 << 10
 BACKLOG = 1_024
 MAX_WAITS = 5_000
 _KEY = re.compile(r"psk_[\w-]+")
@@ -53,7 +50,9 @@ _HTTP: Any = {
     "interface": Interfaces.ASGINL,
     "http": HTTPModes.http1,
     "http1_settings": HTTP1Settings(
-        header_read_timeout=HEAD_WITHIN_MS, max_buffer_size=MAX_HEAD_BYTES
+        # ms; within it a head is complete, and an idle connection is used again
+        header_read_timeout=10_000,
+        max_buffer_size=64 << 10,  # bytes of a head
     ),
     "websockets": False,
 }
@@ -161,11 +160,10 @@ def worker(location: str, trusted: str | None) -> Any:
     while True:
         try:
             service = Service(Database(location), SystemClock())
+            return behind_proxies(service, trusted) if trusted else service
         except SettingsError as error:
             logging.getLogger(__name__).error("%s", error)
             time.sleep(1)
-        else:
-            return behind_proxies(service, trusted) if trusted else service
 
 
 def behind_proxies(service: Service, trusted: str) -> Any:
