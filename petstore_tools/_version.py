@@ -16,8 +16,11 @@ def missing_extra(extra: str, feature: str) -> ImportError:
     'postgres'
     """
     # here, since the package loads this file first
+    import json
     import shlex
     import sys
+    from contextlib import suppress
+    from importlib.metadata import PackageNotFoundError, distribution
     from importlib.util import find_spec
 
     from petstore_tools.errors import MissingExtraError
@@ -26,23 +29,15 @@ def missing_extra(extra: str, feature: str) -> ImportError:
     if extra != "pyarrow":  # it is of no extra
         part = f"the extra {extra!r}"
         requirement = f"petstore-tools[{extra}]"
-        if address := _installed_from():
-            requirement = shlex.quote(f"{requirement} @ {address}")
+        with suppress(PackageNotFoundError):  # a checkout that was not installed
+            # the address that the installer recorded, none for an index
+            record = distribution("petstore-tools").read_text("direct_url.json")
+            origin = json.loads(record or "{}")
+            if url := origin.get("url"):
+                system = origin.get("vcs_info", {}).get("vcs", "")
+                address = f"{system}+{url}".lstrip("+")
+                requirement = shlex.quote(f"{requirement} @ {address}")
     line = f"{shlex.quote(sys.executable)} -m pip install {requirement}"
     if find_spec("pip") is None:
         line = f"add {requirement} to the environment of {sys.executable}"
     return MissingExtraError(f"{feature} needs {part}: {line}", name=extra)
-
-
-def _installed_from() -> str:
-    """Return the address that the installer recorded, "" for an index."""
-    import json
-    from importlib.metadata import PackageNotFoundError, distribution
-
-    try:
-        record = distribution("petstore-tools").read_text("direct_url.json")
-    except PackageNotFoundError:  # a checkout that was not installed
-        return ""
-    origin = json.loads(record or "{}")
-    system = origin.get("vcs_info", {}).get("vcs", "")
-    return f"{system}+{origin.get('url', '')}".lstrip("+")

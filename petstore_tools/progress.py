@@ -106,7 +106,14 @@ class Display:
         if wait is None:
             self._bar.set_postfix(notes, refresh=False)
         else:
-            self._show_wait(wait)
+            until = f"until {utc_text(wait.until)}"
+            note = f"waits {until}"
+            if not self._on_a_terminal:
+                note += f": {wait.reason}"
+            elif wait.reason not in self._reasons:  # a line above the bar, once
+                self._reasons.add(wait.reason)
+                self._bar.write(f"Waiting {until}: {wait.reason}.", file=sys.stderr)
+            self._bar.set_postfix_str(note, refresh=False)
         self._bar.update(done - self._bar.n)
         if wait is not None and self._as_bar:
             self._bar.refresh()
@@ -123,16 +130,6 @@ class Display:
         if not self._shows:
             return CallOptions(wait=wait)
         return CallOptions(wait=wait, on_wait=lambda now: self.draw(count(), None, now))
-
-    def _show_wait(self, wait: Wait) -> None:
-        until = f"until {utc_text(wait.until)}"
-        note = f"waits {until}"
-        if not self._on_a_terminal:
-            note += f": {wait.reason}"
-        elif wait.reason not in self._reasons:  # a line above the bar, once
-            self._reasons.add(wait.reason)
-            self._bar.write(f"Waiting {until}: {wait.reason}.", file=sys.stderr)
-        self._bar.set_postfix_str(note, refresh=False)
 
     def close(self) -> None:
         """Leave the bar as it is."""

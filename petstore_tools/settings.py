@@ -21,7 +21,6 @@ from petstore_tools.errors import SettingsError
 from petstore_tools.plans import Plan
 
 APP = "petstore_tools"
-ENVIRONMENTS = ("production", "staging")
 RECONCILE_AFTER_S = 60.0
 LONGEST_LABEL = 63  # characters between two dots of a host name
 _THIS_MACHINE = re.compile(r"(?<=://)(127\.0\.0\.1|\[::1\])(?=[:/])")
@@ -151,7 +150,7 @@ def load(
     check_texts(arguments)
     entries = _entries() | arguments
     name = entries.get("environment", "production")
-    if name not in ENVIRONMENTS:
+    if name not in ("production", "staging"):
         raise SettingsError(
             f"unknown environment {name!r:.80}: use production or staging"
         )

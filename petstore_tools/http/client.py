@@ -102,8 +102,8 @@ class Client:
         """
         url = f"{self.base_url}{spec.PETS_PATH}/{check_id(pet_id)}"
         reply = self.call("GET", url, call_options=call_options)
-        is_missing = reply.status in (HTTPStatus.NOT_FOUND, HTTPStatus.GONE)
-        if is_missing and self.clock.now() >= spec.REMOVAL_OF_GET_PET_AT:
+        is_removed = self.clock.now() >= spec.REMOVAL_OF_GET_PET_AT
+        if is_removed and reply.status in (HTTPStatus.NOT_FOUND, HTTPStatus.GONE):
             raise NotFoundError(
                 reply.status,
                 "",

@@ -81,24 +81,21 @@ def read_quota(gate: Gate) -> Quota:
         return replace(quota, left=left, frees_at=frees_at)
 
     blocked_until = None
-    notes = []
+    note = ""
     if now < throttle.blocked_until:
         blocked_until = gate.local_time(throttle.blocked_until)
-        notes.append(f"Blocked until {utc_text(blocked_until)}: {throttle.reason}.")
+        note = f"Blocked until {utc_text(blocked_until)}: {throttle.reason}. "
     if throttle.in_flight:
-        notes.append(f"Requests that wait for an answer: {len(throttle.in_flight):,}.")
+        note += f"Requests that wait for an answer: {len(throttle.in_flight):,}. "
     if throttle.lowered_plan is not None:
         until = utc_text(gate.local_time(throttle.doubted_until))
-        notes.append(
-            f"The plan is lowered until {until}, since the service refused more."
-        )
-    notes.append(f"Counted {gate.ledger.scope}.")
+        note += f"The plan is lowered until {until}, since the service refused more. "
     return Quota(
         plan=str(throttle.plan),
         minute=read_window("minute"),
         day=read_window("day"),
         blocked_until=blocked_until,
-        note=" ".join(notes),
+        note=f"{note}Counted {gate.ledger.scope}.",
         as_of=gate.local_time(now),
     )
 

@@ -378,7 +378,8 @@ class Throttle(Budget):
         requested_s = reply.retry_after_s
         if requested_s is None and reply.reset is not None:
             ahead_s = reply.reset - self.service_time(now)
-            requested_s = ahead_s + GUARD_S if 0 < ahead_s <= spec.DAY_S else None
+            if 0 < ahead_s <= spec.DAY_S:
+                requested_s = ahead_s + GUARD_S
         if sent_at > self.refused_at:  # those in flight together are one refusal
             self.consecutive_429s += 1
             self.refused_at = now
@@ -394,9 +395,7 @@ class Throttle(Budget):
         if reply.banned:
             reason = "the service has banned this key (429)"
         elif self.lowered_plan is not None:
-            reason = (
-                f"{reason}; the plan is lowered for this day to {self.lowered_plan}"
-            )
+            reason += f"; the plan is lowered for this day to {self.lowered_plan}"
         self._block_until(until, reason, banned=reply.banned)
 
     def _doubt_plan(self, wait_s: float, now: float) -> None:
