@@ -184,6 +184,7 @@ def test_the_order_is_that_of_importance_and_lists_can_be_left_out(
         text = re.findall("^## ([^,\n]+)", report.to_markdown(), re.M)
         assert page == [*expected, "How this was made"]
         assert text == [title for title in page if title != "Over time"]
+        assert not re.search("category:|Pending animals", report.to_text())
     front, end = whole.to_html().split("How this was made")
     assert "request" not in front
     assert " with 1 request." in end

@@ -47,17 +47,7 @@ HOSTILE = [
 NAMES = {title: name for name, title in WORDS.items()} | dict.fromkeys(
     SHARES.values(), "share"
 )
-TEXTS = [
-    "name",
-    "category",
-    "categoryId",
-    "label",
-    "from",
-    "to",
-    "status",
-    "what",
-    "id",
-]
+TEXTS = "name category categoryId label from to status what id".split()
 T0 = 1_767_603_600.4
 DAY = 86_400.0
 
