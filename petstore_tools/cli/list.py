@@ -13,6 +13,7 @@ from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.frames import (
     ENDINGS,
     count_statuses,
+    frame_cells,
     text_dtype,
     write_frame,
 )
@@ -96,8 +97,7 @@ def write_rows(
     rows = frame.head(MOST_ROWS)
     times = rows.select_dtypes("datetime")
     minutes = times.apply(lambda column: column.dt.strftime("%Y-%m-%d %H:%M"))
-    cells = rows.assign(**minutes).astype("object").fillna("").astype(str)
-    click.echo(text_table(cells.columns.tolist(), cells.to_numpy().tolist()))
+    click.echo(text_table(*frame_cells(rows.assign(**minutes))))
     if len(frame) > MOST_ROWS:
         options.write_message(
             f"... {len(frame) - MOST_ROWS:,} more; -o FILE writes all of them"

@@ -231,7 +231,7 @@ def write_frame(frame: pd.DataFrame, path: Path) -> None:
     """
     match path.suffix.casefold():
         case ".csv":
-            content = csv_bytes(*_cells(frame))
+            content = csv_bytes(*frame_cells(frame))
         case ".xlsx":
             if len(frame) > LAST_ROW:
                 raise SheetError(
@@ -239,7 +239,7 @@ def write_frame(frame: pd.DataFrame, path: Path) -> None:
                     " .parquet file"
                 )
             note = str(Listing.of(frame)) if "listing" in frame.attrs else ""
-            content = workbook_bytes(*_cells(frame), note=note)
+            content = workbook_bytes(*frame_cells(frame), note=note)
         case ".json":
             records = frame.to_json(
                 orient="records", force_ascii=False, indent=1, date_format="iso"
@@ -255,7 +255,7 @@ def write_frame(frame: pd.DataFrame, path: Path) -> None:
     replace_file(path, content)
 
 
-def _cells(frame: pd.DataFrame) -> tuple[list[str], list[list[str]]]:
+def frame_cells(frame: pd.DataFrame) -> tuple[list[str], list[list[str]]]:
     """Return the titles and the rows."""
     titles, *rows = [cells for _, cells in FrameSource(frame=frame).records()]
     return titles, rows
