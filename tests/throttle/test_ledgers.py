@@ -422,9 +422,17 @@ def test_a_budget_file_that_is_removed_during_a_run_is_no_second_budget(
 def test_a_child_forked_while_another_thread_holds_the_budget_goes_on(
     ledger: Ledger,
 ) -> None:
-    """The thread is not in the child, so nothing waits for it there."""
+    """
+    The thread is not in the child, so nothing waits for it there; the child opens a
+    connection of its own.
+    """
+    inherited = ledger._connection.get()  # type: ignore[union-attr]
     held = threading.Event()
     done = threading.Event()
+
+    def ask_anew() -> None:
+        ask(ledger)
+        assert ledger._connection.get() is not inherited  # type: ignore[union-attr]
 
     def hold(_: Throttle) -> None:
         held.set()
@@ -433,7 +441,7 @@ def test_a_child_forked_while_another_thread_holds_the_budget_goes_on(
     thread = threading.Thread(target=lambda: ledger.update(hold))
     thread.start()
     held.wait(30)
-    child = multiprocessing.get_context("fork").Process(target=ask, args=(ledger,))
+    child = multiprocessing.get_context("fork").Process(target=ask_anew)
     forking = threading.Thread(target=child.start)
     forking.start()
     done.set()
