@@ -70,13 +70,20 @@ def test_whole_minutes_days_and_bans(case: str) -> None:
 def test_headers_speak_of_the_window_with_fewer_left_and_on_a_tie_of_the_later() -> (
     None
 ):
-    """Minute first; when both have two left, the day, which resets later."""
+    """
+    Minute first; when both have two left, the day, which resets later; a minute that
+    began while the clock was ahead may lead beyond the day.
+    """
     (first,) = send([T0])
     (tied,) = send([T0 + 60], Usage(day_start=DAY_START, day_used=2))
 
     assert (first.limit, first.remaining, first.reset) == (3, 2, T0 + 60)
     day_ends_at = DAY_START + DAY_S
     assert (tied.limit, tied.remaining, tied.reset) == (5, 2, day_ends_at)
+    minute_start = day_ends_at - 9
+    usage = Usage(minute_start, 0, DAY_START, day_used=2)
+    (last,) = send([minute_start], usage)
+    assert (last.limit, last.remaining, last.reset) == (3, 2, minute_start + MINUTE_S)
 
 
 def test_after_a_clock_was_set_back_no_minute_begins_before_the_last_one_ends() -> None:

@@ -302,6 +302,20 @@ def test_what_is_read_outside_a_transaction_has_no_end_of_the_last_one(
     engine.close()
 
 
+def test_a_session_that_ended_while_nobody_asked_costs_no_error(
+    postgres: Postgres,
+) -> None:
+    """The next transaction has a connection of its own."""
+    url = SecretStr(postgres.database())
+    engine, other = PostgresEngine(url), PostgresEngine(url)
+    other.execute((f"{ENDED} AND datname = current_database()", ()))
+    with engine.transaction(("SELECT 1", ())) as rows:
+        assert rows == [[(1,)]]
+
+    engine.close()
+    other.close()
+
+
 def test_a_session_that_stands_still_lets_go_of_what_others_wait_for(
     postgres: Postgres,
 ) -> None:
