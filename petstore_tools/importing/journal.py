@@ -153,9 +153,12 @@ class Journal:
 
     def counts(self) -> Counter[str]:
         """Count the rows of this import that the file has, by state."""
-        states = "SELECT state, count(*) FROM row WHERE import = ? AND present"
+        states = (
+            "SELECT state, count(*) FROM row WHERE import = ? AND present"
+            " GROUP BY state"
+        )
         with self.reading() as db:
-            return Counter(dict(db.execute(f"{states} GROUP BY state", (self.id,))))
+            return Counter(dict(db.execute(states, (self.id,))))
 
     def compare(
         self, entries: Sequence[Entry], rows: Sequence[Entry]

@@ -88,10 +88,11 @@ def _created(body: bytes, row: Entry) -> Outcome:
         detail = f"the answer shows no animal, so its id is not known: {finder}"
         return Outcome("created", detail=detail)
     shown = pet.model_dump(by_alias=True)
-    sent = dict(zip(spec.NEW_PET_FIELDS, row.content, strict=True))
     # a status of None was not sent, so the service may have given one
     changed = [
-        field for field, value in sent.items() if value not in (None, shown[field])
+        field
+        for field, value in zip(spec.NEW_PET_FIELDS, row.content, strict=True)
+        if value not in (None, shown[field])
     ]
     detail = ", ".join(f"{field} {shown[field]!r}" for field in changed)
     detail = f"the answer shows {detail}" if changed else ""

@@ -5,10 +5,11 @@ nights.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pytest
+from histories import new_rows
 from tables import read_cases
 
 from petstore_tools.importing.doubtful import (
@@ -30,13 +31,6 @@ def values(text: str) -> PetValues:
 def file(text: str) -> list[Entry]:
     """Read the rows of a file, one word each."""
     return new_rows(map(values, text.split()))
-
-
-def new_rows(contents: Iterable[PetValues]) -> list[Entry]:
-    """Return rows that no journal has."""
-    return [
-        Entry(0, "ours", content, number) for number, content in enumerate(contents, 2)
-    ]
 
 
 def find(

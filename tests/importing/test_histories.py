@@ -13,7 +13,7 @@ from math import inf
 from pathlib import Path
 
 import pytest
-from histories import Sheet, SheetRow, World, edit
+from histories import Sheet, SheetRow, World, edit, new_rows
 
 from petstore_tools.importing import lost_rows
 from petstore_tools.importing.doubtful import Doubt, Entry
@@ -212,10 +212,8 @@ def add_rows(
     world: World, journal: Journal, sheet: Sheet, rows: list[SheetRow]
 ) -> Iterator[None]:
     """Compare the rows, ask about the doubtful ones, and write them to the journal."""
-    new_rows = [
-        Entry(0, journal.id, row.values, number) for number, row in enumerate(rows, 2)
-    ]
-    matches, _, doubts = journal.compare(journal.entries(), new_rows)
+    sheet_rows = new_rows(row.values for row in rows)
+    matches, _, doubts = journal.compare(journal.entries(), sheet_rows)
     answers = journal.answer(matches, doubts, sheet.answer)
     asked_doubts = {n: doubt for n, doubt in doubts.items() if answers[n] == "ask"}
     sheet.answer = "ask"

@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from histories import new_rows
 
 from petstore_tools.clock import ManualClock
 from petstore_tools.errors import JournalError, SettingsError
@@ -37,16 +38,10 @@ def target(name: str = "a.csv") -> Target:
     return Target("staging", "https://pets.example/v1", Path(f"/files/{name}"))
 
 
-def new_rows(*contents: PetValues) -> list[Entry]:
-    """Return the rows of a new file."""
-    return [Entry(0, "", content, number) for number, content in enumerate(contents, 2)]
-
-
 def add(journal: Journal, *contents: PetValues) -> list[Entry]:
     """Add rows of a new file."""
     journal.bad_rows = 1
-    rows = new_rows(*contents)
-    journal.add_file(rows, {}, answers={}, compared=True)
+    journal.add_file(new_rows(contents), {}, answers={}, compared=True)
     return journal.entries()
 
 
@@ -157,10 +152,12 @@ def test_a_row_waits_that_another_import_sent_since_the_file_was_compared(
         open_journal(tmp_path, target("b.csv")) as b,
     ):
         (mine,) = add(a, REX)
-        (theirs,) = add(b, REX._replace(status=None))
+        rows = new_rows([REX._replace(status=None)])
+        doubts = {0: Doubt("equal", "")}
+        b.add_file(rows, doubts, answers={0: "send"}, compared=True)
         answer(a, mine, Outcome(state))
 
-        may_leave = b.record([], intent=replace(theirs, answered=1))
+        may_leave = b.record([], intent=b.entries()[0])
 
         assert not may_leave
         assert [(e.state, e.waits) for e in b.entries()] == [("skipped", True)]
@@ -303,11 +300,11 @@ def test_what_was_asked_is_forgotten_with_its_import(tmp_path: Path) -> None:
     doubts = {0: Doubt("equal", "the animal with id 7 has the same values")}
     with open_journal(tmp_path, target()) as journal:
         add(journal, MIA)
-        before = journal.answer(new_rows(REX), doubts, "ask")
-        meanwhile = journal.answer(new_rows(MIA), doubts, "send")
-        journal.answer(new_rows(REX), doubts, "ask")
+        before = journal.answer(new_rows([REX]), doubts, "ask")
+        meanwhile = journal.answer(new_rows([MIA]), doubts, "send")
+        journal.answer(new_rows([REX]), doubts, "ask")
         journal.forget()
-        after = journal.answer(new_rows(MIA), doubts, "send")
+        after = journal.answer(new_rows([MIA]), doubts, "send")
 
     assert (before, meanwhile, after) == ({0: "ask"}, {0: "ask"}, {0: "send"})
 

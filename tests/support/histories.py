@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from math import inf
 from pathlib import Path
@@ -31,6 +31,13 @@ ACTIONS = (
 ).split()
 KINDS = {"name": "renamed", "all": "renamed", "shuffle": "moved", "swap": "moved"}
 MOST_SHEETS = 4
+
+
+def new_rows(contents: Iterable[PetValues]) -> list[Entry]:
+    """Return the rows of a file that no journal has."""
+    return [
+        Entry(0, "ours", values, number) for number, values in enumerate(contents, 2)
+    ]
 
 
 @dataclass
