@@ -5,7 +5,7 @@ What an import would do, in facts and in words: every problem of the file, and t
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -320,7 +320,7 @@ class ImportPreview(Source):
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return html_table(self._place(), ("", ""), [*self._lines()])
+        return html_table(self._place(), ("", ""), self._lines())
 
     def _place(self) -> str:
         return f"{self.file} → {self.environment} ({self.host})"
@@ -354,8 +354,8 @@ class ImportPreview(Source):
         lines = [f"{count:,} {meaning}" for meaning, count in counts.items() if count]
         return [first, *lines]
 
-    def _lines(self) -> Iterator[tuple[str, str]]:
-        """Yield what it says, line by line, with what each is about."""
+    def _lines(self) -> list[tuple[str, str]]:
+        """Return what it says, line by line, with what each is about."""
         rows = len(self.good) + self.bad_rows
         parts: dict[str, Sequence[object]] = {
             "columns": [self.columns],
@@ -378,9 +378,9 @@ class ImportPreview(Source):
             "forecast": [self.forecast],
             "refused": [self.refusal],
         }
-        return (
+        return [
             (name, str(line)) for name, lines in parts.items() for line in lines if line
-        )
+        ]
 
 
 def _frame(kind: type[NamedTuple], rows: Sequence[Any]) -> pd.DataFrame:

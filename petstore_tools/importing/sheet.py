@@ -114,7 +114,7 @@ class Table:
                 yield number, cells
 
     @property
-    def notes(self) -> tuple[str, ...]:
+    def notes(self) -> list[str]:
         """What was found and should be known."""
         columns = self.columns
         others = [repr(name) for name in self.source.names if name != self.source.name]
@@ -130,7 +130,7 @@ class Table:
                 "no column for status: the animals will have none, and it cannot be"
                 " added later; " + option("columns", {"TITLE": "status"}) + " names one"
             )
-        return tuple(notes)
+        return notes
 
     @property
     def likeness(self) -> tuple[int, int]:
@@ -140,7 +140,7 @@ class Table:
         """
         columns = self.columns
         fields = len(columns.columns) + len(columns.proposals) + len(columns.doubts)
-        filled = [cell for cell in self.columns.header if not is_blank(cell)]
+        filled = [cell for cell in columns.header if not is_blank(cell)]
         return fields, len(filled)
 
     @property
