@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, fields, replace
 from functools import cached_property, wraps
-from inspect import cleandoc, signature
+from inspect import getdoc, signature
 from pathlib import Path
 from typing import (
     TYPE_CHECKING,
@@ -204,9 +204,7 @@ def takes_options(
         itself, _ = own.parameters.values()
         shown = [itself, *signature(make).parameters.values()]
         call.__signature__ = own.replace(parameters=shown)  # type: ignore[attr-defined]
-        call.__doc__ = (
-            f"{cleandoc(method.__doc__ or '')}\n\n{cleandoc(make.__doc__ or '')}"
-        )
+        call.__doc__ = f"{getdoc(method)}\n\n{getdoc(make)}"
         return call
 
     return decorate
