@@ -53,18 +53,18 @@ def workbook(report: Facts) -> bytes:
         bold = book.add_format({"bold": True})
         for name, table in tables.items():
             sheet = book.add_worksheet(SHEETS[name])
-            for at, (key, column) in enumerate(table.items()):
+            for index, (key, column) in enumerate(table.items()):
                 is_number = pd.api.types.is_numeric_dtype(column) and key != "id"
                 side = {"align": "right" if is_number else "left"}
                 _, number_format = KINDS.get(str(key), (str, "#,##0"))
                 style = {"num_format": number_format, "shrink": True, **side}
                 width = 19 if key == "as_of" else None  # characters
-                sheet.set_column(at, at, width, book.add_format(style))
+                sheet.set_column(index, index, width, book.add_format(style))
                 title, values = _cells(str(key), column, report.timezone)
                 sheet.write_string(
-                    top, at, title, book.add_format({"bold": True, **side})
+                    top, index, title, book.add_format({"bold": True, **side})
                 )
-                sheet.write_column(top + 1, at, values)
+                sheet.write_column(top + 1, index, values)
             last = len(table.columns) - 1
             end = top + max(rows_without_total(name, table), 1)
             sheet.autofilter(top, 0, end, last)
@@ -115,16 +115,16 @@ def _chart(book: Workbook, name: str, table: pd.DataFrame, top: int) -> Any:
     last = top + rows_without_total(name, table)
     of_statuses = name == "breakdown"
     chart = book.add_chart(CHARTS[name])
-    for at, (title, column) in enumerate(table.items()):
+    for index, (title, column) in enumerate(table.items()):
         if pd.api.types.is_integer_dtype(column):
             statuses = table.iloc[:, 0] if of_statuses else [title]
             codes = [COLOURS.get(str(status), COLOURS["other"]) for status in statuses]
             colours = [{"fill": {"color": code}} for code in codes]
             chart.add_series(
                 {
-                    "name": [sheet, top, at],
+                    "name": [sheet, top, index],
                     "categories": [sheet, top + 1, 0, last, 0],
-                    "values": [sheet, top + 1, at, last, at],
+                    "values": [sheet, top + 1, index, last, index],
                     "points": colours if of_statuses else None,
                     **colours[0],
                 }

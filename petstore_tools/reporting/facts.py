@@ -52,8 +52,10 @@ def breakdown(pets: pd.DataFrame) -> pd.DataFrame:
     """
     Count animals per status: `count` (int64) and `share` (float64), zero rows kept.
     """
-    found = count_statuses(pets)
-    table = pd.DataFrame({"count": found.values()}, index=_index(found), dtype="int64")
+    counts = count_statuses(pets)
+    table = pd.DataFrame(
+        {"count": counts.values()}, index=_index(counts), dtype="int64"
+    )
     return table.assign(share=table["count"] / max(len(pets), 1))
 
 
@@ -127,13 +129,16 @@ def summary(
         Columns `what` (text), `animals` (int64), `share` (float64: of the animals
             before, 0 to 1; missing where there were none).
     """
-    came = int((moved["from"] == NEW).sum())
-    went = int((moved["to"] == GONE).sum())
+    arrivals = int((moved["from"] == NEW).sum())
+    departures = int((moved["to"] == GONE).sum())
     if status is None:
         sold = moved.loc[moved["to"] == "sold", "id"].nunique()
-        between = {"new": came, "became sold": sold, "gone": went}
+        between = {"new": arrivals, "became sold": sold, "gone": departures}
     else:
-        between = {f"became {status} or new": came, f"no longer {status} or gone": went}
+        between = {
+            f"became {status} or new": arrivals,
+            f"no longer {status} or gone": departures,
+        }
     counts = {"animals before": before, **between, "animals now": now}
     if unseen := int((moved["to"] == UNSEEN).sum()):
         counts[UNSEEN] = unseen
@@ -164,9 +169,9 @@ def events(
     is_gone = is_new.shift(-1, fill_value=True) & stays["ended"].between(
         since + 1, until
     )
-    begun = stays.assign(**{"from": before["to"].mask(is_new, NEW)})
-    ended = stays.rename(columns={"to": "from"}).assign(to=GONE)
-    table = join_rows(begun[stays["first"].between(since + 1, until)], ended[is_gone])
+    begins = stays.assign(**{"from": before["to"].mask(is_new, NEW)})
+    ends = stays.rename(columns={"to": "from"}).assign(to=GONE)
+    table = join_rows(begins[stays["first"].between(since + 1, until)], ends[is_gone])
     return table[["id", "name", "categoryId", "from", "to"]]
 
 
@@ -217,15 +222,15 @@ def _ends_last(names: pd.Index[Any]) -> pd.Index[Any]:
     return names.map(lambda name: (name == TOTAL, name in (NEW, GONE), name))
 
 
-def counts_over_time(kept: Sequence[Snapshot]) -> pd.DataFrame:
+def counts_over_time(snapshots: Sequence[Snapshot]) -> pd.DataFrame:
     """
     Lay out the counts of many listings: index `as_of` (datetime, UTC), an int64 column
     per status.
     """
     times = pd.DatetimeIndex(
-        [snapshot.as_of for snapshot in kept], name="as_of"
+        [snapshot.as_of for snapshot in snapshots], name="as_of"
     ).as_unit("us")
-    counts = [snapshot.counts for snapshot in kept]
+    counts = [snapshot.counts for snapshot in snapshots]
     table = pd.DataFrame(counts, index=times).fillna(0).astype("int64")
     return table.reindex(
         columns=_index([*spec.STATUSES, *table]).tolist(), fill_value=0
@@ -237,8 +242,8 @@ def named_statuses(pets: pd.DataFrame) -> pd.Series:
     Return the statuses of animals as text, `unset` where there is none, as every table
     names them.
     """
-    found, names = status_codes(pets)
-    return pd.Series(pd.array(names, dtype=text_dtype()).take(found), index=pets.index)
+    codes, names = status_codes(pets)
+    return pd.Series(pd.array(names, dtype=text_dtype()).take(codes), index=pets.index)
 
 
 def time_in_status(stays: pd.DataFrame) -> pd.DataFrame:
@@ -258,10 +263,10 @@ def time_in_status(stays: pd.DataFrame) -> pd.DataFrame:
     """
     began = stays["began_after"] + stays["first_seen"]
     days = (stays["ended_after"] + stays["ended_by"] - began) / 2 / spec.DAY_S
-    known = stays.assign(status=named_statuses(stays), days=days).dropna(
+    measured_stays = stays.assign(status=named_statuses(stays), days=days).dropna(
         subset=["days"]
     )
-    groups = known.groupby("status")["days"]
+    groups = measured_stays.groupby("status")["days"]
     ends = {"median_days": groups.median(), "days_90": groups.quantile(0.9)}
     return pd.DataFrame({"animals": groups.size(), **ends}).reset_index()
 

@@ -69,22 +69,22 @@ def one_line(text: str, name: str) -> str:
     return text
 
 
-def address(given: str) -> str:
+def address(text: str) -> str:
     """
     Write one address as a mail holds it; a domain of other letters as DNS spells it.
 
     Raises:
         ArgumentError: It is none, or more than one.
     """
-    line = one_line(given, "the address")
+    line = one_line(text, "the address")
     try:
-        ((name, found),) = getaddresses([line])
-        user, domain = found.split("@")
-        if not (user.isascii() and user and domain) or " " in found:
-            raise ValueError(found)
+        ((name, mailbox),) = getaddresses([line])
+        user, domain = mailbox.split("@")
+        if not (user.isascii() and user and domain) or " " in mailbox:
+            raise ValueError(mailbox)
         return formataddr((name, f"{user}@{domain.encode('idna').decode('ascii')}"))
     except ValueError as error:
         raise ArgumentError(
-            f"{given!r} is not one mail address such as ann@example.org; give each"
+            f"{text!r} is not one mail address such as ann@example.org; give each"
             " address by itself (--to A --to B)"
         ) from error

@@ -59,9 +59,9 @@ class Presentation:
 
     report: Facts
 
-    def when(self, at: float) -> str:
+    def when(self, unix_s: float) -> str:
         """Write a time in the report's time zone, which it names."""
-        return text.zone_text(at, self.report.timezone)
+        return text.zone_text(unix_s, self.report.timezone)
 
     @property
     def as_of(self) -> str:
@@ -227,10 +227,10 @@ def cells(table: pd.DataFrame) -> tuple[list[str], list[list[object]]]:
     Return the header and the rows of a table: ids as text, changes with their sign,
     days, shares.
     """
-    lists = table.to_dict("list").items()
+    values_by_column = table.to_dict("list").items()
     columns = [
         [*map(KINDS[name][0], values)] if name in KINDS else values
-        for name, values in lists
+        for name, values in values_by_column
     ]
     header = [WORDS.get(name, name) for name in map(str, table.columns)]
     return header, [list(row) for row in zip(*columns, strict=True)]
@@ -244,15 +244,15 @@ def areas(counts: pd.DataFrame) -> dict[str, str]:
     times = [time.timestamp() for time in counts.index]
     span = times[-1] - times[0] or 1.0
     heights = counts.cumsum(axis=1) / counts.sum(axis=1).max()
-    found = {}
+    polygons = {}
     for name in reversed(counts.columns):
         points = zip(times, heights[name], strict=True)
         edge = [
             f"{100 * (time - times[0]) / span:.2f},{100 - 100 * y:.2f}"
             for time, y in points
         ]
-        found[str(name)] = " ".join(["0,100", *edge, "100,100"])
-    return found
+        polygons[str(name)] = " ".join(["0,100", *edge, "100,100"])
+    return polygons
 
 
 def json_text(facts: Facts) -> str:
@@ -277,5 +277,5 @@ def json_text(facts: Facts) -> str:
     return written + "\n"
 
 
-def _iso(at: float) -> str:
-    return datetime.fromtimestamp(at, UTC).isoformat()
+def _iso(unix_s: float) -> str:
+    return datetime.fromtimestamp(unix_s, UTC).isoformat()

@@ -415,13 +415,13 @@ def _over_time(history: History, listing: Listing) -> dict[str, Any]:
     Days in a status are those of the last 30 days, so that a report costs the same
     however much is kept.
     """
-    kept = history.snapshots(listing.status, listing.ended_at)
-    if not kept:
+    snapshots = history.snapshots(listing.status, listing.ended_at)
+    if not snapshots:
         return {}
-    mark = partial(history.mark_reported, listing.status, kept[-1].number)
+    mark = partial(history.mark_reported, listing.status, snapshots[-1].number)
     attributes: dict[str, Any] = {"_mark": mark}
-    if len(kept) > 1:
-        attributes["counts"] = facts.counts_over_time(kept)
+    if len(snapshots) > 1:
+        attributes["counts"] = facts.counts_over_time(snapshots)
         if listing.status is None:
             stays = history.stays(listing.ended_at - 30 * spec.DAY_S)
             attributes["time_in_status"] = facts.time_in_status(stays)
