@@ -227,13 +227,11 @@ def cells(table: pd.DataFrame) -> tuple[list[str], list[list[object]]]:
     Return the header and the rows of a table: ids as text, changes with their sign,
     days, shares.
     """
-    values_by_column = table.to_dict("list").items()
-    columns = [
-        [*map(KINDS[name][0], values)] if name in KINDS else values
-        for name, values in values_by_column
-    ]
+    columns = table.to_dict("list")
+    for name in KINDS.keys() & columns:
+        columns[name] = [*map(KINDS[name][0], columns[name])]
     header = [WORDS.get(name, name) for name in map(str, table.columns)]
-    return header, [list(row) for row in zip(*columns, strict=True)]
+    return header, [list(row) for row in zip(*columns.values(), strict=True)]
 
 
 def areas(counts: pd.DataFrame) -> dict[str, str]:
