@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from math import ceil
@@ -160,17 +160,6 @@ def check(inventory: Inventory, source: Source, journal: Journal) -> ImportPrevi
     latency_s = client.transport.fastest_s or LIKELY_S
     estimate = partial(forecast, to_send, read_quota(client.gate), latency_s=latency_s)
     whole = estimate(baseline=requests if lists else 0)
-    hidden = [
-        f"row {row.number} {quoted(row.content.name)}"
-        for row in rows
-        if not row.content.name.isprintable()
-    ]
-    notes = list(source.table.notes)
-    if hidden:
-        notes.append(
-            "names that hold a line break, a tab or an invisible character, and are"
-            f" sent as typed: {first_of(hidden, FEW)}"
-        )
     good = tuple(row for at, row in enumerate(source.good) if at not in dropped)
     return ImportPreview(
         **vars(replace(source, good=good)),
@@ -187,10 +176,21 @@ def check(inventory: Inventory, source: Source, journal: Journal) -> ImportPrevi
         known=tuple(matches),
         doubts=doubts,
         lists=lists,
-        notes=tuple(notes),
+        notes=(*source.table.notes, *_hidden_in_names(rows)),
         forecast=whole,
         is_affordable=options.wait or whole.days <= max(1, estimate(baseline=0).days),
     )
+
+
+def _hidden_in_names(rows: Iterable[Entry]) -> list[str]:
+    """Say in one sentence which names hold what nobody sees; no sentence for none."""
+    names = [
+        f"row {row.number} {quoted(row.content.name)}"
+        for row in rows
+        if not row.content.name.isprintable()
+    ]
+    hold = "a line break, a tab or an invisible character, and are sent as typed"
+    return [f"names that hold {hold}: {first_of(names, FEW)}"] if names else []
 
 
 class _Run:
