@@ -29,9 +29,9 @@ _HINTS = {
         f"One of {', '.join(spec.STATUSES)}; it may be empty.\nExample: available"
     ),
 }
-# what spreadsheets call bad
-_BAD_FORMAT = {"bg_color": "#FFC7CE", "font_color": "#9C0006"}
 _TEXT_FORMAT = {"num_format": "@"}  # so that 007 stays 007
+# what spreadsheets call bad
+_BAD_FORMAT = {"bg_color": "#FFC7CE", "font_color": "#9C0006", **_TEXT_FORMAT}
 
 
 def template_bytes(categories: Mapping[int, str] | None = None) -> bytes:
