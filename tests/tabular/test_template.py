@@ -89,7 +89,7 @@ def test_rejects_show_the_bad_cells(tmp_path: Path) -> None:
     assert list_rules(content) == {}
     styles = workbook_part(content, "xl/styles.xml")
     assert "FFFFC7CE" in styles
-    assert 'numFmtId="49"' in styles, "a correction is text, so that 007 stays 007"
+    assert 'formatCode="@"' in styles, "a correction is text, so that 007 stays 007"
     assert coloured_cells(content) == ["B2", "A3", "C3", "A4"]
     rows = [cells for _, cells in open_source(tmp_path / "rejects.xlsx")[0].records()]
     assert rows[1:] == [
