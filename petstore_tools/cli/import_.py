@@ -136,7 +136,7 @@ def import_(
 
 def _import(store: PetStore, choices: ImportOptions, *, yes: bool, json: bool) -> int:
     """Import after a yes, say what became of the rows, and return the exit code."""
-    announce = partial(_is_agreed, yes=yes)
+    announce = partial(_confirm_import, yes=yes)
     try:
         result = run_import(store, choices, announce=announce, ask=_ask)
     except Interrupted as interrupt:
@@ -174,11 +174,11 @@ def _ask(preview: ImportPreview) -> Doubtful:
     return cast(Doubtful, "ask" if answer == "stop" else answer)
 
 
-def _is_agreed(preview: ImportPreview, *, yes: bool) -> bool:
+def _confirm_import(preview: ImportPreview, *, yes: bool) -> bool:
     """Show the preview and ask; what is refused is refused by the import itself."""
     options.write_message(str(preview))
     if not preview.to_send or preview.refusal:
         return True
     animals = pluralize(preview.to_send, "animal")
     question = f"Create {animals} in {preview.environment} ({preview.host})?"
-    return options.is_confirmed(question, yes=yes)
+    return options.confirm(question, yes=yes)

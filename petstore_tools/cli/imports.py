@@ -158,7 +158,7 @@ def reconcile(
         mark_dead(journal)
         if row is None:
             return _compare(store, journal)
-        if not absent or _is_agreed(store, journal, row, yes=yes):
+        if not absent or _confirm_absent(store, journal, row, yes=yes):
             record_decision(journal, row, pet_id)
             decision = f"the animal with id {pet_id}"
             if absent:
@@ -195,7 +195,7 @@ def _delay(store: PetStore, journal: Journal) -> str:
     return f"only from {at} on" if left_s > 0 else ""
 
 
-def _is_agreed(store: PetStore, journal: Journal, row: int, *, yes: bool) -> bool:
+def _confirm_absent(store: PetStore, journal: Journal, row: int, *, yes: bool) -> bool:
     """List the inventory, and ask whether a row is sent that may exist all the same."""
     reasons = []
     delay = _delay(store, journal)  # a listing that began before says nothing
@@ -209,7 +209,7 @@ def _is_agreed(store: PetStore, journal: Journal, row: int, *, yes: bool) -> boo
         return True
     options.write_message(f"Row {row} may exist: {', and '.join(reasons)}.")
     question = f"Send row {row} again all the same?"
-    return options.is_confirmed(question, yes=yes)
+    return options.confirm(question, yes=yes, refusal="Nothing was changed")
 
 
 @imports_.command("forget")
@@ -224,7 +224,7 @@ def forget(info: ImportInfo, *, yes: bool) -> None:
     rows = pluralize(sum(info.states.values()), "row")
     created = f"{info.states['created']:,} of them created"
     question = f"Forget what became of {rows} of {info.target.path.name}, {created}?"
-    if options.is_confirmed(question, yes=yes):
+    if options.confirm(question, yes=yes, refusal="Nothing was forgotten"):
         with open_journal(_folder(), info.target) as journal:
             journal.forget()
         click.echo(f"import {info.id} is forgotten")

@@ -59,13 +59,14 @@ def output(*endings: str, multiple: bool = False) -> Callable[[Command], Command
     )
 
 
-def is_confirmed(question: str, *, yes: bool) -> bool:
+def confirm(question: str, *, yes: bool, refusal: str = "Nothing was sent") -> bool:
     """
     Ask a question on the terminal, unless `--yes` has answered it.
 
     Args:
         question: To be answered with yes or no.
         yes: Whether `--yes` was given.
+        refusal: What is said after a no.
 
     Raises:
         SettingsError: There is no terminal, and no `--yes`.
@@ -74,11 +75,11 @@ def is_confirmed(question: str, *, yes: bool) -> bool:
         return True
     if not sys.stdin.isatty():
         raise SettingsError(
-            "nothing was changed: no terminal to ask in. Pass --yes to go ahead"
+            f"{refusal}: there is no terminal to ask in. Pass --yes to go ahead"
         )
     agreed = click.confirm(question, err=True)
     if not agreed:
-        write_message("Nothing was changed.")
+        write_message(f"{refusal}.")
     return agreed
 
 

@@ -186,7 +186,7 @@ def forget(
         )
     when = f"after {after}" if before is None else f"before {before}"
     question = f"Forget the listings that ended {when}?"
-    if options.is_confirmed(question, yes=yes):
+    if options.confirm(question, yes=yes, refusal="Nothing was forgotten"):
         with PetStore(environment=environment) as store:
             forgotten = store.kept_listings.forget(
                 before, after=after, now=store.client.clock.now()

@@ -122,15 +122,15 @@ class Gate:
             if isinstance(decision, Go):
                 return decision
             reason = decision.reason
-            until = self.local_time(decision.until)
             if isinstance(decision, Stop):
                 raise KeyBannedError(
                     HTTPStatus.TOO_MANY_REQUESTS,
                     "",
                     f"{reason}.",
                     "not sent",
-                    retry_at=until,
+                    retry_at=self.local_time(decision.resumes_at),
                 )
+            until = self.local_time(decision.until)
             if until - self._clock.now() > patience_s:
                 plan = str(self.read_budget().plan)
                 raise QuotaError(reason, plan=plan, resumes_at=until)

@@ -114,8 +114,14 @@ class Wait:
     ask_at: float = inf
 
 
-class Stop(Wait):
-    """Do not ask again before `until`: the key is banned."""
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """
+    Do not ask again before `resumes_at` (client's Unix seconds): the key is banned.
+    """
+
+    resumes_at: float
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +168,7 @@ class Throttle(Budget):
             self.lowered_plan or self.named_plan or self.learned_plan or DOCUMENTED[0]
         )
 
-    def ask(self, now: float, *, bulk: bool = False) -> Go | Wait:
+    def ask(self, now: float, *, bulk: bool = False) -> Go | Wait | Stop:
         """Say whether a request may go at `now`; one that may is counted at once."""
         self.advance_to(now)
         if now < self.blocked_until:

@@ -283,7 +283,10 @@ def test_absent_is_asked_about_where_the_row_may_exist(
         decided = run(*decision, *["--yes"] * bool(reason), **service)
 
     assert question is None or question.returncode == 2
-    assert question is None or "nothing was changed: no terminal" in question.stderr
+    assert (
+        question is None
+        or "Nothing was changed: there is no terminal" in question.stderr
+    )
     assert re.search(reason, decided.stderr)
     assert (decided.returncode, decided.stdout) == (
         0,
@@ -352,7 +355,7 @@ def test_a_forgotten_import_counts_as_new(run: RunCommand, tmp_path: Path) -> No
 
     assert "--doubtful skip" in copied.stderr.splitlines()[-1]
     assert unasked.returncode == 2
-    assert "no terminal to ask in. Pass --yes" in unasked.stderr
+    assert "there is no terminal to ask in. Pass --yes" in unasked.stderr
     assert name in run("imports").stdout
     assert (
         run("imports", "forget", name, "--yes").stdout

@@ -98,7 +98,7 @@ def test_listings_are_forgotten_once_it_was_asked_for(
 
     assert (neither.returncode, refused.returncode, done.returncode) == (2, 2, 0)
     assert "--before DATE or --after DATE" in neither.stderr
-    assert "nothing was changed" in refused.stderr
+    assert "Nothing was forgotten" in refused.stderr
     assert "2 listings forgotten; no snapshots yet" in done.stdout
 
 
