@@ -7,372 +7,39 @@ import random
 import resource
 import signal
 import sqlite3
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable
 from contextlib import closing, suppress
-from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta, timezone
-from functools import partial
-from itertools import groupby, pairwise
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import pandas as pd
 import pytest
-from inventories import listing_frame
 from services import wait_until
+from true_listings import (
+    STATUSES,
+    T0,
+    TrueListing,
+    check_history,
+    expected_rows,
+    history_rows,
+    make_listing,
+    run_sandbox,
+    run_script,
+    simulate_listings,
+    true_listing,
+    true_stays,
+)
 
 from petstore_tools import PetStore, Sandbox, spec
 from petstore_tools.errors import ArgumentError, HistoryError, IncompleteListingError
 from petstore_tools.history import History, instant
 from petstore_tools.listing.completeness import Listing
-from petstore_tools.listing.frames import PetColumns
-from petstore_tools.reporting.report import StatusReport, check_looks, report_and_keep
-
-Values = tuple[str, int, str | None]  # name, categoryId, status
-Stay = tuple[Any, ...]
-STATUSES = [*spec.STATUSES, None]
-T0 = 1_767_603_600.0
-
-
-@dataclass
-class TrueListing:
-    """What one complete listing showed, and whether it may have missed animals."""
-
-    frame: pd.DataFrame
-    animals: dict[int, Values]
-    facts: Listing
-
-
-def true_listing(frame: pd.DataFrame) -> TrueListing:
-    """Return what a listing showed."""
-    rows = frame.astype("object").where(frame.notna(), None).itertuples(index=False)
-    animals = {pet: (name, category, status) for pet, name, category, status in rows}
-    return TrueListing(frame, animals, Listing.of(frame))
-
-
-def make_listing(
-    animals: Mapping[int, Values],
-    started_at: float = T0,
-    ended_at: float | None = None,
-    *,
-    hole: bool = False,
-) -> TrueListing:
-    """Return a complete listing of these animals, which ends as it began."""
-    ended_at = ended_at or started_at
-    rows = [(pet_id, *values) for pet_id, values in animals.items()]
-    return true_listing(
-        listing_frame(rows, ended_at, started_at=started_at, may_have_hole=hole)
-    )
-
-
-def simulate_listings(rng: random.Random) -> Iterator[TrueListing]:
-    """
-    Yield listings, at any fraction of a second, of an inventory that changes; some have
-    holes.
-    """
-    animals = {
-        n: ("Rex", 1, rng.choice(STATUSES)) for n in range(1, rng.choice([1, 9, 9, 9]))
-    }
-    now = T0 + rng.random()
-    newest = 2**62  # no float holds such a number
-    missed_ids = set[int]()
-    for _ in range(rng.randint(2, 14)):
-        for _ in range(rng.randint(0, 4)):
-            picked = rng.choice([*animals, 0])
-            if not picked:
-                newest += 1
-                animals[newest] = ("Mia", -newest, rng.choice(STATUSES))
-            elif rng.random() < 0.3:
-                animals.pop(picked)
-            else:
-                status = rng.choice([*STATUSES, "from", animals[picked][2]])
-                animals[picked] = (
-                    rng.choice(["Rex", "=1+1"]),
-                    rng.choice([1, 2]),
-                    status,
-                )
-        now += rng.choice([0.0, 1e-6, rng.random() * 90_000])
-        started_at = now
-        now = now + rng.choice([0.0, rng.random() * 60])
-        hole = rng.random() < 0.4
-        listed_ids = [
-            n for n in animals if n in missed_ids or not hole or rng.random() < 0.8
-        ]
-        missed_ids = set(animals) - set(listed_ids)
-        rng.shuffle(listed_ids)
-        yield make_listing(
-            {n: animals[n] for n in listed_ids}, started_at, now, hole=hole
-        )
-
-
-def true_stays(
-    listings: Sequence[TrueListing], key: Callable[[Values], tuple[Any, ...]] = tuple
-) -> list[Stay]:
-    """
-    Return each stay: id, values, begun after, first seen, last seen, and the interval
-    of its end.
-
-    An animal that one listing alone lacks, which may have a hole, was there. The key
-    says of an animal's values which are those of the stay.
-    """
-    stays = list[Stay]()
-    facts = [listing.facts for listing in listings]
-    for pet_id in sorted({n for listing in listings for n in listing.animals}):
-        values = [listing.animals.get(pet_id) for listing in listings]
-        states = [value and key(value) for value in values]
-        joined_states = [*states]
-        for n in range(1, len(listings)):
-            if states[n] is None and facts[n].may_have_hole:
-                joined_states[n] = states[n - 1]
-        for state, group in groupby(range(len(listings)), joined_states.__getitem__):
-            positions = [*group]
-            if state is None:
-                continue
-            begin, end = positions[0], positions[-1] + 1
-            last = max(n for n in positions if states[n] is not None)
-            before = begin - 1
-            if begin and states[before] is None and facts[before].may_have_hole:
-                before -= 1
-            began_after = facts[before].started_at if before >= 0 else None
-            ended = None
-            if end < len(listings):
-                ended = facts[last].started_at, facts[end].ended_at
-            times = facts[begin].ended_at, facts[last].ended_at
-            stays.append((pet_id, state, began_after, *times, ended))
-    return stays
-
-
-def events(
-    listings: Sequence[TrueListing], since: int, only: str = ""
-) -> Iterator[tuple[int, str, str]]:
-    """
-    Yield what happened after a listing, from each one to the next: animal, from and to.
-    Where only one status is looked at, an animal with another one is as good as absent.
-    """
-    for earlier, later in pairwise(range(since, len(listings))):
-        before = animals_in(listings, earlier)
-        now = animals_in(listings, later)
-        for pet_id in before.keys() | now.keys():
-            begin = status_of(before, pet_id, "new")
-            end = status_of(now, pet_id, "gone")
-            if only:
-                begin = only if begin == only else "new"
-                end = only if end == only else "gone"
-            if begin != end and (begin, end) != ("new", "gone"):
-                yield pet_id, begin, end
-
-
-def history_rows(history: pd.DataFrame) -> list[Stay]:
-    """Return the rows of a history in the form of the truth."""
-    rows = history.astype("object").where(history.notna(), None).itertuples(index=False)
-    return [
-        (pet, (name, category, status), began, first, last, by and (after, by))
-        for pet, name, category, status, began, first, last, after, by in rows
-    ]
-
-
-def expected_rows(stays: Sequence[Stay]) -> list[Stay]:
-    """Return stays of the truth with the times that a history has."""
-    moment = partial(datetime.fromtimestamp, tz=UTC)
-    return [
-        (
-            pet,
-            values,
-            began and moment(began),
-            moment(first),
-            moment(last),
-            ended and tuple(map(moment, ended)),
-        )
-        for pet, values, began, first, last, ended in stays
-    ]
-
-
-def animals_in(listings: Sequence[TrueListing], n: int) -> dict[int, Values]:
-    """
-    Return the animals that were there in listing n, as it and the one before it tell.
-    """
-    unseen = listings[n - 1].animals if n and listings[n].facts.may_have_hole else {}
-    return {**unseen, **listings[n].animals}
-
-
-def check_history(
-    history: History,
-    listings: Sequence[TrueListing],
-    report: StatusReport,
-    rng: random.Random,
-) -> None:
-    """
-    Compare all that the history says with the truth, and a report on the last listing.
-    """
-    for listing, snapshot in zip(listings, history.snapshots(), strict=True):
-        pd.testing.assert_frame_equal(
-            snapshot.frame(), listing.frame.sort_values("id", ignore_index=True)
-        )
-    stays = true_stays(listings)
-    now = listings[-1].facts.ended_at + 1
-    assert history_rows(history.history(now=now)) == expected_rows(stays)
-    pet_id = rng.randrange(1, 9)
-    assert history_rows(history.history(pet_id=pet_id, now=now)) == expected_rows(
-        [stay for stay in stays if stay[0] == pet_id]
-    )
-    since = datetime.fromtimestamp(
-        rng.choice(listings).facts.ended_at + rng.choice([0.0, 0.5]), UTC
-    )
-    recent = [
-        stay
-        for stay in expected_rows(stays)
-        if stay[-1] is None or stay[-1][1] >= since
-    ]
-    assert history_rows(history.history(since=since, now=now)) == recent
-    check_report(report, listings)
-
-
-def status_of(animals: Mapping[int, Values], pet_id: int, absent: str) -> str:
-    """Return the status of an animal as a report names it."""
-    if pet_id not in animals:
-        return absent
-    status = animals[pet_id][2] or "unset"
-    return "'from' as sent" if status == "from" else status
-
-
-def count_animals(animals: Mapping[int, Values]) -> Counter[str]:
-    """Count animals by the status that a report names."""
-    return Counter(status_of(animals, pet_id, "") for pet_id in animals)
-
-
-def compared_position(listings: Sequence[TrueListing], report: StatusReport) -> int:
-    """
-    Return the position of the listing that a report on the last one is compared with.
-    """
-    old_at = report.since and report.since.ended_at
-    return max(
-        n for n in range(len(listings) - 1) if listings[n].facts.ended_at == old_at
-    )
-
-
-def count_moves(report: StatusReport) -> Counter[tuple[Any, ...]]:
-    """Count what a report says of animals: their id, from and to."""
-    moved = report.tables()["moved"]
-    return Counter(moved[["id", "from", "to"]].itertuples(index=False, name=None))
-
-
-def check_report(report: StatusReport, listings: Sequence[TrueListing]) -> None:
-    """Compare a report on the last listing with the truth."""
-    tables = report.tables()
-    last = len(listings) - 1
-    since = compared_position(listings, report)
-    old = animals_in(listings, since)
-    now = listings[last].animals
-    present_animals = animals_in(listings, last)
-    true_events = [*events(listings, since)]
-    unseen = [
-        (n, status_of(present_animals, n, ""), "not seen")
-        for n in present_animals
-        if n not in now
-    ]
-    assert count_moves(report) == Counter([*true_events, *unseen])
-    flow = tables["flow"].set_index("from").stack()
-    flows = {
-        pair: count for pair, count in flow[flow > 0].items() if "total" not in pair
-    }
-    pairs = Counter((begin, end) for _, begin, end in true_events)
-    assert flows == pairs
-    changes = tables["changes"].set_index("status")
-    for side, animals in (("before", old), ("now", now)):
-        counts = changes.loc[changes[side] > 0, side].to_dict()
-        assert counts == count_animals(animals)
-    rows = tables["counts"].iloc[:, 1:].to_dict("records")
-    true_counts = [count_animals(listing.animals) for listing in listings]
-    assert [+Counter(row) for row in rows] == true_counts
-    begins = Counter(begin for _, begin, _ in true_events)
-    ends = Counter(end for _, _, end in true_events)
-    sums = {
-        "animals before": len(old),
-        "new": begins["new"],
-        "became sold": len({pet_id for pet_id, _, end in true_events if end == "sold"}),
-        "gone": ends["gone"],
-        "animals now": len(now),
-    }
-    summary = tables["summary"].set_index("what")["animals"].to_dict()
-    assert summary == {**sums, **({"not seen": len(unseen)} if unseen else {})}
-    assert tables["summary"]["share"].isna().all() == (not old)
-    days = dict[str, list[float]]()
-    for _, (status,), began_at, first, _, ended in true_stays(
-        listings, lambda values: values[2:]
-    ):
-        if began_at is not None and ended is not None:
-            name = status_of({0: ("", 0, status)}, 0, "")
-            days.setdefault(name, []).append(
-                (sum(ended) - began_at - first) / 2 / 86_400
-            )
-    times = tables["time_in_status"].itertuples(index=False, name=None)
-    assert [row[:3] for row in times] == [
-        (status, len(lengths), pytest.approx(median(lengths), abs=1e-9))
-        for status, lengths in sorted(days.items())
-    ]
-
-
-def run_script(
-    rng: random.Random, history: History
-) -> tuple[list[TrueListing], StatusReport]:
-    """
-    Keep listings of a script, and report on the last; a report on one status, which is
-    not kept, counts what was kept in between: what has another status is as good as
-    gone.
-    """
-    listings = list(simulate_listings(rng))
-    newest = listings[-1]
-    for listing in listings[:-1]:
-        history.keep(listing.frame)
-    since = datetime.fromtimestamp(rng.choice(listings[:-1]).facts.ended_at, UTC)
-    looks = check_looks(None, "Report", "", "UTC", lists=True)
-    sold = replace(newest.facts, status="sold", may_have_hole=False)
-    of_sold = PetColumns.of(newest.frame[newest.frame["status"] == "sold"]).to_frame(
-        sold
-    )
-    reports = []
-    for frame, status in ((of_sold, "sold"), (newest.frame, None)):
-        old = history.since(since, status=status, now=newest.facts.ended_at)
-        reports.append(report_and_keep(frame, history, old, looks, partial=False))
-    whole = [*listings[:-1], replace(newest, facts=sold)]
-    assert count_moves(reports[0]) == Counter(
-        events(whole, compared_position(listings, reports[0]), only="sold")
-    )
-    return listings, reports[1]
-
-
-def run_sandbox(
-    rng: random.Random, box: Sandbox
-) -> tuple[list[TrueListing], StatusReport]:
-    """
-    Let two writers keep listings of a service in turn, with filtered and partial ones
-    in between, and report on the last.
-    """
-    listings = list[TrueListing]()
-    for number in range(1, rng.randint(4, 9)):
-        store = rng.choice([box.store, box.connect()])
-        for pet_id in rng.sample(range(1, 20), 3):
-            box.change(pet_id, status=rng.choice(STATUSES))
-        if rng.random() < 0.5:
-            box.remove(20 + number)
-            box.add([("Mia", 2, "sold")])
-        store.list_pets(status="sold", max_age="0s")
-        store.list_pets(first=5)
-        listings.append(true_listing(store.list_pets(max_age="0s")))
-    box.change(2, status=rng.choice(STATUSES))
-    report = store.status_report(
-        since=datetime.fromtimestamp(rng.choice(listings).facts.ended_at, UTC)
-    )
-    return [*listings, true_listing(report.animals)], report
-
 
 LONG_SCRIPTS = [pytest.param(n, marks=pytest.mark.soak) for n in range(30, 300)]
 
 
-@pytest.mark.case("P77")
-@pytest.mark.case("P86")
+@pytest.mark.case("P77", "P86")
 @pytest.mark.parametrize("seed", [*range(30), *LONG_SCRIPTS])
 def test_the_history_is_the_truth_of_its_listings(seed: int, tmp_path: Path) -> None:
     """
@@ -672,13 +339,9 @@ def test_within_max_age_a_listing_costs_no_request() -> None:
         repeated = box.store.list_pets(max_age="1h")
         sold = box.store.list_pets(status="sold", max_age="60min")
         assert len(box.traffic()) == request_count
-        assert (
-            Listing.of(sold).rows == len(sold) == (repeated["status"] == "sold").sum()
-        )
-        assert (Listing.of(sold).status, Listing.of(sold).completeness) == (
-            "sold",
-            "complete",
-        )
+        listing = Listing.of(sold)
+        assert listing.rows == len(sold) == (repeated["status"] == "sold").sum()
+        assert (listing.status, listing.completeness) == ("sold", "complete")
         counted = box.store.snapshots(status="sold")[0]
         assert counted.counts == {"sold": len(sold)}
         pd.testing.assert_frame_equal(counted.frame(), sold)
