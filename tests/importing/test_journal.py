@@ -292,6 +292,7 @@ def test_imports_are_listed_found_and_forgotten(tmp_path: Path) -> None:
     with open_journal(tmp_path, target()) as journal:
         journal.forget()
         assert journal.entries() == []
+        assert journal.answer(new_rows([REX]), {0: Doubt("equal", "")}, "ask")
     assert list_imports(tmp_path) == ([], [])
 
 

@@ -116,6 +116,11 @@ GRANTED = {
         [(0, minute(50)), (0, minute(0, status=401))],
         {0: 49},
     ),
+    "behind a probe that tells nothing of a new minute": (
+        FREE,
+        [(0, minute(59)), *[(50, RateReply(200))] * 59, (62, RateReply(200))],
+        {67: 0},
+    ),
     "after a 429 one probe": (
         FREE,
         [(0, minute(59)), (0, minute(0, status=429, retry_after_s=30))],
