@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 from commands import RunCommand
 from leaks import visible_text
+from tables import read_json, read_table
 from wires import KEY
 
 from petstore_tools import PetStore, Sandbox
@@ -36,13 +37,7 @@ def read_settings() -> dict[str, object]:
 
 @pytest.mark.parametrize(
     ("typed", "said"),
-    [
-        (("http://localhost", "KEY", "pro", ""), "did you mean http://localhost/v1 ?"),
-        (("URL", "two words", "pro", ""), "cannot be sent"),
-        (("URL", "KEY", "gold", ""), "unknown plan"),
-        (("URL", "KEY", "pro", "gone.csv"), "there is no file gone.csv"),
-        (("URL", "psk_wrong", "pro", "", "n"), "Copy the key again"),
-    ],
+    read_table(__file__, "odd_answers.json"),
     ids=["address", "key", "plan", "categories", "refused key"],
 )
 def test_an_answer_that_cannot_be_right_is_asked_again(
@@ -156,13 +151,8 @@ def test_doctor_finds_all_well_and_says_what_it_looked_at(
 @pytest.mark.parametrize(
     ("env", "code", "said"),
     [
-        ({"PETSTORE_API_KEY": "wrong"}, 3, "Copy the key again"),
-        ({"PETSTORE_BASE_URL": "http://127.0.0.1:9/v1"}, 5, "petstore-tools serve"),
-        ({"PETSTORE_BASE_URL": "http://127.0.0.1:9/v2"}, 2, "must end in /v1"),
-        ({"PETSTORE_API_KEY": ""}, 2, "PETSTORE_API_KEY"),
-        ({"PETSTORE_PLAN": "gold"}, 2, "unknown plan"),
+        *read_json(__file__, "doctor.json"),
         ({"PETSTORE_STATE_DIR": f"{__file__}/none"}, 2, "PETSTORE_STATE_DIR"),
-        ({"PETSTORE_PLAN": "free"}, 0, "Is PETSTORE_PLAN the plan of this key?"),
     ],
 )
 def test_doctor_names_what_is_wrong_and_what_helps(

@@ -15,6 +15,7 @@ from types import ModuleType
 import commands
 import pytest
 from commands import RunCommand
+from tables import read_json
 
 from petstore_tools import Sandbox
 from petstore_tools.cli import COMMANDS, MODULES, main
@@ -34,27 +35,7 @@ RETRY = (
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [
-        ("list --status gone", "available"),
-        ("list --first 0", "--first"),
-        ("list --colour red", "No such option"),
-        ("list --sttaus sold", "--status"),
-        ("list -o pets.docx", ".csv"),
-        ("list -o nowhere/pets.csv", "create it, or choose another"),
-        ("list --environment Żabka", "production"),
-        ("report -o .", "must end in one of"),
-        ("report --to ann@example.org", "-o FILE.eml"),
-        ("report --to ann -o r.eml", "one mail address"),
-        ("report --subject 'a\nb' -o r.eml", "must be one line"),
-        ("report -o r.html -o r.doc", ".html"),
-        ("report -o r.html -o nowhere/r.md", "create it, or choose another"),
-        ("import nothing.csv", "no file"),
-        ("import .", "one of these: .csv"),
-        ("import x.csv --columns name", "TITLE=FIELD"),
-        ("import x.csv --known skip", "No such option"),
-        ("nothing", "No such command"),
-        ("keys revoke zzz --database k.db", "no valid key"),
-        ("keys create --plan gold --database k.db", "unknown plan"),
-        ("keys list --database .", "--database"),
+        *read_json(__file__, "bad_input.json"),
         *(
             pytest.param(
                 f"{command} -o /proc/x{ending}",

@@ -3,12 +3,11 @@ Addresses of next pages: how they are named, whether the key may go there, and w
 hold.
 """
 
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 import responses
+from tables import read_json
 from wires import BASE, KEY
 
 from petstore_tools import PetStore
@@ -20,7 +19,7 @@ from petstore_tools.listing.schemes import total
 from petstore_tools.listing.state import ListQuery, NextPage, PageReply
 
 URL = "https://host/v1/pets?limit=2"
-EXAMPLES = json.loads(Path(__file__).with_name("links.json").read_text("utf-8"))
+EXAMPLES = read_json(__file__, "links.json")
 
 
 @pytest.mark.parametrize(("header", "targets"), EXAMPLES["headers"])

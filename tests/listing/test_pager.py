@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from itertools import cycle, islice, product
 from math import ceil
-from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
+from tables import read_json
 from ways import (
     ORDINARY,
     STATUSES,
@@ -40,21 +39,9 @@ USUAL = [
     for way in WAYS
     if way.split()[0] in schemes.SCHEMES and not re.search("past_end=400|filters=", way)
 ]
-ENDS = json.loads(Path(__file__).with_name("ends.json").read_text("utf-8"))
-TOLD_ABOUT = {  # why a service that gives all may not be believed
-    "it may cut before it filters": (
-        "the filtered page may be what is left of a whole one"
-    ),
-    "no animal came, so": "a filter without an animal proves nothing",
-    "do not lead to a next page": "it shows no way to page",
-    "it refuses the next page": "a refusal is no empty page",
-    "a page begins at another animal": (
-        "pages that were filtered behind the cut hold no place"
-    ),
-    "the service says that more follow": "it says so and names no way",
-    "it names a next page": "no usual parameter takes the token",
-    "the service counts": "a total that is wrong",
-}
+ENDS = read_json(__file__, "ends.json")
+# why a service that gives all may not be believed
+TOLD_ABOUT = read_json(__file__, "doubts.json")
 
 
 def truth(count: int, status: str | None) -> list[int]:

@@ -13,13 +13,14 @@ from typing import Any
 
 import pytest
 from services import serve_in_thread
+from tables import read_json
 
 from petstore_tools import spec
 from petstore_tools.service.app import OPENAPI
 
 TREE = json.loads(OPENAPI)
 # typed from INTERFACE.md: § of the interface -> path in the document -> what it says
-FIELDS = json.loads(Path(__file__).with_name("openapi_fields.json").read_text())
+FIELDS = read_json(__file__, "openapi_fields.json")
 
 
 def resolve(tree: Any, path: str) -> Any:

@@ -1,7 +1,8 @@
-"""Tables of cases that are kept as text beside their tests."""
+"""Tables of cases that are kept as text or JSON beside their tests."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -22,3 +23,14 @@ def read_cases(test_file: str, name: str) -> list[Any]:
             values = [cell.strip() for cell in cells.split("|")]
             cases.append(pytest.param(*values, id=title))
     return cases
+
+
+def read_json(test_file: str, name: str) -> Any:
+    """Read what stands as JSON beside a test."""
+    return json.loads(Path(test_file).with_name(name).read_text(encoding="utf-8"))
+
+
+def read_table(test_file: str, name: str) -> list[Any]:
+    """Read a table beside a test, a JSON object: title and cells of each case."""
+    rows = read_json(test_file, name)
+    return [pytest.param(*cells, id=title) for title, cells in rows.items()]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from tables import read_json
 
 from petstore_tools import Sandbox
 from petstore_tools.cli import cli
@@ -64,18 +65,7 @@ def test_each_ending_is_named_by_the_help_and_by_the_refusal_of_another(
 
 @pytest.mark.parametrize(
     ("name", "reason"),
-    [
-        ("gone.csv", "there is no file gone.csv in the folder"),
-        ("gone.xlsx", "there is no file gone.xlsx in the folder"),
-        ("folder.xlsx", "there is no file folder.xlsx in the folder"),
-        ("pipe.csv", "there is no file pipe.csv in the folder"),
-        ("cut.xlsx", r"cut.xlsx is not a workbook that can be read \(.*\): open it in"),
-        (
-            "lost.xlsx",
-            r"lost.xlsx is not a workbook that can be read \(.*\): open it in",
-        ),
-        ("text.csv", "text.csv is not a workbook: it has no sheet 'A'"),
-    ],
+    read_json(__file__, "unopened.json"),
 )
 def test_what_cannot_be_opened_is_named(tmp_path: Path, name: str, reason: str) -> None:
     """One sentence each, whatever the format."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tables import read_table
 
 from petstore_tools.errors import ArgumentError
 from petstore_tools.tabular.cells import Sheet
@@ -17,18 +18,7 @@ from petstore_tools.tabular.text_files import csv_bytes, read_csv, records
 
 @pytest.mark.parametrize(
     ("text", "delimiter"),
-    [
-        # a comma is in fewer rows
-        ("Bez., kurz;Sorte\nRex, gross;3\nMia;4\n", ";"),
-        # as many rows, but more cells
-        ("Sorte;kurz, klein;x\n3;Rex, der;y\n", ";"),
-        # the first of those that are as good
-        ("Sorte|Tier;alt\n3|Rex;1\n", ";"),
-        ("Sorte,Tier;alt\n3,Rex;1\n", ","),
-        ("Notes of spring\n,,\nTier;Sorte;Alter\nRex;3;1\nMia;4;2\n", ";"),
-        ("Tier\nRex\n", ","),  # no sign at all: the usual one
-        ("Tier,Sorte\tx\nRex,3\ty\n", ","),
-    ],
+    read_table(__file__, "delimiters.json"),
 )
 def test_the_delimiter_is_the_one_that_splits_most_rows_alike(
     text: str, delimiter: str
