@@ -25,6 +25,7 @@ import sys
 import threading
 import time
 from functools import partial
+from multiprocessing import resource_tracker
 from typing import Any, Self
 
 from granian.constants import HTTPModes, Interfaces
@@ -84,11 +85,14 @@ class _Supervisor(MPServer):
 
     def _spawn_workers(self, *arguments: Any) -> None:
         """
-        Start the workers; while they are being loaded, Ctrl-C does not reach them.
+        Start the workers, which Ctrl-C does not reach; it waits until they are started.
         """
-        interrupt = signal.signal(signal.SIGINT, signal.SIG_IGN)  # which they inherit
+        if sys.platform != "win32":
+            resource_tracker.ensure_running()  # its start would let Ctrl-C through
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # they inherit it
         super()._spawn_workers(*arguments)  # type: ignore[no-untyped-call]
-        signal.signal(signal.SIGINT, interrupt)
+        if sys.platform != "win32":
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
     def _respawn_workers(self, *arguments: Any) -> None:
         """Replace workers, however soon one dies again: granian would give it up."""
