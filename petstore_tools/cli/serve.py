@@ -93,7 +93,7 @@ def _open(database: str) -> closing[Any]:
 )
 @click.option(
     "--trust-proxy",
-    "trusted",
+    "trusted_proxies",
     metavar="ADDRESSES",
     type=_addresses,
     help=(

@@ -92,7 +92,7 @@ class Sandbox:
             folder = Path(resources.enter_context(temporary))
             location = database or folder / "service.db"
             self._database = Database(
-                location, durability="OFF", own_time=clock == "system"
+                location, durability="OFF", uses_database_clock=clock == "system"
             )
             resources.callback(self._database.close)
             if not self._database.page(after=spec.INT64_MIN, limit=1, status=None):

@@ -155,7 +155,7 @@ class Service:
                     self._count_request(request, state.callers[pair], state.usages, now)
                     for request, pair in zip(requests, senders, strict=True)
                 ]
-                self._operations.save(state.usages)
+                self._operations.add_new_pets(state.usages)
                 waited_s = elapsed() - requests[0].sent_after
                 if waited_s > self._max_create_age_s or not batch.decide("committed"):
                     raise UnavailableError(SILENT)  # their callers may have gone

@@ -131,7 +131,7 @@ class Database:
         location: Path of an SQLite file, which is made where there is none, or a
             `postgresql://` address.
         durability: For SQLite: what an acknowledged create survives (`sqlite.connect`).
-        own_time: For PostgreSQL: whether its clock counts.
+        uses_database_clock: Whether PostgreSQL's clock is used; SQLite has none.
 
     Attributes:
         name: The file, or host and database.
@@ -147,7 +147,7 @@ class Database:
         location: str | Path,
         *,
         durability: sqlite.Durability = "FULL",
-        own_time: bool = True,
+        uses_database_clock: bool = True,
     ) -> None:
         url = str(location)
         if url.startswith(POSTGRES):
@@ -155,7 +155,9 @@ class Database:
                 from petstore_tools.service.postgres_engine import PostgresEngine
             except ImportError as error:
                 raise missing_extra("postgres", "the service on PostgreSQL") from error
-            self._db: Engine = PostgresEngine(SecretStr(url), own_time=own_time)
+            self._db: Engine = PostgresEngine(
+                SecretStr(url), uses_database_clock=uses_database_clock
+            )
         elif _URL.search(url):  # no file is to be named like it
             raise SettingsError(
                 "the service's database must be the path of an SQLite file, or an"

@@ -59,9 +59,10 @@ class Operations:
         self._changes = changes
         self._unsaved_pets = []
 
-    def save(self, usages: Mapping[str, Usage]) -> None:
+    def add_new_pets(self, usages: Mapping[str, Usage] = {}) -> None:
         """
-        Add the new animals, put their ids into the responses, and store what was used.
+        Add the new animals and put their ids into the responses; store what was used,
+        at the end of a batch.
         """
         ids = self._database.save(usages, [pet for pet, _ in self._unsaved_pets])
         for (pet, response), pet_id in zip(self._unsaved_pets, ids, strict=True):
@@ -102,7 +103,7 @@ class Operations:
             limit, status, after = messages.read_page_query(request.query)
         except ValueError as invalid:
             return error_response(400, "invalid_parameter", str(invalid))
-        self.save({})
+        self.add_new_pets()  # this read sees animals of the same batch
         pets = self._database.page(after=after, limit=limit + 1, status=status)
         page = pets[:limit]
         query = {"limit": str(limit)}
@@ -133,7 +134,7 @@ class Operations:
         return response
 
     def _get(self, request: Request, now: float) -> Response:
-        self.save({})
+        self.add_new_pets()  # as in `_list`
         pet_id = messages.read_int64(request.path.removeprefix(PET_PATH))
         pet = None if pet_id is None else self._database.pet(pet_id)
         if now >= spec.REMOVAL_OF_GET_PET_AT:

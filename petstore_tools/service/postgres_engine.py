@@ -90,8 +90,8 @@ class PostgresEngine(Engine):
 
     Args:
         url: `postgresql://USER:PASSWORD@HOST/DATABASE`.
-        own_time: Whether the database's clock counts; False where the service's clock
-            is advanced by hand.
+        uses_database_clock: Whether PostgreSQL's clock is used; False where the
+            service's clock is advanced by hand.
 
     Raises:
         SettingsError: It cannot be reached, is no database of this service, or is of a
@@ -102,11 +102,11 @@ class PostgresEngine(Engine):
     _db_errors = (psycopg.Error, OSError)
     _db: _TimedConnection | None
 
-    def __init__(self, url: SecretStr, *, own_time: bool = True) -> None:
+    def __init__(self, url: SecretStr, *, uses_database_clock: bool = True) -> None:
         self._url = url
         self.name = "PostgreSQL"
         self._open_pipelines = ExitStack()
-        if own_time:
+        if uses_database_clock:
             self.clock = "extract(epoch FROM clock_timestamp())::float8"
         advice = (
             ". Check that it runs, and the host, port, name, user and password in its"
@@ -182,7 +182,8 @@ class PostgresEngine(Engine):
                     connect_timeout=2,
                     client_encoding="UTF8",  # else a server in SQL_ASCII answers bytes
                 )
-            # neither frames nor words of the driver show the password here
+            # The driver's error is dropped: its text or traceback may hold the
+            # password.
             if self._db is None:
                 raise psycopg.OperationalError("no connection")
             self.name = f"{self._db.info.host}/{self._db.info.dbname}"

@@ -64,9 +64,10 @@ class LineFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line."""
-        answer = record.name == "granian.access"
+        is_access_line = record.name == "granian.access"
         return _KEY.sub(
-            "psk_...", json.dumps(record.args) if answer else super().format(record)
+            "psk_...",
+            json.dumps(record.args) if is_access_line else super().format(record),
         )
 
 
@@ -101,7 +102,7 @@ class _Supervisor(MPServer):
 
 
 def serve(
-    location: str, host: str, port: int, *, trusted: str | None, **options: Any
+    location: str, host: str, port: int, *, trusted_proxies: str | None, **options: Any
 ) -> None:
     """
     Serve in worker processes until a signal stops them; one that dies is replaced.
@@ -110,7 +111,8 @@ def serve(
         location: The path or the address of the database.
         host: The IP address to listen on.
         port: A free port of it.
-        trusted: Addresses of proxies whose X-Forwarded-For header is believed, if any.
+        trusted_proxies: Addresses of proxies whose X-Forwarded-For header is
+            believed, if any.
         options: Further options of granian.
     """
     # a forked process may wait for ever for a lock that a thread of this one holds
@@ -127,7 +129,7 @@ def serve(
         **options,
     )
     supervisor.serve(
-        target_loader=partial(worker, location, trusted), wrap_loader=False
+        target_loader=partial(worker, location, trusted_proxies), wrap_loader=False
     )
     atexit.register(os._exit, 0)  # as in `worker`
 
@@ -155,7 +157,7 @@ def require_free(option: str, host: str, port: int) -> None:
         ) from error
 
 
-def worker(location: str, trusted: str | None) -> Any:
+def worker(location: str, trusted_proxies: str | None) -> Any:
     """Return the service of a worker process, once its database can be used."""
     atexit.register(os._exit, 0)  # at the end of Python, granian's threads fail
     if sys.platform != "win32":  # Ctrl-C is for the supervisor, which ends it
@@ -164,18 +166,20 @@ def worker(location: str, trusted: str | None) -> Any:
     while True:
         try:
             service = Service(Database(location), SystemClock())
-            return behind_proxies(service, trusted) if trusted else service
+            return (
+                behind_proxies(service, trusted_proxies) if trusted_proxies else service
+            )
         except SettingsError as error:
             logging.getLogger(__name__).error("%s", error)
             time.sleep(1)
 
 
-def behind_proxies(service: Service, trusted: str) -> Any:
+def behind_proxies(service: Service, trusted_proxies: str) -> Any:
     """
     Count requests for the address that a trusted proxy names; the connection is the
     proxy's.
     """
-    application = wrap_asgi_with_proxy_headers(service, trusted.split(","))
+    application = wrap_asgi_with_proxy_headers(service, trusted_proxies.split(","))
 
     def answer(scope: Scope, *channel: Any) -> Any:
         scope["connection"] = scope["client"]

@@ -60,7 +60,7 @@ def test_staff_changes_show_at_once(where: str) -> None:
     Pages are kept as bytes; a change or removal drops them, whichever connection made
     it.
     """
-    admin = Database(where, own_time=False)
+    admin = Database(where, uses_database_clock=False)
     with serve_in_thread(where) as (database, caller):
         database.add_many([(f"Pet {n}", 1, "available") for n in range(150)])
         pets = "/pets?limit=100"
@@ -84,7 +84,7 @@ def test_ids_become_visible_in_order(postgres: Postgres) -> None:
     url = postgres.database()
     with serve_in_thread(url) as (_, caller), ThreadPoolExecutor(1) as pool:
         first = caller.post().json()["id"]
-        other = Database(url, own_time=False)
+        other = Database(url, uses_database_clock=False)
         with other.transaction([("", "h")]):
             (held,) = other.save({}, [("held", 1, None)])
             later = pool.submit(caller.post, "later")

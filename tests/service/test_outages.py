@@ -326,7 +326,7 @@ def test_a_session_that_stands_still_lets_go_of_what_others_wait_for(
     with serve_in_thread(url) as (database, caller):
         caller.post()
         (key,) = database.list_keys()
-        paused = Database(url, own_time=False)
+        paused = Database(url, uses_database_clock=False)
         with suppress(UnavailableError), paused.transaction([("", "h")]):
             (undone_id,) = paused.save({f"key {key.id}": Usage()}, [("lost", 1, None)])
             created = caller.post()
@@ -342,7 +342,7 @@ def test_a_create_whose_caller_is_long_gone_is_not_made(where: str) -> None:
     The service's process was paused when the request came; its caller may have looked
     for it since.
     """
-    database = Database(where, own_time=False)
+    database = Database(where, uses_database_clock=False)
     _, key = database.create_key(WIDE_PLAN, label="", now=NOON)
     service = Service(database, ManualClock(NOON), max_create_age_s=2.0)
 

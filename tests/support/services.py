@@ -75,7 +75,7 @@ def serve_in_thread(
     where: str, *, clock: ManualClock | None = None, **options: Any
 ) -> Iterator[tuple[Database, Caller]]:
     """Serve a database from a thread: itself, and a caller with a wide plan."""
-    database = Database(where, own_time=False)
+    database = Database(where, uses_database_clock=False)
     server = ThreadedServer(
         Service(database, clock or ManualClock(NOON), **options)
     ).start()
