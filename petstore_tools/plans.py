@@ -98,26 +98,29 @@ def parse(plan: Plan | str | None) -> Plan | None:
     )
 
 
-def strictest(limit: int, *, minute: bool, day: bool) -> Plan:
+def strictest_plan(requests: int, *, minute: bool, day: bool) -> Plan:
     """
-    Return the strictest plan in which `limit` is the number of one of the windows
+    Return the strictest plan in which `requests` is the number of one of the windows
     named.
 
     A number no documented plan has is an Enterprise plan (§8.2: custom). Where it is
     the day's, the smallest documented minute holds until a header speaks of the minute.
 
-    >>> print(strictest(1_000, minute=True, day=True))  # Free's day, Business's minute
+    >>> # Free's day, Business's minute
+    >>> print(strictest_plan(1_000, minute=True, day=True))
     free (60 requests a minute, 1,000 a day)
-    >>> print(strictest(1_000, minute=True, day=False))
+    >>> print(strictest_plan(1_000, minute=True, day=False))
     business (1,000 requests a minute, 100,000 a day)
-    >>> print(strictest(300, minute=False, day=True))
+    >>> print(strictest_plan(300, minute=False, day=True))
     enterprise (60 requests a minute, 300 a day)
-    >>> print(strictest(70, minute=True, day=True))
+    >>> print(strictest_plan(70, minute=True, day=True))
     enterprise (70 requests a minute, unknown a day)
     """
     for plan in DOCUMENTED:
-        if (minute and plan.per_minute == limit) or (day and plan.per_day == limit):
+        if (minute and plan.per_minute == requests) or (
+            day and plan.per_day == requests
+        ):
             return plan
     if minute:
-        return Plan(limit, None, "enterprise")
-    return Plan(DOCUMENTED[0].per_minute, limit, "enterprise")
+        return Plan(requests, None, "enterprise")
+    return Plan(DOCUMENTED[0].per_minute, requests, "enterprise")

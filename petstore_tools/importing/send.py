@@ -298,7 +298,9 @@ class _Connection:
         except ProtocolError as error:
             self._note(entry, Outcome("unknown", detail=str(error)))
             raise
-        latency_s = time.perf_counter() - self._left_at + self._client.ledger.takes_s
+        latency_s = (
+            time.perf_counter() - self._left_at + self._client.ledger.transaction_s
+        )
         outcome = judge(reply.status, reply.body, entry)
         self._note(entry, outcome, latency_s)
         if outcome.state == "unsent":  # our request is wrong, not the row

@@ -12,7 +12,7 @@ from math import floor
 from typing import Literal
 
 from petstore_tools import spec
-from petstore_tools.plans import PERIODS, Plan, WindowName, strictest
+from petstore_tools.plans import PERIODS, Plan, WindowName, strictest_plan
 
 # headers carry whole seconds: a reset may be up to one later than written
 GUARD_S = 1.0
@@ -305,19 +305,19 @@ class Budget:
             ends_day: It is midnight UTC, or when days were seen to end, so it may be a
                 day's, too.
         """
-        strictest_plan = strictest(limit, minute=is_short, day=True)
-        plan = self.learned_plan or strictest_plan
+        safe_plan = strictest_plan(limit, minute=is_short, day=True)
+        plan = self.learned_plan or safe_plan
         is_day = plan.per_day == limit and (ends_day or not is_short)
         if is_short and plan.per_minute == limit:
             self.limit_hint = 0, 0.0  # what another one said was of the day
         elif not is_day:
-            if (strictest_plan.per_minute or 0) < (plan.per_minute or 0):
-                plan = strictest_plan
+            if (safe_plan.per_minute or 0) < (plan.per_minute or 0):
+                plan = safe_plan
             hinted_limit, hinted_at = self.limit_hint
             if hinted_limit != limit:
                 self.limit_hint = limit, now
             elif now - hinted_at > spec.MINUTE_S:
-                plan = strictest(limit, minute=is_short, day=not is_short)
+                plan = strictest_plan(limit, minute=is_short, day=not is_short)
         self.learned_plan = plan
 
     def service_time(self, now: float) -> float:

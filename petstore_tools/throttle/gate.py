@@ -94,7 +94,7 @@ class Gate:
         self._max_wait_s = max_wait_s
         self._ahead_s = 0.0  # how far the ledger's time is ahead of this machine's
         self._logged_until = 0.0
-        self._unrecorded: deque[Callable[[Throttle], None]] = deque()
+        self._queued_updates: deque[Callable[[Throttle], None]] = deque()
 
     def acquire(
         self, call_options: CallOptions = ALONE, *, waited_s: float = 0.0
@@ -170,7 +170,9 @@ class Gate:
             _log.warning("The service refused a request (%d): %s.", status, reason)
         now = self.now()
         reply = rate_headers.read_reply(status, headers, now=now, banned=banned)
-        self._unrecorded.append(lambda throttle: throttle.record_reply(go, now, reply))
+        self._queued_updates.append(
+            lambda throttle: throttle.record_reply(go, now, reply)
+        )
         if go.probe or not more_follow or status >= HTTPStatus.BAD_REQUEST:
             self.flush()
 
@@ -187,12 +189,12 @@ class Gate:
             else:
                 throttle.cancel_grant(go)
 
-        self._unrecorded.append(record)
+        self._queued_updates.append(record)
         self.flush()
 
     def flush(self) -> None:
         """Record the answers that waited for another call."""
-        if self._unrecorded:
+        if self._queued_updates:
             # an error of the ledger must not cost the answer that is in hand: the next
             # `acquire` meets the error, and until then the request counts as in flight
             with suppress(LedgerError):
@@ -246,8 +248,8 @@ class Gate:
             )
             self._ahead_s = now - clock_s
             throttle.named_plan = self._plan
-            while self._unrecorded:
-                self._unrecorded.popleft()(throttle)
+            while self._queued_updates:
+                self._queued_updates.popleft()(throttle)
             return change(throttle, now)
 
         return self.ledger.update(apply_change)

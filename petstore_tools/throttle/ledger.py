@@ -5,7 +5,7 @@ database.
 Each of the three gives one caller at a time the budget with its rules (`update`), keeps
 what the caller made of it, says in words who shares it (`scope`), how far its clock is
 ahead of this machine's (`ahead_s`), and what an update takes where that is felt
-(`takes_s`).
+(`transaction_s`).
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class MemoryLedger:
     """A budget for the threads of this process only; forgotten with it."""
 
     scope = "for this program only: other programs with the same key are not counted"
-    ahead_s = takes_s = 0.0
+    ahead_s = transaction_s = 0.0
 
     def __init__(self) -> None:
         self._budget = Throttle()
@@ -128,7 +128,7 @@ class DatabaseLedger(ABC):
         advice: What helps where it cannot be used.
     """
 
-    ahead_s = takes_s = 0.0
+    ahead_s = transaction_s = 0.0
     label: str
     advice: str
 
@@ -316,7 +316,7 @@ class PostgresLedger(DatabaseLedger):
             state = self._take_row(db)
         query = "UPDATE petstore_budget SET state = %s WHERE subject = %s; COMMIT"
         db.execute(query, (replace_state(state), self._subject))
-        self.takes_s = time.monotonic() - began_at
+        self.transaction_s = time.monotonic() - began_at
 
     def _take_row(self, db: psycopg.Connection) -> str:
         """Begin a transaction that holds the budget, and read the database's clock."""
@@ -365,7 +365,8 @@ class PostgresLedger(DatabaseLedger):
                 (self._subject,),
             )
             return db
-        # neither frames nor attributes nor words of the driver show the password here
+        # The driver's error is dropped: its text, attributes or traceback may hold the
+        # password.
         raise failure
 
 

@@ -199,18 +199,18 @@ class Throttle(Budget):
             self._count_request(now)
 
     def record_reply(self, go: Go, now: float, reply: RateReply) -> None:
-        """Note what came back."""
+        """Update the budget by a reply: skew, headers, count, probe, block, backoff."""
         if reply.status == HTTPStatus.UNAUTHORIZED:  # its headers are not this key's
             self.record_loss(go.token, now)
             self.probe_at = 0.0
             return
-        # it was given up, so it is counted already
+        # a late reply: the request was given up and counted already
         is_late = go.token not in self.in_flight
         sent_at = self.in_flight.pop(go.token, now)
         self.advance_to(now)
         took_s = now - sent_at
         self.slowest_s = max(SLOWEST_DECAY * self.slowest_s, took_s)
-        if not is_late:  # when it was sent is forgotten
+        if not is_late:  # the send time of a late reply is forgotten
             self.learn_skew(reply.date, sent_at=sent_at, now=now)
         reported = self._read_headers(go.token, reply, now, slow_s=took_s)
         refused = reply.status == HTTPStatus.TOO_MANY_REQUESTS
@@ -406,7 +406,8 @@ class Throttle(Budget):
 
     def _doubt_plan(self, wait_s: float, now: float) -> None:
         """
-        Lower the plan to what was granted where refusals go on that nothing explains.
+        Mark the day of the first unexplained refusal; a later one that day lowers the
+        plan to the requests that were granted.
         """
         if now < self.doubted_until:
             # the window that refused it ends when the wait does
