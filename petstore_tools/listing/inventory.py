@@ -124,7 +124,7 @@ class Inventory:
         columns = PetColumns()
 
         def on_wait(wait: Wait | None) -> None:
-            show(len(columns), reader.size, wait)
+            show(len(columns), reader.expected_count, wait)
 
         call_options = CallOptions(wait=wait, on_wait=on_wait)
         reader = PageReader(self.client, self.memory, query, call_options)

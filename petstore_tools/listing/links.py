@@ -89,22 +89,22 @@ def follow(page_url: str, target: str) -> str | End:
     return urlunsplit(link._replace(scheme=page.scheme, netloc=page.netloc))
 
 
-def holds_id(url: str, last_id: int, *, rows: int) -> bool:
+def holds_id(url: str, last_id: int, *, row_count: int) -> bool:
     """
     Say whether an address asks for what follows an animal, by its id.
 
     Args:
         url: Address of the next page.
         last_id: Id of the last animal of the page before.
-        rows: Animals so far: a number near it may count rows, so it is believed only
-            behind `id`.
+        row_count: Animals so far: a number near it may count rows, so it is believed
+            only behind `id`.
 
-    >>> holds_id("https://host/v1/pets?last_id=100", 100, rows=100)
+    >>> holds_id("https://host/v1/pets?last_id=100", 100, row_count=100)
     True
-    >>> holds_id("https://host/v1/pets?offset=100", 100, rows=100)
+    >>> holds_id("https://host/v1/pets?offset=100", 100, row_count=100)
     False
     """
-    name = "" if abs(last_id) > 2 * rows else "(?<![a-z])id[^a-z0-9-]*"
+    name = "" if abs(last_id) > 2 * row_count else "(?<![a-z])id[^a-z0-9-]*"
     pattern = rf"{name}(?<![0-9-]){last_id}(?![0-9])"
     query = unquote_plus(urlsplit(url).query)
     return re.search(pattern, query, re.IGNORECASE) is not None

@@ -124,9 +124,9 @@ class Pager:
             step: NextPage | End = self._steps.send(reply)
         except StopIteration as stop:
             step = stop.value
-        rows = self.state.rows
+        row_count = self.state.row_count
         goes_on = isinstance(step, NextPage)
-        if rows > self._first or (rows == self._first and goes_on):
+        if row_count > self._first or (row_count == self._first and goes_on):
             step = End("cut", f"the listing was limited to the first {self._first:,}")
         self.next = step
         return step
@@ -170,11 +170,11 @@ def _read_listing(state: ListingState) -> Steps[End]:
         end = yield from _follow_signs(state, reply)
         if end is not None:
             return end
-    if not state.rows and (not state.is_filtered or state.evidence.filters_first):
+    if not state.row_count and (not state.is_filtered or state.evidence.filters_first):
         return state.end_complete("the service has none")
     if scheme is None and state.is_counted_exactly:
         return state.end_complete(COUNTED)
-    if state.rows and scheme is not None and scheme.counts != "token":
+    if state.row_count and scheme is not None and scheme.counts != "token":
         end = yield from _try_schemes(state, [scheme])
         if end is not None:
             return end
@@ -189,7 +189,7 @@ def _compare_with_total(state: ListingState, end: End) -> Steps[End]:
     filter.
     """
     total = state.total or 0
-    if end.completeness != "complete" or total <= state.rows:
+    if end.completeness != "complete" or total <= state.row_count:
         return end
     if state.is_filtered:
         probe = yield from state.ask(limit=1, status=None)
@@ -247,11 +247,11 @@ def _find_way(state: ListingState) -> Steps[End]:
             return state.end_complete(
                 "the service names a next page where there is one"
             )
-        if not probe.ids and not state.rows:
+        if not probe.ids and not state.row_count:
             return state.end_complete("the service has none")
         if state.is_counted_exactly:
             return state.end_complete(COUNTED)
-    if not state.rows:
+    if not state.row_count:
         return state.end_unproven(
             "no animal came, so the way to a next page could not be tried"
         )
@@ -262,7 +262,7 @@ def _find_way(state: ListingState) -> Steps[End]:
         return end
     if state.is_counted and not state.is_full:
         return state.end_complete(COUNTED)
-    if state.rows > 1:
+    if state.row_count > 1:
         return state.end_unproven("the usual parameters do not lead to a next page")
     return (yield from _end_of_filter(state, "the service shows no other animal"))
 
@@ -306,8 +306,8 @@ def _next_page(state: ListingState, scheme: Scheme, full_pages: int = 0) -> Next
     """Return the page of a scheme behind what came and so many full pages."""
     overlap = state.overlap
     values = {
-        "rows": state.rows - overlap + full_pages * state.rows_per_page,
-        "pages": state.pages + full_pages + scheme.base,
+        "rows": state.row_count - overlap + full_pages * state.rows_per_page,
+        "pages": state.page_count + full_pages + scheme.base,
         "id": state.last_page[-1],
     }
     url = with_query(state.url, {scheme.parameter: values[scheme.counts]})

@@ -184,12 +184,12 @@ class PageReader:
         self._end = End("cut", "the listing was not read to its end")
         self._started_at = self._ended_at = self._client.clock.now()
         self._notes: dict[str, None] = {}
-        self._pages = 0  # that brought an animal
-        self._rows = 0
-        self._rows_of_other_status = 0
+        self._page_count = 0  # that brought an animal
+        self._row_count = 0
+        self._other_status_count = 0
 
     @property
-    def size(self) -> int | None:
+    def expected_count(self) -> int | None:
         """
         How many animals the service says there are, else how many there were last time.
         """
@@ -204,8 +204,8 @@ class PageReader:
         """
         notes = list(self._notes)
         state = self._pager.state
-        if self._rows_of_other_status:
-            animals = pluralize(self._rows_of_other_status, "animal")
+        if self._other_status_count:
+            animals = pluralize(self._other_status_count, "animal")
             notes.append(
                 f"the service returned {animals} of another status, which are left out"
                 " here"
@@ -216,10 +216,10 @@ class PageReader:
             completeness=self._end.completeness,
             reason=self._end.reason,
             status=self._query.status,
-            rows=self._rows,
+            rows=self._row_count,
             digest="",
             requests=len(self._requests),
-            pages=self._pages,
+            pages=self._page_count,
             doubles=state.doubles,
             started_at=self._started_at,
             ended_at=self._ended_at,
@@ -255,8 +255,8 @@ class PageReader:
             if isinstance(end, End):
                 self._remember(end)
             if rows := self._take_rows(rows):
-                self._pages += 1
-                yield Page(self._pages, tuple(rows))
+                self._page_count += 1
+                yield Page(self._page_count, tuple(rows))
 
     def _remember(self, end: End) -> None:
         """Keep how the listing ended, and what it has proved of the service."""
@@ -267,7 +267,7 @@ class PageReader:
         if self._memory.pagination:  # what the caller named is not remembered
             evidence.scheme = self._earlier_evidence.scheme
         if end.completeness == "complete":
-            size = {self._query.status or "": self._pager.state.rows}
+            size = {self._query.status or "": self._pager.state.row_count}
             evidence.sizes = evidence.sizes | size
         self._memory.keep(evidence)
 
@@ -276,17 +276,17 @@ class PageReader:
         Return the addresses to fetch ahead, as many as plan, latency and what is still
         to come call for.
         """
-        rows = self._pager.state.rows
+        row_count = self._pager.state.row_count
         rows_per_page = self._pager.state.rows_per_page
         latency_s = self._client.transport.fastest_s or 0.0
         if latency_s < SLOW_S:
             return []
-        rows_to_come = (self._query.first or self.size or -1) - rows
-        pages = ceil(rows_to_come / rows_per_page)
+        rows_to_come = (self._query.first or self.expected_count or -1) - row_count
+        page_count = ceil(rows_to_come / rows_per_page)
         if rows_to_come < 0:  # or a total is capped, or there were fewer last time
-            pages = 1 + self._pager.replies // _WIDER_EVERY
+            page_count = 1 + self._pager.replies // _WIDER_EVERY
         at_once = connections(self._client.plan.per_minute, latency_s)
-        return self._pager.predict_urls(min(pages, at_once))
+        return self._pager.predict_urls(min(page_count, at_once))
 
     def _with_status(self, rows: list[PetRow]) -> list[PetRow]:
         """Return the animals with the status asked for."""
@@ -298,10 +298,12 @@ class PageReader:
         by_id = {row["id"]: row for row in reversed(rows)}
         rows = [by_id[pet_id] for pet_id in self._pager.new_ids]
         if self._query.first is not None:
-            rows = rows[: self._query.first - self._rows - self._rows_of_other_status]
+            rows = rows[
+                : self._query.first - self._row_count - self._other_status_count
+            ]
         with_status = self._with_status(rows)
-        self._rows_of_other_status += len(rows) - len(with_status)
-        self._rows += len(with_status)
+        self._other_status_count += len(rows) - len(with_status)
+        self._row_count += len(with_status)
         return with_status
 
     def _note_surprises(self, rows: list[PetRow]) -> None:

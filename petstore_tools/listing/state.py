@@ -176,7 +176,7 @@ class ListingState:
         new_ids: Ids of the last page that had not come before.
         last_page: Ids of the last page that was not empty.
         longest: Length of the longest page.
-        pages: Pages that were taken.
+        page_count: Pages that were taken.
         empty_pages: Empty pages in a row.
         urls: Addresses of the pages that were taken.
         doubles: Animals that came twice.
@@ -197,7 +197,7 @@ class ListingState:
     new_ids: list[int] = field(default_factory=list)
     last_page: tuple[int, ...] = ()
     longest: int = 0
-    pages: int = 0
+    page_count: int = 0
     empty_pages: int = 0
     urls: set[str] = field(default_factory=set)
     doubles: int = 0
@@ -213,7 +213,7 @@ class ListingState:
         """
         ids, last_page, overlap = reply.ids, self.last_page, page.overlap
         if last_page and not page.is_gapless and not overlap:
-            has_id = holds_id(page.url, last_page[-1], rows=self.rows)
+            has_id = holds_id(page.url, last_page[-1], row_count=self.row_count)
             self.may_have_hole |= not has_id
         repeats = bool(overlap) and ids[:1] == last_page[-1:]
         self.new_ids = [
@@ -223,7 +223,7 @@ class ListingState:
         self.doubles += len(ids) - len(self.new_ids) - repeats
         self.has_moved |= repeats != overlap or self.doubles > 0
         self.may_have_hole |= self.has_moved
-        self.pages += 1
+        self.page_count += 1
         self.urls.add(page.url)
         self.longest = max(self.longest, len(ids))
         self.empty_pages = 0 if ids else self.empty_pages + 1
@@ -248,14 +248,14 @@ class ListingState:
         return "status=" in self.url
 
     @property
-    def rows(self) -> int:
+    def row_count(self) -> int:
         """Different animals so far."""
         return len(self.ids)
 
     @property
     def repeats_only(self) -> bool:
         """Whether the last page held nothing but the animal that it repeats."""
-        return self.pages > 1 and not self.new_ids and len(self.last_page) == 1
+        return self.page_count > 1 and not self.new_ids and len(self.last_page) == 1
 
     @property
     def overlap(self) -> int:
@@ -267,7 +267,7 @@ class ListingState:
         ones, since that would cost many requests.
         """
         counts_rows = self.scheme is not None and self.scheme.counts == "rows"
-        is_cheap = self.longest >= OVERLAPPED or self.pages < FIRST_PAGES
+        is_cheap = self.longest >= OVERLAPPED or self.page_count < FIRST_PAGES
         is_possible = self.longest > 1 and not self.repeats_only
         return int(counts_rows and is_cheap and is_possible)
 
@@ -286,15 +286,19 @@ class ListingState:
         """
         Whether a total, the same on all answers, equals what came, and is no usual cap.
         """
-        counts_listing = self.pages > 1 or self.evidence.totals
-        return counts_listing and self.total == self.rows and self.rows not in CAPS
+        counts_listing = self.page_count > 1 or self.evidence.totals
+        return (
+            counts_listing
+            and self.total == self.row_count
+            and self.row_count not in CAPS
+        )
 
     @property
     def is_full(self) -> bool:
         """
         Whether as many came as were asked for, so that a total may count the page.
         """
-        return f"limit={self.rows}&" in f"{self.url}&"
+        return f"limit={self.row_count}&" in f"{self.url}&"
 
     @property
     def is_counted_exactly(self) -> bool:
@@ -302,7 +306,7 @@ class ListingState:
         Whether a total is neither round, since it may be an estimate, nor one full
         page.
         """
-        is_round = self.rows > 0 and self.rows % 10 == 0
+        is_round = self.row_count > 0 and self.row_count % 10 == 0
         return self.is_counted and not is_round and not self.is_full
 
     def end_complete(self, reason: str) -> End:
@@ -320,13 +324,13 @@ class ListingState:
 
     def end_unproven(self, reason: str) -> End:
         """End with the animals that came, and say what the user can do."""
-        was_read = "was read" if self.rows == 1 else "were read"
+        was_read = "was read" if self.row_count == 1 else "were read"
         names = option(
             '"offset" (or "page", "cursor=NAME")', "offset (or page, cursor=NAME)"
         )
         return End(
             "unproven",
-            f"{pluralize(self.rows, 'animal')} {was_read}, and the service did not show"
-            f" whether more follow ({reason}). If you know how it pages, pass"
+            f"{pluralize(self.row_count, 'animal')} {was_read}, and the service did not"
+            f" show whether more follow ({reason}). If you know how it pages, pass"
             f" {option('pagination=', 'PETSTORE_PAGINATION=')}{names}",
         )

@@ -110,7 +110,7 @@ def test_a_number_that_may_count_rows_is_no_id(
     service has so many more animals than came that 7,000 counts rows, and 150 may,
     where some were removed.
     """
-    assert holds_id(f"https://host/v1/pets?{query}", last_id, rows=100) is expected
+    assert holds_id(f"https://host/v1/pets?{query}", last_id, row_count=100) is expected
 
 
 @pytest.mark.case("P9")
