@@ -1,5 +1,6 @@
 """
-Requests on the wire: `requests` with the key and fresh connections, and nothing else.
+One request on the wire: sent by `requests` with the key, on a connection that has not
+idled, and its answer read whole within a time.
 """
 
 from __future__ import annotations
@@ -166,7 +167,7 @@ class _FreshConnection(HTTPConnection):
 class _Adapter(HTTPAdapter):
     """
     Connections as `requests` makes them, through any proxy and with any certificates,
-    but ours.
+    but with our connection class.
     """
 
     def get_connection_with_tls_context(self, *args: Any, **kwargs: Any) -> Any:
@@ -208,18 +209,18 @@ class Transport:
         self.timeout_s = TIMEOUT_S
         # from a request's first byte to its answer's last
         self.fastest_s: float | None = None
-        mounted = self._session.get_adapter(base_url)
-        if isinstance(mounted, HTTPAdapter) and mounted.max_retries.total:
+        adapter = self._session.get_adapter(base_url)
+        if isinstance(adapter, HTTPAdapter) and adapter.max_retries.total:
             raise SettingsError(
                 "the session's adapter retries by itself, without asking the throttle;"
                 " mount HTTPAdapter(max_retries=0)"
             )
         # None where the caller's does no more than ours
-        self._mounted = None if type(mounted) is HTTPAdapter else mounted
+        self._session_adapter = None if type(adapter) is HTTPAdapter else adapter
         self._adapter = sqlite.PerProcess(
             lambda: _Adapter(pool_maxsize=MOST_CONNECTIONS)
         )
-        self._settings = self._session.merge_environment_settings(
+        self._send_options = self._session.merge_environment_settings(
             base_url, {}, False, None, None
         )
 
@@ -254,15 +255,15 @@ class Transport:
         began_at = time.monotonic()
         try:
             request = requests.Request(method, url, headers, data=body, auth=self._auth)
-            adapter = self._mounted or self._adapter.get()
+            adapter = self._session_adapter or self._adapter.get()
             # an adapter follows no redirect, and no .netrc file replaces an auth object
             response = adapter.send(
                 self._session.prepare_request(request),
                 timeout=self.timeout_s,
-                **self._settings,  # type: ignore[arg-type]
+                **self._send_options,  # type: ignore[arg-type]
             )
-            answer = self._auth.mask_key(response.content)
-            reply = Reply(response.status_code, response.headers, answer, line)
+            masked_body = self._auth.mask_key(response.content)
+            reply = Reply(response.status_code, response.headers, masked_body, line)
         except (requests.RequestException, OSError) as error:
             return _translate(error, line, parts, never_answered=self.fastest_s is None)
         except BaseException as error:
