@@ -172,7 +172,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         code = exits.DONE
     except BaseException as error:
         # a library made an error of its own of it
-        is_signal = signals and exits.is_mistake(error)
+        is_signal = signals and exits.is_bug(error)
         failure = KeyboardInterrupt() if is_signal else error
         code = exits.error_code(failure)
         exits.show_error(failure)

@@ -16,9 +16,8 @@ if TYPE_CHECKING:
 DONE = 0
 # some rows rejected, unknown or skipped as doubtful in this run, or a listing not
 # complete
-PARTLY = 1
-# wrong usage or settings, a budget file or an input that cannot be used, a mistake of
-# ours
+INCOMPLETE = 1
+# wrong usage or settings, a budget file or an input that cannot be used, a bug of ours
 USAGE = 2
 KEY_REFUSED = 3
 # stopped at a quota or by a block; the same command continues later
@@ -27,7 +26,7 @@ SERVICE = 5  # cannot be reached, fails, or contradicts the interface document
 INTERRUPTED = 130
 
 _ERROR_CODES = {  # the nearest kind first
-    PARTLY: errors.IncompleteListingError,
+    INCOMPLETE: errors.IncompleteListingError,
     KEY_REFUSED: errors.UnauthorizedError,
     AT_A_LIMIT: errors.KeyBannedError | errors.QuotaError,
     SERVICE: errors.ApiError | errors.ProtocolError | errors.TransportError,
@@ -51,22 +50,22 @@ def error_code(error: BaseException) -> int:
 
 
 def show_error(error: BaseException) -> None:
-    """Write what ended a command to stderr; what nobody foresaw, with its traceback."""
+    """Write what ended a command to stderr; an unexpected error, with its traceback."""
     if isinstance(error, click.ClickException):
         error.show()
     elif error_code(error) == INTERRUPTED:
         write_message("Interrupted.")
-    elif is_mistake(error):
+    elif is_bug(error):
         traceback.print_exception(error)
         write_message("This is a mistake of petstore_tools. Please report these lines.")
     else:
         write_message("; ".join([f"Error: {error}", *getattr(error, "__notes__", ())]))
 
 
-def is_mistake(error: BaseException) -> bool:
-    """Say whether nobody foresaw an error."""
-    foreseen = (click.ClickException, errors.PetstoreError, OSError)
-    return error_code(error) != INTERRUPTED and not isinstance(error, foreseen)
+def is_bug(error: BaseException) -> bool:
+    """Say whether an error is unexpected, and so a bug."""
+    expected_errors = (click.ClickException, errors.PetstoreError, OSError)
+    return error_code(error) != INTERRUPTED and not isinstance(error, expected_errors)
 
 
 def error_facts(error: BaseException) -> dict[str, Any]:
@@ -74,13 +73,13 @@ def error_facts(error: BaseException) -> dict[str, Any]:
     message = str(error) or "Interrupted."
     if isinstance(error, click.ClickException):
         message = error.format_message()
-    report = getattr(error, "result", None) or getattr(error, "preview", None)
-    facts = {} if report is None else report.to_dict()
+    summary = getattr(error, "result", None) or getattr(error, "preview", None)
+    facts = {} if summary is None else summary.to_dict()
     return {**facts, "error": type(error).__name__, "message": message}
 
 
 def result_code(result: ImportResult) -> int:
     """Return the exit code of an import."""
     kind = result.stopped.kind if result.stopped else ""
-    partly = result.rejected or result.unknown or result.skipped_now
-    return _STOP_CODES.get(kind, PARTLY if partly else DONE)
+    uncreated_rows = result.rejected or result.unknown or result.skipped_now
+    return _STOP_CODES.get(kind, INCOMPLETE if uncreated_rows else DONE)

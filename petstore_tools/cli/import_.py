@@ -126,26 +126,30 @@ def import_(
     """
     with PetStore(environment=environment) as store:
         if not dry_run:
-            return _import(store, ImportOptions(file, **choices), yes=yes, json=as_json)
+            return _import(
+                store, ImportOptions(file, **choices), yes=yes, as_json=as_json
+            )
         preview = store.preview_import(file, **choices)
     click.echo(dumps(preview.to_dict()) if as_json else str(preview))
     if preview.refusal:
         return exits.USAGE
-    return exits.PARTLY if preview.bad else exits.DONE
+    return exits.INCOMPLETE if preview.bad else exits.DONE
 
 
-def _import(store: PetStore, choices: ImportOptions, *, yes: bool, json: bool) -> int:
+def _import(
+    store: PetStore, choices: ImportOptions, *, yes: bool, as_json: bool
+) -> int:
     """Import after a yes, say what became of the rows, and return the exit code."""
-    announce = partial(_confirm_import, yes=yes)
+    confirm_import = partial(_confirm_import, yes=yes)
     try:
-        result = run_import(store, choices, announce=announce, ask=_ask)
+        result = run_import(store, choices, announce=confirm_import, ask=_ask)
     except Interrupted as interrupt:
         result = cast(ImportResult, interrupt.result)
     if result is None:
-        if json:
+        if as_json:
             click.echo(dumps({"message": "Nothing was sent."}))
         return exits.DONE
-    click.echo(dumps(result.to_dict()) if json else str(result))
+    click.echo(dumps(result.to_dict()) if as_json else str(result))
     if doubtful := result.unknown + result.skipped_now:
         rows = pluralize(doubtful, "row")
         command = f"petstore-tools imports show {result.journal}"

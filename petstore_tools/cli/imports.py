@@ -184,7 +184,7 @@ def _compare(store: PetStore, journal: Journal) -> int:
         )
     parts = [f"{count:,} {outcome}" for outcome, count in sorted(counts.items())]
     click.echo(", ".join(parts) or "The import has no rows.")
-    return exits.PARTLY if counts["unknown"] else exits.DONE
+    return exits.INCOMPLETE if counts["unknown"] else exits.DONE
 
 
 def _delay(store: PetStore, journal: Journal) -> str:

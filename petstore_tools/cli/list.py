@@ -72,7 +72,7 @@ def list_(output: Path | None, environment: str | None, **query: Any) -> int:
         options.write_message(
             f"from the snapshot of {utc_text(listing.ended_at)}, no request"
         )
-    return exits.DONE if listing.complete or query["first"] else exits.PARTLY
+    return exits.DONE if listing.complete or query["first"] else exits.INCOMPLETE
 
 
 def write_rows(

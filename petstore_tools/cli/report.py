@@ -101,7 +101,7 @@ def report_(
         options.write_message(f"{report.headline}; report in {path}")
     for note in report.notes if output else ():
         options.write_message(f"Note: {note}")
-    return exits.DONE if report.listing.complete else exits.PARTLY
+    return exits.DONE if report.listing.complete else exits.INCOMPLETE
 
 
 @click.group("history", invoke_without_command=True)

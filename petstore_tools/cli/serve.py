@@ -189,13 +189,13 @@ def create(plan: str, label: str, database: str, environment: str) -> None:
       petstore-tools keys create --plan pro --label team
       petstore-tools keys create --plan 5000/2000000
     """
-    numbers = plans.parse(plan)
-    assert numbers is not None
+    key_plan = plans.parse(plan)
+    assert key_plan is not None
     with _open(database) as service:
-        key_id, key = service.create_key(numbers, label=label, now=time.time())
+        key_id, key = service.create_key(key_plan, label=label, now=time.time())
     prefix = "STAGING_" if environment == "staging" else ""
     write_message(
-        f"Key {key_id}, {numbers}. Copy the key now: it cannot be shown again. Type"
+        f"Key {key_id}, {key_plan}. Copy the key now: it cannot be shown again. Type"
         " address, key and plan into `petstore-tools configure`, or set these"
         " variables:"
     )

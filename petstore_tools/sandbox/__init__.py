@@ -79,7 +79,7 @@ class Sandbox:
 
         if clock not in ("manual", "system"):
             raise ArgumentError(f"clock must be manual or system, not {clock!r}")
-        numbers = plans.parse(plan) or plans.DOCUMENTED[0]
+        key_plan = plans.parse(plan) or plans.DOCUMENTED[0]
         if animals < 0:
             raise ArgumentError(f"animals must be a number, 0 or more, not {animals}")
         self.clock: Clock = (
@@ -98,7 +98,7 @@ class Sandbox:
             if not self._database.page(after=spec.INT64_MIN, limit=1, status=None):
                 self._database.add_many(samples.inventory(animals))
             _, self.api_key = self._database.create_key(
-                numbers, label="sandbox", now=self.clock.now()
+                key_plan, label="sandbox", now=self.clock.now()
             )
             # what serves leads not to this object: when nobody keeps that, it ends
             service = FaultyService(faults, self._database, self.clock)
@@ -110,7 +110,7 @@ class Sandbox:
             self.base_url = server.base_url
             self.state_dir = folder / "state"
             key = SecretStr(self.api_key)
-            settings = Settings(self.base_url, "sandbox", key, numbers, self.state_dir)
+            settings = Settings(self.base_url, "sandbox", key, key_plan, self.state_dir)
             self.store = self._wire(settings, resources)
             self._resources = resources.pop_all()
         self._finalizer = weakref.finalize(self, _close, self._resources)
@@ -182,12 +182,12 @@ class Sandbox:
         """
         if not self._finalizer.alive:
             raise ArgumentError(CLOSED)
-        numbers = plans.parse(plan)
-        if numbers is not None:
+        key_plan = plans.parse(plan)
+        if key_plan is not None:
             _, key = self._database.create_key(
-                numbers, label="connected", now=self.clock.now()
+                key_plan, label="connected", now=self.clock.now()
             )
-            settings |= {"plan": numbers, "api_key": SecretStr(key)}
+            settings |= {"plan": key_plan, "api_key": SecretStr(key)}
         store_settings = replace(self.store.settings, **settings)
         return self._wire(store_settings, self._resources, max_wait_s=max_wait_s)
 

@@ -74,7 +74,7 @@ class Fault:
         return number in self.numbers if self.numbers else number % self.every == 0
 
 
-NO_FAULT = Fault("slow")  # by no second
+NO_FAULT = Fault("slow")  # slow by 0 s
 
 
 class FaultyService(Service):

@@ -157,7 +157,7 @@ def test_the_list_of_messages_holds_messages_help_and_placeholders() -> None:
 
     for text in (
         "Nothing was sent",
-        "Key {key_id}, {numbers}. Copy",
+        "Key {key_id}, {key_plan}. Copy",
         "Create the animals of FILE, each",
     ):
         assert text in messages
