@@ -65,8 +65,8 @@ class PetStore:
         settings, progress: As given by arguments, variables and file.
         client, inventory: The first sends requests within the plan, the second lists
             through it.
-        kept_listings, journals: The kept listings, and the folder of the journals of
-            imports.
+        kept_listings, journal_folder: The kept listings, and where the journals of
+            imports are.
 
     Raises:
         SettingsError: Base address or key is missing or wrong.
@@ -98,7 +98,7 @@ class PetStore:
             pagination=pagination,
         )
         options = {"session": session, "ledger": ledger, "max_wait_s": max_wait_s}
-        self._open(settings, progress, clock=SystemClock(), **options)
+        self._set_up(settings, progress, clock=SystemClock(), **options)
         self._prints_previews = progress is not False
 
     @classmethod
@@ -111,12 +111,14 @@ class PetStore:
     ) -> Self:
         """Make a store from settings alone: no variable, no file, no progress bar."""
         store = cls.__new__(cls)
-        store._open(
+        store._set_up(
             settings, False, clock=clock or SystemClock(), max_wait_s=max_wait_s
         )
         return store
 
-    def _open(self, settings: Settings, progress: bool | None, **options: Any) -> None:
+    def _set_up(
+        self, settings: Settings, progress: bool | None, **options: Any
+    ) -> None:
         from petstore_tools.history import History
         from petstore_tools.http.client import Client
         from petstore_tools.listing.inventory import Inventory
@@ -128,7 +130,7 @@ class PetStore:
             settings.state_dir, settings.environment, settings.service_id
         )
         self.inventory = Inventory(self.client, settings, self.kept_listings)
-        self.journals = settings.state_dir / "imports"
+        self.journal_folder = settings.state_dir / "imports"
 
     def list_pets(
         self,
@@ -372,7 +374,7 @@ class PetStore:
         from petstore_tools.importing.run import preview
 
         options = options.with_categories(self.settings.categories)
-        return preview(self.inventory, self.journals, options)
+        return preview(self.inventory, self.journal_folder, options)
 
     @takes_options(ImportOptions)
     def import_pets(self, options: ImportOptions) -> ImportResult:
@@ -440,7 +442,7 @@ def run_import(
     with import_progress(progress) as show:
         return run(
             store.inventory,
-            store.journals,
+            store.journal_folder,
             options.with_categories(store.settings.categories),
             announce=announce,
             ask=ask,

@@ -148,7 +148,7 @@ def reconcile(
     target = info.target
     with (
         PetStore(environment=target.environment) as store,
-        read_journal(store.journals, target, store.client.clock) as journal,
+        read_journal(store.journal_folder, target, store.client.clock) as journal,
     ):
         if store.client.service_id != target.base_url:
             raise SettingsError(

@@ -124,7 +124,7 @@ def test_an_interrupt_wins_while_another_program_holds_the_journal(
 
     def hold(method: str, number: int) -> Action:
         if not connections:
-            (database,) = store.journals.glob("*.db")
+            (database,) = store.journal_folder.glob("*.db")
             connections.append(sqlite3.connect(database, check_same_thread=False))
             connections[0].execute("BEGIN IMMEDIATE")
             threading.Thread(target=press).start()

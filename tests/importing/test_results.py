@@ -146,7 +146,7 @@ def test_a_full_disk_when_a_result_file_is_noted_stands_in_the_result(
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
 
     def fill(_: Progress) -> None:
-        with read_journal(store.journals, target) as journal:
+        with read_journal(store.journal_folder, target) as journal:
             if journal.counts()["created"]:
                 resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, hard))
 

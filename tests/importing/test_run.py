@@ -417,7 +417,7 @@ def test_a_wait_of_another_import_costs_this_one_nothing(
         assert waiting.wait(60)
         settings = box.store.settings
         target = Target(settings.environment, settings.service_id, path)
-        with read_journal(box.store.journals, target) as journal:
+        with read_journal(box.store.journal_folder, target) as journal:
             # what is known is recorded before a wait
             assert journal.counts()["sending"] == 0
         began = time.monotonic()
