@@ -40,7 +40,7 @@ __all__ = sorted(_HOME)
 
 
 def __getattr__(name: str) -> Any:
-    """Load a name: one of the list above, else an error."""
+    """Load a public name on first use: an entry of `_HOME`, or an error class."""
     is_error = name.endswith("Error") or name == "Interrupted"
     if name not in _HOME and not is_error:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -80,9 +80,9 @@ class ManualClock:
     def __init__(self, start: float) -> None:
         self.machine = f"manual {id(self)}"
         self._now = start
-        self._changed = threading.Condition()
-        self._working = Counter[int]()  # by thread, how often it has begun to work
-        self._sleeping: dict[int, float] = {}
+        self._time_condition = threading.Condition()
+        self._work_counts = Counter[int]()  # by thread, how often it has begun to work
+        self._wake_times: dict[int, float] = {}
 
     def now(self) -> float:
         """Return Unix seconds."""
@@ -95,7 +95,7 @@ class ManualClock:
         """Advance the clock by so many seconds."""
         if not 0 <= seconds < inf:
             raise ArgumentError("seconds must be 0 or more: time can only be advanced")
-        with self._changed:
+        with self._time_condition:
             self._set(self._now + seconds)
 
     def sleep_until(self, moment: float) -> None:
@@ -103,45 +103,46 @@ class ManualClock:
         Sleep until the clock shows a moment, until woken, or half a real second.
         """
         me = threading.get_ident()
-        with self._changed:
+        with self._time_condition:
             if moment <= self._now:
                 return
-            self._sleeping[me] = moment
+            self._wake_times[me] = moment
             self._advance_if_all_wait()
-            self._changed.wait_for(lambda: me not in self._sleeping, SLICE_S)
-            self._sleeping.pop(me, None)
+            self._time_condition.wait_for(lambda: me not in self._wake_times, SLICE_S)
+            self._wake_times.pop(me, None)
 
     def wake_sleepers(self) -> None:
         """Wake all sleepers."""
-        with self._changed:
-            self._sleeping.clear()
-            self._changed.notify_all()
+        with self._time_condition:
+            self._wake_times.clear()
+            self._time_condition.notify_all()
 
     @contextmanager
     def working(self) -> Iterator[None]:
         """Keep the clock from moving by itself while this thread works."""
         me = threading.get_ident()
-        with self._changed:
-            self._working[me] += 1
+        with self._time_condition:
+            self._work_counts[me] += 1
         try:
             yield
         finally:
-            with self._changed:
-                self._working -= Counter([me])  # this drops a thread whose count is 0
+            with self._time_condition:
+                # this drops a thread whose count is 0
+                self._work_counts -= Counter([me])
                 self._advance_if_all_wait()
 
     def _advance_if_all_wait(self) -> None:
-        if self._sleeping and self._sleeping.keys() >= self._working.keys():
-            self._set(max(self._now, min(self._sleeping.values())))
+        if self._wake_times and self._wake_times.keys() >= self._work_counts.keys():
+            self._set(max(self._now, min(self._wake_times.values())))
 
     def _set(self, now: float) -> None:
         self._now = now
-        self._sleeping = {
+        self._wake_times = {
             thread: wakes_at
-            for thread, wakes_at in self._sleeping.items()
+            for thread, wakes_at in self._wake_times.items()
             if wakes_at > now
         }
-        self._changed.notify_all()
+        self._time_condition.notify_all()
 
 
 Clock = SystemClock | ManualClock

@@ -39,14 +39,16 @@ def import_progress(progress: bool | Show | None) -> Iterator[Show]:
         return
     with closing(Display("import", " row", progress)) as display:
 
-        def show(now: Progress) -> None:
-            notes = {"created": now.created}
-            if now.rejected:
-                notes["rejected"] = now.rejected
-            if now.unknown:
-                notes["unknown"] = now.unknown
-            if now.total or now.wait:  # else nothing is sent yet
-                display.draw(now.done, now.total, now.wait, notes)
+        def show(run_progress: Progress) -> None:
+            notes = {"created": run_progress.created}
+            if run_progress.rejected:
+                notes["rejected"] = run_progress.rejected
+            if run_progress.unknown:
+                notes["unknown"] = run_progress.unknown
+            if run_progress.total or run_progress.wait:  # else nothing is sent yet
+                display.draw(
+                    run_progress.done, run_progress.total, run_progress.wait, notes
+                )
 
         yield show
 
@@ -129,10 +131,12 @@ class Display:
 
         if not self._shows:
             return CallOptions(wait=wait)
-        return CallOptions(wait=wait, on_wait=lambda now: self.draw(count(), None, now))
+        return CallOptions(
+            wait=wait, on_wait=lambda wait: self.draw(count(), None, wait)
+        )
 
     def close(self) -> None:
-        """Leave the bar as it is."""
+        """End the bar. It stays on the screen, unless it shows waits alone."""
         if self._bar is not None:
             self._bar.close()
             self._bar = None

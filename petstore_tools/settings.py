@@ -219,7 +219,7 @@ petstore-tools keys create""")
 def _entries() -> dict[str, Any]:
     """Return what the settings file says, and in its place what variables say."""
     path = config_path()
-    entries = read_file(path)
+    entries = read_settings_file(path)
     if "categories" in entries:
         entries["categories"] = path.parent / _in_full(entries["categories"])
     for entry in ENTRIES:
@@ -291,9 +291,9 @@ def _is_this_machine(host: str) -> bool:
         return f".{host}".endswith(".localhost")
 
 
-def read_file(path: Path) -> dict[str, Any]:
+def read_settings_file(path: Path) -> dict[str, Any]:
     """
-    Read the settings file; one that is not there has no entries.
+    Read the settings file; a missing file gives {}.
 
     Raises:
         SettingsError: It cannot be read, or holds what it should not.

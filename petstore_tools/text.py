@@ -26,19 +26,21 @@ def option(name: str, value: object = None) -> str:
     """
     if isinstance(value, Mapping):
         value = [*value.items()]
-    argument = name if value is None else f"{name}={python_value(value)}"
+    argument = name if value is None else f"{name}={python_literal(value)}"
     return f"{argument} ({' '.join(flags(name, value))})"
 
 
-def python_value(value: object) -> str:
+def python_literal(value: object) -> str:
     """
     Write a value as a call does: text in double quotes, pairs as a dict, `...` as `…`.
 
-    >>> python_value([("Tier", "name"), ("…", "categoryId")])
+    >>> python_literal([("Tier", "name"), ("…", "categoryId")])
     '{"Tier": "name", "…": "categoryId"}'
     """
     if isinstance(value, list):
-        items = [f"{python_value(key)}: {python_value(word)}" for key, word in value]
+        items = [
+            f"{python_literal(key)}: {python_literal(word)}" for key, word in value
+        ]
         return f"{{{', '.join(items)}}}"
     if isinstance(value, int):
         return str(value)
@@ -221,7 +223,7 @@ def markdown_text(text: str) -> str:
     '\\- &lt;b&gt;new&lt;/b&gt;'
     """
     line = _markdown_cell(text)
-    # no list, no underline
+    # it would begin a list, or underline a heading
     return f"\\{line}" if line.startswith(("-", "+", "=")) else line
 
 

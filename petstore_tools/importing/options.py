@@ -24,7 +24,7 @@ from typing import (
 from petstore_tools import spec
 from petstore_tools.errors import ArgumentError, SheetError
 from petstore_tools.tabular.categories import read_categories
-from petstore_tools.text import flags, option, python_value
+from petstore_tools.text import flags, option, python_literal
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -221,7 +221,7 @@ def spell(options: ImportOptions, missing: Sequence[str]) -> str:
         options: What they say; an id that is not known is `...`.
         missing: Fields whose columns nobody knows.
     """
-    call = [python_value(options.source) if options.is_file else "frame"]
+    call = [python_literal(options.source) if options.is_file else "frame"]
     command = ["petstore-tools", "import", str(options.source)]
     for field in fields(options)[1:-1]:  # without the source, and progress
         name = field.name
@@ -231,7 +231,7 @@ def spell(options: ImportOptions, missing: Sequence[str]) -> str:
             value = [*value.items(), *(("…", field_name) for field_name in blanks)]
         if value in (field.default, []):
             continue
-        call.append(f"{name}={python_value(value)}")
+        call.append(f"{name}={python_literal(value)}")
         command += flags(name, "FILE" if name == "categories" else value)
     said = f"store.import_pets({', '.join(call)})"
     if options.is_file:
