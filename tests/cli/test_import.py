@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 from commands import RunCommand, run_on_terminal
-from inventories import write_rows
-from proxy import Action, FaultProxy, replace_body
+from inventories import faulty_creates, write_rows
+from proxy import Action, FaultProxy, SendRequest, replace_body
 from tables import read_cases
 
 from petstore_tools import PetStore, Sandbox
@@ -257,9 +257,7 @@ def a_lost_row(
     Import a row whose answer is lost; yield the import, and the service that lost it.
     """
     write_rows(Path("a.csv"), "Rex,3,")
-    with FaultProxy(
-        box.base_url, lambda method, _: fate if method == "POST" else "pass"
-    ) as proxy:
+    with faulty_creates(box, lambda _: fate) as proxy:
         service = {
             "PETSTORE_BASE_URL": proxy.base_url,
             "PETSTORE_RECONCILE_AFTER_S": "1000",
@@ -324,14 +322,10 @@ def test_the_command_finds_the_animal_of_an_answer_without_an_id(
     """The detail of the row names it."""
     path = write_rows(tmp_path / "a.csv", "Rex,3,")
 
-    def fate(method: str, _: int) -> Action:
-        return (
-            (lambda ask, sent: replace_body(ask(sent), b"{}"))
-            if method == "POST"
-            else "pass"
-        )
+    def empty(ask: SendRequest, request: bytes) -> bytes:
+        return replace_body(ask(request), b"{}")
 
-    with FaultProxy(box.base_url, fate) as proxy:
+    with faulty_creates(box, lambda _: empty) as proxy:
         store = PetStore(base_url=proxy.base_url)
         (detail,) = store.import_pets(path, progress=False).frame["detail"]
         command = detail.partition("petstore-tools ")[2].partition(" finds")[0]

@@ -6,15 +6,15 @@ import multiprocessing
 import random
 import resource
 import signal
-import sqlite3
 from collections.abc import Callable
-from contextlib import closing, suppress
+from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
+from harms import execute
 from services import wait_until
 from true_listings import (
     STATUSES,
@@ -121,12 +121,6 @@ def test_only_complete_listings_of_all_animals_are_kept() -> None:
         with pytest.raises(IncompleteListingError, match="limited to the first 5"):
             box.store.kept_listings.keep(box.store.list_pets(first=5))
         assert not box.store.kept_listings.path.exists()
-
-
-def execute(path: Path, statement: str) -> None:
-    """Change a database, or make a new one."""
-    with closing(sqlite3.connect(path)) as database, database:
-        database.execute(statement)
 
 
 def zero_pages(path: Path) -> None:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
-import sqlite3
 import tempfile
 from collections.abc import Callable
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from harms import execute, full_disk
 from histories import new_rows
 
 from petstore_tools.clock import ManualClock
@@ -310,13 +309,6 @@ def test_what_was_asked_is_forgotten_with_its_import(tmp_path: Path) -> None:
     assert (before, meanwhile, after) == ({0: "ask"}, {0: "ask"}, {0: "send"})
 
 
-def changed(path: Path, statement: str) -> None:
-    """Change a database, or make a new one."""
-    with closing(sqlite3.connect(path)) as db:
-        db.execute(statement)
-        db.commit()
-
-
 @pytest.mark.case("P37", "P71")
 @pytest.mark.parametrize(
     ("harm", "reason"),
@@ -327,13 +319,13 @@ def changed(path: Path, statement: str) -> None:
         (
             lambda path: [
                 path.unlink(),
-                changed(path, "CREATE TABLE pet (id INTEGER)"),
+                execute(path, "CREATE TABLE pet (id INTEGER)"),
             ],
             "it is empty, or another program's",
         ),
-        (lambda path: changed(path, "PRAGMA user_version = 99"), "another version"),
+        (lambda path: execute(path, "PRAGMA user_version = 99"), "another version"),
         (
-            lambda path: changed(path, "UPDATE import SET base_url = 'x'"),
+            lambda path: execute(path, "UPDATE import SET base_url = 'x'"),
             "another place",
         ),
     ],
@@ -386,13 +378,8 @@ def test_a_folder_that_can_only_be_read_is_said_as_that() -> None:
 @pytest.mark.case("P24")
 def test_a_full_disk_is_said_as_that(tmp_path: Path) -> None:
     """Whoever moved the journal away would ask about all that is in it once more."""
-    resource = pytest.importorskip("resource")
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, hard))
-    try:
+    with full_disk():
         refused(tmp_path, "make room on its disk")
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 @pytest.mark.case("P75")

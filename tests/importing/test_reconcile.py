@@ -7,8 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from inventories import ROWS, connect_through
-from proxy import FaultProxy
+from inventories import ROWS, connect_through, faulty_creates
 from tables import read_cases
 
 from petstore_tools import Sandbox
@@ -98,10 +97,7 @@ def test_a_reconciliation_is_logged_once(
     Two answers are lost, one animal exists: the wait, and what became of the rows.
     """
     lost = {5: "drop before", 10: "drop after"}
-    with FaultProxy(
-        fast.base_url,
-        lambda method, n: lost.get(n, "pass") if method == "POST" else "pass",
-    ) as proxy:
+    with faulty_creates(fast, lambda n: lost.get(n, "pass")) as proxy:
         result = connect_through(fast, proxy).import_pets(file)
 
     waits, reconciled = log.messages

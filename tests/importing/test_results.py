@@ -8,11 +8,12 @@ import resource
 import shutil
 import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from inventories import connect_through, stored_animals, write_rows
-from proxy import FaultProxy
+from harms import full_disk
+from inventories import connect_through, faulty_creates, stored_animals, write_rows
 from raw import reply_bytes
 
 from petstore_tools import PetStore, Sandbox
@@ -143,17 +144,14 @@ def test_a_full_disk_when_a_result_file_is_noted_stands_in_the_result(
     path = write_rows(tmp_path / "pets.csv", "Rex,3,sold")
     store = PetStore(base_url=fast.base_url, api_key=fast.api_key, ledger="memory")
     target = Target("production", store.settings.service_id, path)
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
 
     def fill(_: Progress) -> None:
         with read_journal(store.journal_folder, target) as journal:
             if journal.counts()["created"]:
-                resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, hard))
+                disk.enter_context(full_disk())
 
-    try:
+    with ExitStack() as disk:
         result = store.import_pets(path, progress=fill)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     second_result = store.import_pets(path, progress=False)
 
     assert (result.created, result.files) == (1, ())
@@ -209,12 +207,8 @@ def test_a_result_file_on_a_full_disk_is_said(fast: Sandbox, tmp_path: Path) -> 
         text=True,
         check=False,
     )
-    with FaultProxy(
-        fast.base_url,
-        lambda method, _: (
-            reply_bytes(400, b"x" * 40_000) if method == "POST" else "pass"
-        ),
-    ) as proxy:
+    long_reply = reply_bytes(400, b"x" * 40_000)
+    with faulty_creates(fast, lambda _: long_reply) as proxy:
         long = connect_through(fast, proxy).import_pets(
             write_rows(tmp_path / "b.csv", "Tom,3,sold"), progress=False
         )

@@ -18,6 +18,7 @@ from unicodedata import normalize
 import pytest
 from inventories import (
     connect_through,
+    faulty_creates,
     sample_animals,
     store_on_plan,
     stored_animals,
@@ -53,13 +54,6 @@ def run(store: PetStore, path: Path, **options: object) -> ImportResult:
     return store.import_pets(path, progress=False, **options)  # type: ignore[arg-type]
 
 
-def creates(box: Sandbox, fate: Callable[[int], Action]) -> FaultProxy:
-    """Return a proxy that does something to each create, by its number."""
-    return FaultProxy(
-        box.base_url, lambda method, n: fate(n) if method == "POST" else "pass"
-    )
-
-
 @pytest.mark.case("P31", "P38")
 @pytest.mark.parametrize(
     ("fate", "resent"),
@@ -77,7 +71,7 @@ def test_a_lost_answer_is_found_out(
     fast: Sandbox, file: Path, fate: Action, resent: int
 ) -> None:
     """A listing shows the row, or two do not, and it is sent again."""
-    with creates(fast, lambda n: fate if n == 5 else "pass") as proxy:
+    with faulty_creates(fast, lambda n: fate if n == 5 else "pass") as proxy:
         result = run(connect_through(fast, proxy), file)
 
     assert (result.created, proxy.counts["POST"]) == (60, 60 + resent)
@@ -155,7 +149,7 @@ def test_a_commit_seen_late_is_not_taken_for_absent(
         held.append(request)
         return reply_bytes(504)
 
-    with creates(fast, lambda n: hold if n == 1 else "pass") as proxy:
+    with faulty_creates(fast, lambda n: hold if n == 1 else "pass") as proxy:
         settings = connect_through(fast, proxy).settings
         store = PetStore.from_settings(settings, clock=clock)  # type: ignore[arg-type]
 
@@ -207,7 +201,7 @@ def test_a_201_is_final(fast: Sandbox, tmp_path: Path, fate: Action) -> None:
     """Whatever its body says, and whatever the service made of the values."""
     names = "Rex the Second of York|Zoe\u0308|MIA|Rex the Second of Kent|Tom".split("|")
     path = write_rows(tmp_path / "a.csv", *(f"{name},3,sold" for name in names))
-    with creates(fast, lambda _: fate) as proxy:
+    with faulty_creates(fast, lambda _: fate) as proxy:
         store = connect_through(fast, proxy)
         results = [run(store, path) for _ in range(4)]
 
@@ -220,7 +214,7 @@ def test_four_imports_at_once_with_equal_rows(fast: Sandbox, tmp_path: Path) -> 
     """Each animal is one row's; what becomes doubtful meanwhile is left out."""
     rows = _rows(12)
     paths = [write_rows(tmp_path / f"{n}.csv", *rows) for n in range(4)]
-    with creates(fast, lambda n: "pass" if n % 5 else "drop after") as proxy:
+    with faulty_creates(fast, lambda n: "pass" if n % 5 else "drop after") as proxy:
 
         def send(path: Path) -> ImportResult:
             return run(connect_through(fast, proxy), path, doubtful="skip")
@@ -240,7 +234,9 @@ def test_a_wrong_key_or_address_stops_after_one_request(
 ) -> None:
     """401 and 404 are about the request: nothing is called rejected."""
     for status in (401, 404):
-        with creates(fast, lambda _, status=status: reply_bytes(status)) as proxy:
+        with faulty_creates(
+            fast, lambda _, status=status: reply_bytes(status)
+        ) as proxy:
             with pytest.raises(Exception, match=str(status)) as caught:
                 run(connect_through(fast, proxy), file)
             assert proxy.counts["POST"] == 1
@@ -278,7 +274,7 @@ def test_a_refused_row_is_rejected_and_goes_again_in_the_next_run(
         3: reply_bytes(429, Retry_After="1"),
         7: reply_bytes(422),
     }
-    with creates(fast, lambda n: answers.get(n, "pass")) as proxy:
+    with faulty_creates(fast, lambda n: answers.get(n, "pass")) as proxy:
         store = store_on_plan(connect_through(fast, proxy), SLOW)
         first = run(store, path)
         second = run(store, path)
@@ -300,7 +296,7 @@ def test_a_service_without_usable_answers_is_given_up(
             ask(request)
         return reply_bytes(500)
 
-    with creates(fast, lambda _: broken) as proxy:
+    with faulty_creates(fast, lambda _: broken) as proxy:
         result = run(store_on_plan(connect_through(fast, proxy), SLOW), path)
 
     assert result.to_dict()["stopped"] == "service"
@@ -350,7 +346,7 @@ def test_rows_lost_before_the_file_was_renamed_are_settled_first(
 ) -> None:
     """Those that do not exist are sent, with `skip` as well."""
     path = write_rows(tmp_path / "a.csv", *_rows(4))
-    with creates(fast, lambda n: ("drop before", "drop after")[n % 2]) as proxy:
+    with faulty_creates(fast, lambda n: ("drop before", "drop after")[n % 2]) as proxy:
         store = connect_through(fast, proxy)
         store.client.max_wait_s = 0.0
         assert run(store, path).unknown

@@ -14,8 +14,8 @@ import time
 from pathlib import Path
 
 import pytest
-from inventories import connect_through, stored_animals, write_rows
-from proxy import Action, FaultProxy, SendRequest
+from inventories import connect_through, faulty_creates, stored_animals, write_rows
+from proxy import Action, SendRequest
 from raw import reply_bytes
 
 from petstore_tools import Sandbox
@@ -90,12 +90,12 @@ def test_an_interrupt_wins(fast: Sandbox, tmp_path: Path, failures: int) -> None
     path = write_rows(tmp_path / "a.csv", *ROWS[:40])
     held = HeldRequest()
 
-    def fate(method: str, number: int) -> Action:
-        if method == "POST" and number <= failures:
+    def fate(number: int) -> Action:
+        if number <= failures:
             return reply_bytes(500)
-        return held if method == "POST" and number >= failures + 2 else "pass"
+        return held if number >= failures + 2 else "pass"
 
-    with FaultProxy(fast.base_url, fate) as proxy:
+    with faulty_creates(fast, fate) as proxy:
         store = connect_through(fast, proxy)
 
         def interrupt(progress: Progress) -> None:
@@ -130,10 +130,7 @@ def test_a_signal_ends_the_command_at_once_with_its_object(
     path = write_rows(tmp_path / "a.csv", *ROWS[:5])
     held = HeldRequest()
 
-    def fate(method: str, number: int) -> Action:
-        return held if (method, number) == ("POST", 3) else "pass"
-
-    with FaultProxy(fast.base_url, fate) as proxy:
+    with faulty_creates(fast, lambda n: held if n == 3 else "pass") as proxy:
         process = start_import(fast, path, proxy.base_url, "--json")
         assert held.under_way.wait(60)
         process.send_signal(sign)
@@ -160,14 +157,14 @@ def test_kill_9_of_the_command_doubles_and_loses_nothing(
     """
     path = write_rows(tmp_path / "a.csv", *ROWS)
 
-    def fate(method: str, number: int) -> Action:
-        if method != "POST" or number % 9:
+    def fate(number: int) -> Action:
+        if number % 9:
             return "pass"
         return "drop before" if number % 2 else "drop after"
 
     with (
         Sandbox(plan=AMPLE, clock="system", animals=0) as box,
-        FaultProxy(box.base_url, fate) as proxy,
+        faulty_creates(box, fate) as proxy,
     ):
         box.add([(f"Old {n}", 1, None) for n in range(old)])
         before = stored_animals(box)

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from proxy import FaultProxy
+from proxy import Action, FaultProxy
 
 from petstore_tools import Listing, PetStore, Sandbox, spec
 from petstore_tools.listing.frames import PetColumns
@@ -67,6 +67,13 @@ def connect_through(
     """
     return sandbox.connect(
         base_url=proxy.base_url, **({} if state is None else {"state_dir": state})
+    )
+
+
+def faulty_creates(sandbox: Sandbox, fate: Callable[[int], Action]) -> FaultProxy:
+    """Return a proxy that does something to each create, by its number."""
+    return FaultProxy(
+        sandbox.base_url, lambda method, n: fate(n) if method == "POST" else "pass"
     )
 
 

@@ -1,15 +1,14 @@
 """The throttle against the real service, with a manual clock and real ledger files."""
 
 import multiprocessing
-import sqlite3
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 from pathlib import Path
 
 import pytest
+from harms import execute
 from proxy import Action, FaultProxy
 from raw import reply_bytes
 from wires import BASE, KEY
@@ -142,12 +141,6 @@ def altered(path: Path, statement: str) -> None:
     ledger.update(lambda budget: None)
     ledger.close()
     execute(path, statement)
-
-
-def execute(path: Path, statement: str) -> None:
-    """Change a database, or make a new one."""
-    with closing(sqlite3.connect(path)) as db, db:
-        db.execute(statement)
 
 
 @pytest.mark.case("P24")

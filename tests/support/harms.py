@@ -1,0 +1,28 @@
+"""What befalls a program's files: another one changes them, or the disk is full."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+
+def execute(path: Path, statement: str) -> None:
+    """Change a database, or make a new one."""
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute(statement)
+
+
+@contextmanager
+def full_disk() -> Iterator[None]:
+    """Let no file grow beyond a thousand bytes."""
+    resource = pytest.importorskip("resource")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
