@@ -50,11 +50,9 @@ def where(request: pytest.FixtureRequest, tmp_path: Path) -> str:
         return str(tmp_path / "budget.db")
     server: Postgres = request.getfixturevalue("postgres")
     url = server.database()
-    return (
-        url
-        if request.param == "postgresql"
-        else request.getfixturevalue("pgbouncer").url(url)
-    )
+    if request.param == "pgbouncer":
+        url = request.getfixturevalue("pgbouncer").url(url)
+    return url
 
 
 @pytest.fixture
@@ -166,10 +164,8 @@ def test_exact_in_every_run_of_six_processes(
     """25 runs each: 19 forked on SQLite, 2 spawned there, 4 on PostgreSQL."""
     for run in range(25):
         where = postgres.database() if run < 4 else str(tmp_path / f"{run}.db")
-        assert sum(six_grab(where, "spawn" if run in (5, 6) else "fork")) == 40, (
-            part,
-            run,
-        )
+        method = "spawn" if run in (5, 6) else "fork"
+        assert sum(six_grab(where, method)) == 40, (part, run)
 
 
 def _stay(where: str, held: str, holding: Event) -> None:
