@@ -30,9 +30,9 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from operator import attrgetter
-from typing import Literal, TypeVar
+from typing import Literal, NamedTuple, TypeVar
 
 from petstore_tools.importing.values import PetValues
 
@@ -46,8 +46,7 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """
     A row of an import, as the journal knows it, or as a file brings it.
 
@@ -147,7 +146,7 @@ def match(
     matches = []
     for row in rows:
         equal = waiting.get(row.content)
-        matches.append(replace(equal.pop(), number=row.number) if equal else row)
+        matches.append(equal.pop()._replace(number=row.number) if equal else row)
     return matches, [entry for equal in waiting.values() for entry in equal]
 
 
@@ -173,8 +172,15 @@ def find_doubtful(
     Returns:
         The doubt of each doubtful row, by its place in `rows`, in their order.
     """
-    open_ = {at for at, row in enumerate(rows) if _is_open(row, equal.get(at))}
+    # nobody answered for the row, or for all the rows that equal it now
+    open_ = {
+        at
+        for at, row in enumerate(rows)
+        if row.waits and row.answered <= (equal[at].rows if at in equal else 0)
+    }
     doubts = {at: equal[at] for at in open_ & equal.keys()}
+    if not (missing or others):  # nothing that a row could be an edit of
+        return dict(sorted(doubts.items()))
     contents = [row.content for row in rows]
     # of equal rows, nobody can tell which one is new
     new = {contents[at] for at in open_ if not rows[at].key}
@@ -184,8 +190,6 @@ def find_doubtful(
     for sheet in (entries, *others):
         is_ours = sheet is entries
         absent = missing if is_ours else match(sheet, rows)[1]
-        if not absent:  # nothing that a row could be an edit of
-            continue
         # of equal rows, nobody can tell which one is gone: the one that got furthest is
         # named
         ranked = sorted(sheet, key=_rank, reverse=True)
@@ -209,11 +213,6 @@ def find_doubtful(
                 for at in places:
                     doubts.setdefault(at, doubt)
     return dict(sorted(doubts.items()))
-
-
-def _is_open(row: Entry, equal: Doubt | None) -> bool:
-    """Say whether nobody answered for a row, or for all the rows that equal it now."""
-    return row.waits and row.answered <= (equal.rows if equal else 0)
 
 
 def _describe(entry: Entry) -> str:

@@ -144,18 +144,22 @@ def check(inventory: Inventory, source: Source, journal: Journal) -> ImportPrevi
     duplicates = [
         at for at, row in enumerate(rows) if first.setdefault(row.content, at) != at
     ]
+    first.clear()  # it is large
     dropped: set[int] = set()
     if options.drop_duplicates:
         matches, _ = match(entries, rows)
         dropped = {at for at in duplicates if matches[at].waits}
         rows = [row for at, row in enumerate(rows) if at not in dropped]
     matches, missing, doubts = journal.compare(entries, rows)
-    waiting = [at for at, row in enumerate(matches) if row.waits]
-    unsent = sum(options.doubtful == "send" or at not in doubts for at in waiting)
+    waiting = [row for row in matches if row.waits]
+    unsent = len(waiting)
+    if options.doubtful != "send":  # each doubtful row waits
+        unsent -= len(doubts)
     to_send = min(unsent, options.first or unsent)
     states = Counter(row.state for row in matches if not row.waits)
-    is_uncompared = any(not matches[at].compared for at in waiting)
-    lists = is_uncompared or "unknown" in {entry.state for entry in entries}
+    lists = not all(row.compared for row in waiting) or any(
+        entry.state == "unknown" for entry in entries
+    )
     requests = ceil(inventory.memory.evidence.sizes.get("", 0) / spec.LIMIT_MAX) or 1
     latency_s = client.transport.fastest_s or LIKELY_S
     estimate = partial(forecast, to_send, read_quota(client.gate), latency_s=latency_s)
@@ -392,7 +396,7 @@ class _Run:
             present = [entry for entry in self._journal.entries() if entry.present]
             # of a DataFrame, the numbers of the file have labels
             entries = [
-                replace(entry, number=row.number)
+                entry._replace(number=row.number)
                 for row, entry in zip(entries, present, strict=True)
             ]
         files, not_written = write_files(preview, self._journal, entries)

@@ -5,7 +5,7 @@ left out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
@@ -266,7 +266,7 @@ def _understand(source: Sheet, options: ImportOptions) -> Table:
 
 
 def _header(
-    source: Sheet, number: int, cells: list[str], options: ImportOptions
+    source: Sheet, number: int, cells: Sequence[str], options: ImportOptions
 ) -> Table:
     """
     Take a row for the header; where columns are named by letter, for data where a

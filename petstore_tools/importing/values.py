@@ -12,6 +12,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any, NamedTuple
 from unicodedata import normalize
 
@@ -132,6 +133,8 @@ class Matcher:
     def decide(self, field: str, cell: str) -> Value | Problem:
         """Read a cell of a field; of a missing column the cell is ""."""
         decided = self.decided[field]
+        if type(cell) is str and cell in decided:  # nearly all are
+            return decided[cell]
         kind = _kind(cell)
         if kind not in ("", "a number") and (kind != FORMATTED or field == "name"):
             is_word = field == "status" and fold(cell) in self._words
@@ -205,7 +208,7 @@ def _name(cell: str) -> str | Problem:
         return Problem("is empty", "give a name")
     if "\0" in bare:
         return Problem("holds a NUL character", "retype it")
-    return _IS_SHORTENED if _SHORTENED.fullmatch(bare) else str(bare)
+    return _IS_SHORTENED if _SHORTENED.fullmatch(bare) else bare
 
 
 def _kind(cell: str) -> str:
@@ -322,17 +325,19 @@ def read_rows(
             sign.
     """
     width = len(titles.header)
-    header = [cell.strip().casefold() for cell in titles.header]
+    header = [*map(str.casefold, map(str.strip, titles.header))]
     # no row may lack it
     last = max(titles.columns.get(name, -1) for name in spec.REQUIRED)
+    # of a field without a column, the cell behind the last one
+    pick_fields = itemgetter(*(titles.columns.get(name, width) for name in FIELDS))
     for number, cells in records:
         whole = (*cells[:width], *[""] * (width - len(cells)))
-        fields = ["" if at is None else whole[at] for at in titles.places]
+        fields = pick_fields((*whole, ""))
         beyond = cells if len(cells) <= last else cells[width:]
         problem: tuple[str, ...] = ()
         if isinstance(cells, MalformedLine):
             problem = cells.reason, "check its quotation marks"
-        elif not (sheet.name or are_blank(beyond)):
+        elif beyond and not (sheet.name or are_blank(beyond)):
             rule = f"has {pluralize(len(cells), 'cell')} where the header has {width}"
             problem = rule, "check for a missing quote or comma"
         if problem:
@@ -343,7 +348,7 @@ def read_rows(
         elif are_blank(fields):
             unused = "filled only in columns that are not imported"
             yield None if are_blank(cells) else LeftOut(number, unused)
-        elif [cell.strip().casefold() for cell in whole] == header:
+        elif [*map(str.casefold, map(str.strip, whole))] == header:
             yield LeftOut(number, "the header again")
         else:
             yield _decided(number, whole, fields, titles.places, matcher)

@@ -255,7 +255,7 @@ def write_frame(frame: pd.DataFrame, path: Path) -> None:
     replace_file(path, content)
 
 
-def frame_cells(frame: pd.DataFrame) -> tuple[list[str], list[list[str]]]:
+def frame_cells(frame: pd.DataFrame) -> tuple[Sequence[str], list[Sequence[str]]]:
     """Return the titles and the rows."""
     titles, *rows = [cells for _, cells in FrameSource(frame=frame).records()]
     return titles, rows

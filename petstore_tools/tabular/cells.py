@@ -6,7 +6,7 @@ name them.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import date, time, timedelta
@@ -87,7 +87,7 @@ class MalformedLine(list[str]):
         self.reason = reason
 
 
-Record = tuple[int, list[str]]  # the number of a row, and its cells
+Record = tuple[int, Sequence[str]]  # the number of a row, and its cells
 
 
 @dataclass(frozen=True, kw_only=True)

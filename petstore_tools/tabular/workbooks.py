@@ -9,7 +9,7 @@ import posixpath
 import re
 import struct
 import zipfile
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, time, timedelta
@@ -83,7 +83,7 @@ class Worksheet(Sheet):
     """
 
     suffix: str = ".xlsx"
-    rows: dict[int, list[str]] = field(default_factory=dict)
+    rows: dict[int, Sequence[str]] = field(default_factory=dict)
     hidden: set[int] = field(default_factory=set)
     hidden_columns: set[int] = field(default_factory=set)
     merged: list[tuple[int, int, int, int]] = field(default_factory=list)
@@ -96,7 +96,8 @@ class Worksheet(Sheet):
             if number <= next(reversed(self.rows), 0):
                 raise ValueError(f"row {number} is not in its place")
             columns = range(max(filled) + 1)
-            self.rows[number] = [filled.get(column, "") for column in columns]
+            # a tuple of texts is nothing that Python's garbage collector walks again
+            self.rows[number] = tuple([filled.get(column, "") for column in columns])
 
     def records(self) -> Iterator[Record]:
         """Yield each row with its number."""
@@ -115,7 +116,7 @@ class Worksheet(Sheet):
             end = min(right + 1, width)
             kind = f"{MERGED} {column_letter(left)}{top + 1}"
             for number in self.rows.keys() & range(top + 1, bottom + 2):
-                cells = self.rows[number]
+                cells = self.rows[number] = [*self.rows[number]]
                 cells.extend([""] * (end - len(cells)))
                 for column in range(left, end):
                     if (number, column) != (top + 1, left):

@@ -6,7 +6,6 @@ nights.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 import pytest
 from histories import new_rows
@@ -64,7 +63,7 @@ def journal(text: str, *, import_id: str = "ours") -> list[Entry]:
             word[0] == "!",
             pet_id=number,
         )  # type: ignore[arg-type]
-        entries.append(replace(row, position=number if row.present else None))
+        entries.append(row._replace(position=number if row.present else None))
     return entries
 
 
@@ -100,14 +99,13 @@ def test_a_row_moved_by_a_part_and_renamed_after_it_is_doubtful() -> None:
     """The order of the last run counts, too."""
     moved = {"c": 2, "a": 3}
     entries = [
-        replace(
-            entry,
+        entry._replace(
             number=moved.get(entry.content.name, 4),
             present=entry.content.name != "b",
         )
         for entry in journal("c a b")
     ]
-    entries = [replace(e, position="abc".index(e.content.name)) for e in entries]
+    entries = [e._replace(position="abc".index(e.content.name)) for e in entries]
 
     doubts = find(file("c x"), entries, {})
 
@@ -146,7 +144,7 @@ def test_of_equal_rows_those_that_were_sent_are_found_first() -> None:
 
     (matched_row,), missing = match(entries, file("a"))
 
-    assert (matched_row, missing) == (replace(entries[1], number=2), [entries[0]])
+    assert (matched_row, missing) == (entries[1]._replace(number=2), [entries[0]])
 
 
 def nights(change: Callable[[int, list[PetValues]], None]) -> list[int]:
@@ -166,10 +164,10 @@ def nights(change: Callable[[int, list[PetValues]], None]) -> list[int]:
         for index, row in enumerate(matches):
             state: State = "skipped" if index in doubts else "created"
             state = row.state if row.key else state
-            facts = replace(row, key=index + 1, number=index, state=state, answered=1)
-            entries.append(replace(facts, present=True, position=index))
+            facts = row._replace(key=index + 1, number=index, state=state, answered=1)
+            entries.append(facts._replace(present=True, position=index))
         sent = entries + [
-            replace(entry, present=False, position=None) for entry in missing
+            entry._replace(present=False, position=None) for entry in missing
         ]
     return questions[1:]
 

@@ -6,7 +6,6 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -113,7 +112,7 @@ def test_a_person_cannot_decide_against_the_constraint(tmp_path: Path) -> None:
     ):
         answer(a, add(a, REX)[0], Outcome("created", 7))
         for entry in add(b, REX, MIA):
-            answer(b, replace(entry, answered=2), Outcome("unknown"))
+            answer(b, entry._replace(answered=2), Outcome("unknown"))
 
         with pytest.raises(JournalError, match="id 7 belongs to row 2 of import"):
             record_decision(b, 2, 7)
@@ -131,7 +130,7 @@ def test_a_person_cannot_decide_against_the_constraint(tmp_path: Path) -> None:
     with open_journal(tmp_path, target("c.csv")) as c:
         for content in (REX, MIA):
             add(c, content)
-            answer(c, replace(c.unsent()[0], answered=3), Outcome("unknown"))
+            answer(c, c.unsent()[0]._replace(answered=3), Outcome("unknown"))
         add(c, MIA._replace(name="Tom"))
 
         with pytest.raises(
@@ -218,7 +217,7 @@ def test_a_set_waits_for_a_row_on_its_way_or_lost_too_late(tmp_path: Path) -> No
             answer(a, row, Outcome("unknown"))
         (other,) = add(b, REX._replace(status=None))
         clock.advance(60)
-        b.record([], intent=replace(other, answered=2))
+        b.record([], intent=other._replace(answered=2))
         animals = ((7, REX), (8, MIA._replace(status="sold")))
 
         on_the_way = show(a, *animals, began=160.0)

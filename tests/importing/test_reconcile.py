@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -51,7 +50,7 @@ def lost_rows(text: str) -> list[Entry]:
         content, _, listing = word.lstrip("!").partition("@")
         state: State = "created" if word[0] == "!" else "unknown"
         entry = Entry(number, "ours", values(content), number, True, state)
-        entries.append(replace(entry, sent_after=int(listing)))
+        entries.append(entry._replace(sent_after=int(listing)))
     return entries
 
 
@@ -85,7 +84,7 @@ def test_a_listing_says_what_became_of_lost_rows(
     absent = {
         key for key, o in outcomes.items() if o.state == "unknown" and not o.candidates
     }
-    second = [replace(row, absent=row.key in absent) for row in rows]
+    second = [row._replace(absent=row.key in absent) for row in rows]
     second_outcomes = decide(second, listed_animals(animals))
     assert {key for key, o in second_outcomes.items() if o.state == "unsent"} == absent
 
