@@ -28,11 +28,12 @@ from pydantic import SecretStr, TypeAdapter
 from petstore_tools import sqlite
 from petstore_tools._version import missing_extra
 from petstore_tools.errors import LedgerError, SettingsError, drop_frames
-from petstore_tools.settings import Settings
 from petstore_tools.throttle.throttle import Throttle
 
 if TYPE_CHECKING:
     import psycopg
+
+    from petstore_tools.settings import Settings
 
 T = TypeVar("T")
 Kind = Literal["shared", "memory"]
