@@ -5,8 +5,8 @@ connections on the other. What is missing prints `not run`.
 `--node` has the node_modules of @stoplight/prism-cli and json-server. `--before`:
 beside a checkout of another version alone, with what that needs in its `.venv`.
 
-Run: python tests/benchmarks/service.py [--node FOLDER] [--animals 5000000] [--seconds
-     4] python tests/benchmarks/service.py --before CHECKOUT [--seconds 4]
+Run: python tests/benchmarks/service.py [--node FOLDER] [--animals N] [--seconds 4]
+     python tests/benchmarks/service.py --before CHECKOUT [--seconds 4]
 """
 
 from __future__ import annotations
