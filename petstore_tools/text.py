@@ -153,7 +153,12 @@ def printable(text: str) -> str:
     Return text as a terminal can show it: characters that are not printable are spelt
     out.
     """
-    return text if text.isprintable() else repr(text)[1:-1]
+    if text.isprintable():
+        return text
+    return "".join(
+        sign if sign.isprintable() else sign.encode("unicode_escape").decode()
+        for sign in text
+    )
 
 
 def text_table(titles: Sequence[str], rows: Rows) -> str:

@@ -43,10 +43,7 @@ class Inventory:
     """
 
     def __init__(
-        self,
-        client: Client,
-        settings: Settings,
-        kept_listings: History,
+        self, client: Client, settings: Settings, kept_listings: History
     ) -> None:
         self.client = client
         self._kept_listings = kept_listings
@@ -64,12 +61,7 @@ class Inventory:
         return Pages(partial(PageReader, self.client, self.memory, query, call_options))
 
     def list_pets(
-        self,
-        query: ListQuery,
-        max_age: str | None,
-        *,
-        wait: bool,
-        show: Show,
+        self, query: ListQuery, max_age: str | None, *, wait: bool, show: Show
     ) -> pd.DataFrame:
         """
         Answer from a kept listing, else fetch one and keep it; without an age, fetch.

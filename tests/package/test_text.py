@@ -27,3 +27,8 @@ def test_no_cell_adds_a_line_takes_one_away_or_moves_a_column(name: str) -> None
     assert html_table("", titles, rows).count("<tr>") == 3
     assert text_table(["name"], [[name], [""]]).count("\n") == 3
     assert "<i>" not in marks[2] + html_table("", titles, rows)
+
+
+def test_only_what_cannot_be_printed_is_spelt_out() -> None:
+    """A backslash and quotation marks stay as they are."""
+    assert printable('C:\\Tom\'s "cat"\x07') == 'C:\\Tom\'s "cat"\\x07'
