@@ -176,7 +176,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         failure = KeyboardInterrupt() if is_signal else error
         code = exits.error_code(failure)
         exits.show_error(failure)
-        if "--json" in (arguments or sys.argv):
+        if "--json" in (sys.argv if arguments is None else arguments):
             with suppress(OSError):  # stdout may be on a disk that is full
                 click.echo(json.dumps(exits.error_facts(failure)))
     sys.exit(code if isinstance(code, int) else exits.DONE)

@@ -130,7 +130,7 @@ def import_(
                 store, ImportOptions(file, **choices), yes=yes, as_json=as_json
             )
         preview = store.preview_import(file, **choices)
-    click.echo(dumps(preview.to_dict()) if as_json else str(preview))
+    click.echo(dumps(preview.to_dict()) if as_json else preview)
     if preview.refusal:
         return exits.USAGE
     return exits.INCOMPLETE if preview.bad else exits.DONE
@@ -149,7 +149,7 @@ def _import(
         if as_json:
             click.echo(dumps({"message": "Nothing was sent."}))
         return exits.DONE
-    click.echo(dumps(result.to_dict()) if as_json else str(result))
+    click.echo(dumps(result.to_dict()) if as_json else result)
     if doubtful := result.unknown + result.skipped_now:
         rows = pluralize(doubtful, "row")
         command = f"petstore-tools imports show {result.journal}"
@@ -168,7 +168,7 @@ def _ask(preview: ImportPreview) -> Doubtful:
     """On a terminal, ask what happens to doubtful rows; `--yes` is no answer."""
     if not sys.stdin.isatty():
         return "ask"
-    options.write_message(str(preview))
+    options.write_message(preview)
     answer = click.prompt(
         "Leave the doubtful rows out, send them, or stop",
         type=click.Choice(("skip", "send", "stop")),
@@ -180,7 +180,7 @@ def _ask(preview: ImportPreview) -> Doubtful:
 
 def _confirm_import(preview: ImportPreview, *, yes: bool) -> bool:
     """Show the preview and ask; what is refused is refused by the import itself."""
-    options.write_message(str(preview))
+    options.write_message(preview)
     if not preview.to_send or preview.refusal:
         return True
     animals = pluralize(preview.to_send, "animal")

@@ -60,7 +60,7 @@ def imports_(context: click.Context, environment: str | None) -> None:
             infos = [info for info in infos if info.target.environment == environment]
         click.echo(_table(infos) if infos or errors else "No imports yet.")
         for error in errors:
-            options.write_message(str(error))
+            options.write_message(error)
         if errors:
             context.exit(exits.USAGE)
 
