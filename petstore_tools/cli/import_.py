@@ -133,7 +133,7 @@ def import_(
     click.echo(dumps(preview.to_dict()) if as_json else preview)
     if preview.refusal:
         return exits.USAGE
-    return exits.INCOMPLETE if preview.bad else exits.DONE
+    return exits.INCOMPLETE if preview.bad_rows else exits.DONE
 
 
 def _import(

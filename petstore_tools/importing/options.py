@@ -162,6 +162,11 @@ class ImportOptions:
         return Path(str(self.source) if self.is_file else self.name or "")
 
     @property
+    def import_path(self) -> Path:
+        """The file, absolute; or the name that was given, the same in every folder."""
+        return Path(self.name) if self.name else self.path.resolve()
+
+    @property
     def by_letter(self) -> bool:
         """Whether all required columns are named by letter."""
         given = self.columns or {}

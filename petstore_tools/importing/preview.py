@@ -11,8 +11,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from petstore_tools.importing.doubtful import Doubt, Entry
-from petstore_tools.importing.sheet import Source
-from petstore_tools.importing.values import RowProblem
+from petstore_tools.importing.imports import Target
+from petstore_tools.importing.read_sheet import ReadSheet
+from petstore_tools.importing.values import Match, RowProblem
 from petstore_tools.listing.frames import text_dtype
 from petstore_tools.tabular.sources import row_label, row_labels
 from petstore_tools.text import (
@@ -119,7 +120,7 @@ class DoubtfulRow(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False)
-class ImportPreview(Source):
+class ImportPreview:
     """
     What an import will do, before it does it.
 
@@ -128,6 +129,8 @@ class ImportPreview(Source):
     (10, 10, 0)
 
     Attributes:
+        sheet: What was read.
+        target: The name of its import, and the place it goes to.
         environment, host: Where it would go.
         file, columns: What it reads, and which column is which field.
         rows: Rows below the header, blank ones left out.
@@ -143,7 +146,7 @@ class ImportPreview(Source):
         duplicates: Rows that share their three values with an earlier row.
         dropped: How many of these are left out as asked.
         known: What the journal has of each row.
-        doubts: Why rows are doubtful, by their place in `good`, in its order.
+        doubts: Why rows are doubtful, by the index in `sheet.rows_to_send`.
         doubtful: The same as a frame.
         lists: Whether the inventory is listed before anything is sent.
         matches: Each distinct cell that is read differently from what was typed, with
@@ -158,6 +161,8 @@ class ImportPreview(Source):
         journal: Name of the import in the journal.
     """
 
+    sheet: ReadSheet
+    target: Target
     host: str
     to_send: int
     unsent: int
@@ -181,6 +186,11 @@ class ImportPreview(Source):
         return self.target.environment
 
     @property
+    def file(self) -> str:
+        """What it reads, as it can be printed."""
+        return self.sheet.file
+
+    @property
     def journal(self) -> str:
         """Name of the import in the journal."""
         return self.target.id
@@ -188,12 +198,32 @@ class ImportPreview(Source):
     @property
     def columns(self) -> str:
         """Which column is which field."""
-        return self.table.columns.describe()
+        return self.sheet.layout.titles.describe()
 
     @property
     def rows(self) -> int:
         """Rows below the header, blank ones left out."""
-        return len(self.good) + self.bad_rows + self.dropped
+        return len(self.sheet.rows_to_send) + self.bad_rows + self.dropped
+
+    @property
+    def bad_rows(self) -> int:
+        """Rows that cannot be sent."""
+        return len(self.sheet.problem_rows)
+
+    @property
+    def problems(self) -> tuple[RowProblem, ...]:
+        """Why rows cannot be sent, by row."""
+        return self.sheet.problems
+
+    @property
+    def matches(self) -> list[Match]:
+        """Each distinct cell that is not sent as typed, the most frequent first."""
+        return self.sheet.matches
+
+    @property
+    def blank(self) -> int:
+        """Empty rows, skipped."""
+        return self.sheet.blank
 
     @property
     def doubtful(self) -> pd.DataFrame:
@@ -207,11 +237,12 @@ class ImportPreview(Source):
         return _frame(DoubtfulRow, self._doubtful())
 
     def _doubtful(self) -> list[DoubtfulRow]:
-        rows = [(self.good[at], doubt) for at, doubt in self.doubts.items()]
-        return [
-            DoubtfulRow(row.number, row.content.name, doubt.reason, doubt.because)
-            for row, doubt in rows
-        ]
+        rows = []
+        for index, doubt in self.doubts.items():
+            row = self.sheet.rows_to_send[index]
+            because = (doubt.reason, doubt.because)
+            rows.append(DoubtfulRow(row.number, row.content.name, *because))
+        return rows
 
     @property
     def question(self) -> str:
@@ -232,21 +263,22 @@ class ImportPreview(Source):
     @cached_property
     def refusal(self) -> str:
         """Why nothing is sent as asked, and what to choose; "" where it can go."""
-        source = self.table.source
-        if source.is_unseen and not self.options.sheet:
-            name = option("sheet", source.name)
+        sheet = self.sheet.layout.sheet
+        options = self.sheet.options
+        if sheet.is_unseen and not options.sheet:
+            name = option("sheet", sheet.name)
             return (
                 "whether rows are hidden cannot be seen in this kind of workbook."
                 f" Nothing was created. {name} sends every row of that sheet; saved as"
                 " .xlsx, hidden rows are left out"
             )
-        if self.options.strict and self.bad:
+        if options.strict and self.sheet.problem_rows:
             return (
                 f"{self.bad_rows:,} of {self.rows:,} rows in {self.file} cannot be"
                 " sent, and strict is set. Nothing was created. First:"
                 f" {self.problems[0]}"
             )
-        if not (self.is_affordable or self.options.doubtful == "send"):
+        if not (self.is_affordable or options.doubtful == "send"):
             return (
                 "comparing the rows with the animals that exist takes"
                 f" {pluralize(self.forecast.baseline, 'request')}, so the import would"
@@ -261,7 +293,7 @@ class ImportPreview(Source):
         The problems, grouped by what fixes them; each row counts under its first
         problem.
         """
-        return group(row.problems[0] for row in self.bad)
+        return group(row.problems[0] for row in self.sheet.problem_rows)
 
     @property
     def fixes(self) -> pd.DataFrame:
@@ -306,10 +338,10 @@ class ImportPreview(Source):
             },
             "matches": [*map(asdict, self.matches)],
             "notes": list(self.notes),
-            "header": self.table.header,
-            "filled": self.filled,
-            "left_out": [row._asdict() for row in self.left_out],
-            "questions": self.questions,
+            "header": self.sheet.layout.header,
+            "filled": self.sheet.columns,
+            "left_out": [row._asdict() for row in self.sheet.rows_left_out],
+            "questions": self.sheet.questions,
             "forecast": asdict(self.forecast),
         }
 
@@ -327,11 +359,13 @@ class ImportPreview(Source):
 
     def _counts(self) -> list[str]:
         dropped = f" ({option('drop_duplicates', True)} leaves them out)"
-        why = "" if self.options.drop_duplicates else dropped
-        equal = f"equal to an earlier row{why}: row {first_of(self.duplicates, SHOWN)}"
+        advice = "" if self.sheet.options.drop_duplicates else dropped
+        equal = (
+            f"equal to an earlier row{advice}: row {first_of(self.duplicates, SHOWN)}"
+        )
         left_out: dict[str, list[int]] = defaultdict(list)
-        for row in self.left_out:
-            left_out[row.why].append(row.number)
+        for row in self.sheet.rows_left_out:
+            left_out[row.reason].append(row.number)
         counts = {
             "left for the same call without " + option("first"): (
                 self.unsent - self.to_send
@@ -343,8 +377,8 @@ class ImportPreview(Source):
             "sent and no longer in the file": self.removed,
             equal: len(self.duplicates),
             **{
-                f"left out, {why}: row {first_of(rows, SHOWN)}": len(rows)
-                for why, rows in left_out.items()
+                f"left out, {reason}: row {first_of(rows, SHOWN)}": len(rows)
+                for reason, rows in left_out.items()
             },
             "blank, skipped": self.blank,
         }
@@ -356,23 +390,26 @@ class ImportPreview(Source):
 
     def _lines(self) -> list[tuple[str, str]]:
         """Return what it says, line by line, with what each is about."""
-        rows = len(self.good) + self.bad_rows
+        sheet = self.sheet
+        rows = len(sheet.rows_to_send) + self.bad_rows
         parts: dict[str, Sequence[object]] = {
             "columns": [self.columns],
-            "header": [self.table.header],
-            "first": [f"row {row.number}: {row.content}" for row in self.good[:1]],
+            "header": [sheet.layout.header],
+            "first": [
+                f"row {row.number}: {row.content}" for row in sheet.rows_to_send[:1]
+            ],
             "column": [
                 f"{column} {title!r} → {becomes}; {filled:,} of {rows:,} filled: "
                 + first_of([*map(quoted, values)])
                 for column, title, filled, values, becomes in map(
-                    dict.values, self.filled
+                    dict.values, sheet.columns
                 )
             ],
             "rows": self._counts(),
             "note": self.notes,
             "read as": some_of(self.matches, MATCHES),
             "problem": some_of(self.groups, LINES),
-            "proposal": [self.questions],
+            "proposal": [sheet.questions],
             "doubtful": some_of(self._doubtful(), SHOWN),
             "question": [f"{self.question}."] if self.doubts else [],
             "forecast": [self.forecast],

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 from petstore_tools.errors import JournalError, SheetError
 from petstore_tools.importing.doubtful import Entry
 from petstore_tools.importing.journal import Journal
+from petstore_tools.importing.layout import ADDED
 from petstore_tools.importing.preview import ImportPreview
 from petstore_tools.importing.send import Stopped
-from petstore_tools.importing.sheet import ADDED
-from petstore_tools.importing.values import BadRow
+from petstore_tools.importing.values import ProblemRow
 from petstore_tools.listing.frames import status_dtype, text_dtype
 from petstore_tools.tabular.atomic import check_writable, replace_file
 from petstore_tools.tabular.cells import column_index
@@ -80,7 +80,7 @@ class ImportResult:
     notes: tuple[str, ...] = ()
     not_written: tuple[str, ...] = ()
     entries: tuple[Entry, ...] = ()
-    bad: tuple[BadRow, ...] = ()
+    bad: tuple[ProblemRow, ...] = ()
     name_index: int = 0
 
     @property
@@ -136,7 +136,7 @@ class ImportResult:
             rows.append((entry.number, *entry.content, *outcome, *reason))
         for bad in self.bad:
             name = dict(enumerate(bad.cells)).get(self.name_index)
-            rejected = (None, None, "rejected", None, None, bad.why, None)
+            rejected = (None, None, "rejected", None, None, bad.reason, None)
             rows.append((bad.number, name, *rejected))
         rows.sort(key=itemgetter(0))
         frame = pd.DataFrame(rows, columns=["row", *kinds], dtype="object")
@@ -225,11 +225,11 @@ def _stem(preview: ImportPreview) -> str:
     Return how the names of the result files begin; those of a sandbox or of staging say
     so.
     """
-    options = preview.options
-    source = preview.table.source
+    options = preview.sheet.options
+    sheet = preview.sheet.layout.sheet
     stem = options.path.stem if options.name is None else options.name
-    if len(source.names) > 1:
-        stem += f".{source.name}"
+    if len(sheet.names) > 1:
+        stem += f".{sheet.name}"
     mark = "" if preview.environment == "production" else f".{preview.environment}"
     return _NO_FILE_NAME.sub("_", stem) + ("" if f"{mark}." in f"{stem}." else mark)
 
@@ -251,13 +251,14 @@ def write_files(
     Returns:
         The files that were written, and what could not be written, and why.
     """
-    if not preview.options.is_file:
+    options = preview.sheet.options
+    if not options.is_file:
         return (), ()
-    path = preview.options.path
-    source = preview.table.source
-    titles = preview.table.columns.header
+    path = options.path
+    sheet = preview.sheet.layout.sheet
+    titles = preview.sheet.layout.titles.header
     absent = [entry for entry in journal.entries() if not entry.present]
-    sheet_rows = [row.cells for row in preview.good]
+    sheet_rows = [row.cells for row in preview.sheet.rows_to_send]
     sheet_rows += [_cells(preview, entry) for entry in absent]
     created = []
     for cells, entry in zip(sheet_rows, [*entries, *absent], strict=True):
@@ -273,9 +274,9 @@ def write_files(
     written = []
     failed = []
     for outcome, (header, rows, marks) in contents.items():
-        name = f"{_stem(preview)}.{outcome}{source.suffix}"
+        name = f"{_stem(preview)}.{outcome}{sheet.suffix}"
         try:
-            content = source.content(header, rows, bad_cells=marks) if rows else b""
+            content = sheet.content(header, rows, bad_cells=marks) if rows else b""
             if content:
                 journal.note_written(_digest(content))
             place = _write(check_folder(path) / name, path.resolve(), content, journal)
@@ -294,8 +295,8 @@ def _cells(preview: ImportPreview, entry: Entry) -> tuple[str, ...]:
     Return the cells of a row that the file does not have any more, as far as they are
     known.
     """
-    titles = preview.table.columns
-    values = zip(titles.places, entry.content, strict=True)
+    titles = preview.sheet.layout.titles
+    values = zip(titles.indexes, entry.content, strict=True)
     known = {at: str(value) for at, value in values if value is not None}
     return tuple(known.get(at, "") for at in range(len(titles.header)))
 
@@ -330,26 +331,26 @@ def _rejects(
     Return the rows of the rejects file, whose cells no spreadsheet runs as formulas,
     and the positions of the bad cells, which a workbook marks.
     """
-    table = preview.table
-    titles = table.columns
+    layout = preview.sheet.layout
+    titles = layout.titles
     width = len(titles.header)
     at_name = titles.columns["name"]
     refused: list[tuple[int, Sequence[str], str, list[int]]] = [
         (row.number, row.cells, entry.detail, [at_name])
-        for row, entry in zip(preview.good, entries, strict=True)
+        for row, entry in zip(preview.sheet.rows_to_send, entries, strict=True)
         if entry.state == "rejected"
     ]
-    for bad in preview.bad:
+    for bad in preview.sheet.problem_rows:
         places = [column_index(p.column) if p.column else at_name for p in bad.problems]
-        refused.append((bad.number, bad.cells, bad.why, places))
+        refused.append((bad.number, bad.cells, bad.reason, places))
     rows = []
     marks: set[tuple[int, int]] = set()
     for at, (number, cells, why, places) in enumerate(sorted(refused)):
         marks.update((at, place) for place in places)
         # cells beyond the last join it: nothing is lost, and it stays a problem
-        last = table.source.delimiter.join(cells[width - 1 :])
+        last = layout.sheet.delimiter.join(cells[width - 1 :])
         padded = [*cells[: width - 1], *[""] * (width - 1 - len(cells)), last]
         rows.append(
-            [table.source.escape(cell) for cell in (*padded, str(int(number)), why)]
+            [layout.sheet.escape(cell) for cell in (*padded, str(int(number)), why)]
         )
     return rows, marks

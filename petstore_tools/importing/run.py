@@ -22,7 +22,9 @@ from petstore_tools.errors import (
     PetstoreError,
     SheetError,
 )
+from petstore_tools.http.client import Client
 from petstore_tools.importing.doubtful import SENT, Entry, match
+from petstore_tools.importing.imports import Target
 from petstore_tools.importing.journal import Journal, open_journal, read_journal
 from petstore_tools.importing.lost_rows import (
     mark_dead,
@@ -33,6 +35,7 @@ from petstore_tools.importing.lost_rows import (
 )
 from petstore_tools.importing.options import Doubtful, ImportOptions, Progress
 from petstore_tools.importing.preview import FEW, ImportPreview
+from petstore_tools.importing.read_sheet import ReadSheet, read_sheet
 from petstore_tools.importing.results import (
     OUTCOMES,
     ImportResult,
@@ -45,7 +48,6 @@ from petstore_tools.importing.send import (
     Stopped,
     await_threads,
 )
-from petstore_tools.importing.sheet import Source, read_source
 from petstore_tools.importing.values import PetValues
 from petstore_tools.listing.inventory import Inventory
 from petstore_tools.text import first_of, option, pluralize, quoted, utc_text
@@ -93,10 +95,11 @@ def run(
         Interrupted: Ctrl-C, or a notebook's kernel was interrupted; the result files
             are written.
     """
-    source = read_source(inventory.client, options)
+    sheet = read_sheet(options)
+    target = _target(inventory.client, sheet)
     try:
-        with open_journal(folder, source.target, inventory.client.clock) as journal:
-            this_run = _Run(inventory, journal, source, progress)
+        with open_journal(folder, target, inventory.client.clock) as journal:
+            this_run = _Run(inventory, journal, sheet, progress)
             if not this_run.prepare(announce):
                 return None
             result = this_run.finish(ask)
@@ -121,25 +124,32 @@ def preview(
     """
     Check a file and estimate the cost of its import; sends nothing, writes nothing.
     """
-    source = read_source(inventory.client, options)
-    with read_journal(folder, source.target) as journal:
-        return check(inventory, source, journal)
+    sheet = read_sheet(options)
+    with read_journal(folder, _target(inventory.client, sheet)) as journal:
+        return check(inventory, sheet, journal)
 
 
-def check(inventory: Inventory, source: Source, journal: Journal) -> ImportPreview:
+def _target(client: Client, sheet: ReadSheet) -> Target:
+    """Return what names the import of a sheet, and the place it goes to."""
+    path = sheet.options.import_path
+    name = sheet.layout.sheet.name
+    return Target(client.environment, client.service_id, path, name)
+
+
+def check(inventory: Inventory, sheet: ReadSheet, journal: Journal) -> ImportPreview:
     """
     Compare a file with the journal, and with the listing that it holds, if there is
     one.
 
     Args:
         inventory: Knows what the key has left, and how many animals there were.
-        source: The file.
+        sheet: The file.
         journal: The imports to its place.
     """
-    options = source.options
+    options = sheet.options
     client = inventory.client
     entries = journal.entries()
-    rows = [Entry(0, journal.id, row.content, row.number) for row in source.good]
+    rows = [Entry(0, journal.id, row.content, row.number) for row in sheet.rows_to_send]
     first: dict[PetValues, int] = {}
     duplicates = [
         at for at, row in enumerate(rows) if first.setdefault(row.content, at) != at
@@ -164,9 +174,12 @@ def check(inventory: Inventory, source: Source, journal: Journal) -> ImportPrevi
     latency_s = client.transport.fastest_s or LIKELY_S
     estimate = partial(forecast, to_send, read_quota(client.gate), latency_s=latency_s)
     whole = estimate(baseline=requests if lists else 0)
-    good = tuple(row for at, row in enumerate(source.good) if at not in dropped)
+    rows_to_send = tuple(
+        row for at, row in enumerate(sheet.rows_to_send) if at not in dropped
+    )
     return ImportPreview(
-        **vars(replace(source, good=good)),
+        sheet=replace(sheet, rows_to_send=rows_to_send),
+        target=_target(client, sheet),
         host=client.host,
         to_send=to_send,
         unsent=unsent,
@@ -175,12 +188,12 @@ def check(inventory: Inventory, source: Source, journal: Journal) -> ImportPrevi
         skipped=states["skipped"],
         sent=sum(entry.state in SENT for entry in entries),
         removed=sum(entry.state in SENT for entry in missing),
-        duplicates=tuple(source.good[at].number for at in duplicates),
+        duplicates=tuple(sheet.rows_to_send[at].number for at in duplicates),
         dropped=len(dropped),
         known=tuple(matches),
         doubts=doubts,
         lists=lists,
-        notes=(*source.table.notes, *_hidden_in_names(rows)),
+        notes=(*sheet.layout.notes, *_hidden_in_names(rows)),
         forecast=whole,
         is_affordable=options.wait or whole.days <= max(1, estimate(baseline=0).days),
     )
@@ -204,15 +217,15 @@ class _Run:
         self,
         inventory: Inventory,
         journal: Journal,
-        source: Source,
+        sheet: ReadSheet,
         progress: Callable[[Progress], None],
     ) -> None:
         self._inventory = inventory
         self._client = inventory.client
         self._journal = journal
-        journal.bad_rows = source.bad_rows
-        self._source = source
-        self._options = source.options
+        journal.bad_rows = len(sheet.problem_rows)
+        self._sheet = sheet
+        self._options = sheet.options
         self._sender = Sender(self._client, journal, progress)
         self._calls = CallOptions(
             bulk=True,
@@ -234,7 +247,7 @@ class _Run:
         await_threads(self._journal, self._client.max_wait_s)
         mark_lost(self._journal, self._journal.id)
         mark_dead(self._journal)
-        self._preview = check(self._inventory, self._source, self._journal)
+        self._preview = check(self._inventory, self._sheet, self._journal)
         self._before = self._preview
         if announce(self._preview) is False:
             return False
@@ -284,7 +297,7 @@ class _Run:
                 f" {self._journal.id} lets it begin anew"
             )
         self._compared = True
-        self._preview = check(self._inventory, self._source, self._journal)
+        self._preview = check(self._inventory, self._sheet, self._journal)
 
     def _add(self, ask: Ask) -> None:
         """
@@ -417,6 +430,6 @@ class _Run:
             notes=tuple(self._notes),
             not_written=not_written,
             entries=tuple(entries),
-            bad=preview.bad,
-            name_index=preview.table.columns.columns["name"],
+            bad=preview.sheet.problem_rows,
+            name_index=preview.sheet.layout.titles.columns["name"],
         )

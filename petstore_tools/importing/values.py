@@ -10,25 +10,18 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from operator import itemgetter
-from typing import Any, NamedTuple
-from unicodedata import normalize
+from typing import NamedTuple
 
 from petstore_tools import spec
 from petstore_tools.errors import ArgumentError
-from petstore_tools.importing.words import A_NOTE, A_TOTAL, ERRORS, FIELDS, Titles
+from petstore_tools.importing.words import ERRORS, FIELDS, fold
 from petstore_tools.tabular.cells import (
     FORMATTED,
     MERGED,
-    MalformedLine,
     NonTextCell,
     Problem,
-    Record,
-    Sheet,
-    are_blank,
-    column_letter,
     is_blank,
     whole_number,
 )
@@ -135,7 +128,7 @@ class Matcher:
         decided = self.decided[field]
         if type(cell) is str and cell in decided:  # nearly all are
             return decided[cell]
-        kind = _kind(cell)
+        kind = cell_kind(cell)
         if kind not in ("", "a number") and (kind != FORMATTED or field == "name"):
             is_word = field == "status" and fold(cell) in self._words
             if not is_word or kind.startswith(MERGED):
@@ -194,14 +187,6 @@ class Matcher:
         return Problem("is not a status", help_)
 
 
-def fold(text: str) -> str:
-    """
-    Return what is compared: without blanks around, in one case, each character written
-    in one way.
-    """
-    return normalize("NFC", normalize("NFC", text.strip()).casefold())
-
-
 def _name(cell: str) -> str | Problem:
     bare = cell.strip()
     if not bare:
@@ -211,7 +196,7 @@ def _name(cell: str) -> str | Problem:
     return _IS_SHORTENED if _SHORTENED.fullmatch(bare) else bare
 
 
-def _kind(cell: str) -> str:
+def cell_kind(cell: str) -> str:
     """
     Return what a cell is in place of text, "" where it is text; a text file holds
     errors as text.
@@ -284,7 +269,7 @@ class Row(NamedTuple):
     cells: tuple[str, ...]
 
 
-class BadRow(NamedTuple):
+class ProblemRow(NamedTuple):
     """A row that cannot be sent, with all its problems."""
 
     number: int
@@ -292,111 +277,28 @@ class BadRow(NamedTuple):
     problems: list[RowProblem]
 
     @property
-    def why(self) -> str:
+    def reason(self) -> str:
         """Its problems in one line."""
         return "; ".join(map(str, self.problems))
 
 
-class LeftOut(NamedTuple):
+class RowLeftOut(NamedTuple):
     """
-    A row that is not empty and not imported; `why` ends a sentence, such as `hidden`.
+    A row that is not empty and not imported; its reason ends a sentence: `hidden`.
     """
 
     number: int
-    why: str
+    reason: str
 
 
-AnyRow = Row | BadRow | LeftOut | None
-
-
-def read_rows(
-    records: Iterable[Record], titles: Titles, matcher: Matcher, sheet: Sheet
-) -> Iterator[AnyRow]:
-    """
-    Yield each row: one to send, one with all its problems, one that is left out, or
-    None where every cell is empty.
-
-    Args:
-        records: Number and cells of each row below the header, as typed; where a row is
-            short, what has no column or may be empty counts as empty.
-        titles: Which column holds which field.
-        matcher: Decides the cells.
-        sheet: Where they are from: in a text, a row of another width may have lost a
-            sign.
-    """
-    width = len(titles.header)
-    header = [*map(str.casefold, map(str.strip, titles.header))]
-    # no row may lack it
-    last = max(titles.columns.get(name, -1) for name in spec.REQUIRED)
-    # of a field without a column, the cell behind the last one
-    pick_fields = itemgetter(*(titles.columns.get(name, width) for name in FIELDS))
-    for number, cells in records:
-        whole = (*cells[:width], *[""] * (width - len(cells)))
-        fields = pick_fields((*whole, ""))
-        beyond = cells if len(cells) <= last else cells[width:]
-        problem: tuple[str, ...] = ()
-        if isinstance(cells, MalformedLine):
-            problem = cells.reason, "check its quotation marks"
-        elif beyond and not (sheet.name or are_blank(beyond)):
-            rule = f"has {pluralize(len(cells), 'cell')} where the header has {width}"
-            problem = rule, "check for a missing quote or comma"
-        if problem:
-            line = RowProblem(number, "", "", ", ".join(cells), *problem)
-            yield BadRow(number, tuple(cells), [line])
-        elif number in sheet.hidden:
-            yield LeftOut(number, "hidden")
-        elif are_blank(fields):
-            unused = "filled only in columns that are not imported"
-            yield None if are_blank(cells) else LeftOut(number, unused)
-        elif [*map(str.casefold, map(str.strip, whole))] == header:
-            yield LeftOut(number, "the header again")
-        else:
-            yield _decided(number, whole, fields, titles.places, matcher)
-
-
-def _decided(
-    number: int,
-    cells: tuple[str, ...],
-    fields: Sequence[str],
-    places: Sequence[int | None],
-    matcher: Matcher,
-) -> Row | BadRow:
-    """
-    Decide each cell of a row that is not empty. Of a note no default makes an animal,
-    and of a total none of its numbers does, unless the row has a status of its own.
-    """
-    values: list[Any] = [*map(matcher.decide, FIELDS, fields)]
-    name = fields[0].strip()
-    note = ""
-    if not (fields[2].strip() and isinstance(values[2], str)):
-        labels = {name, next(filter(str.strip, cells), "")}
-        if any(map(A_TOTAL.fullmatch, labels)):
-            note = "is a total or a line about the table"
-    if name and not (fields[1].strip() or _kind(fields[1])):
-        if places.count(None) < 2 and sum(map(is_blank, cells)) == len(cells) - 1:
-            note = "stands alone in its row"
-        elif A_NOTE.fullmatch(name):
-            note = "is a total or a line about the table"
-    if note:
-        values = [Problem(note, "complete the row, or delete it"), None, None]
-    if Problem not in map(type, values):
-        return Row(number, PetValues(*values), cells)
-    problems = [
-        RowProblem(number, "" if at is None else column_letter(at), field, cell, *value)
-        for field, at, cell, value in zip(FIELDS, places, fields, values, strict=True)
-        if isinstance(value, Problem)
-    ]
-    return BadRow(number, cells, problems)
-
-
-def count_matches(rows: Iterable[Row], places: Sequence[int | None]) -> list[Match]:
+def count_matches(rows: Iterable[Row], indexes: Sequence[int | None]) -> list[Match]:
     """
     Count each distinct cell of rows that is not sent as typed, the most frequent first.
     """
     counts: Counter[tuple[str, str, Value]] = Counter()
     for row in rows:
-        for field, at, value in zip(FIELDS, places, row.content, strict=True):
-            cell = "" if at is None else row.cells[at]
+        for field, index, value in zip(FIELDS, indexes, row.content, strict=True):
+            cell = "" if index is None else row.cells[index]
             is_number = field == "name" and isinstance(cell, NonTextCell)
             is_same = cell == str(value) or (value is None and is_blank(cell))
             if is_number or not is_same:

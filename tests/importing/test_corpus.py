@@ -58,22 +58,24 @@ def test_each_file_imports_or_says_what_helps(
 
     preview = box.store.preview_import(path, **options)
 
-    assert [list(row.content) for row in preview.good] == case["sent"]
-    assert {type(row.content.name) for row in preview.good} <= {str}
+    read = preview.sheet
+    assert [list(row.content) for row in read.rows_to_send] == case["sent"]
+    assert {type(row.content.name) for row in read.rows_to_send} <= {str}
     for problem, parts in zip(preview.problems, case.get("problems", []), strict=True):
         assert all(part in str(problem) for part in parts), str(problem)
     for part in case.get("shown", []):
         assert part in str(preview), str(preview)
     left_out: dict[str, list[int]] = defaultdict(list)
-    for row in preview.left_out:
-        left_out[row.why].append(row.number)
+    for row in read.rows_left_out:
+        left_out[row.reason].append(row.number)
     assert left_out == case.get("left_out", {})
     assert preview.fixes["rows"].sum() == preview.bad_rows
     # each row of the sheet that is not empty is sent, bad or left out
     sheets = open_source(path, options.get("sheet"), options.get("encoding"))
-    (sheet,) = [sheet for sheet in sheets if sheet.name == preview.table.source.name]
+    (sheet,) = [sheet for sheet in sheets if sheet.name == read.layout.sheet.name]
     filled = {number for number, cells in sheet.records() if not are_blank(cells)}
-    header = {preview.table.header_row} if preview.table.columns.has_header else set()
-    counted = [row.number for row in (*preview.good, *preview.bad, *preview.left_out)]
+    header = {read.layout.header_row} if read.layout.titles.has_header else set()
+    rows = (*read.rows_to_send, *read.problem_rows, *read.rows_left_out)
+    counted = [row.number for row in rows]
     counted += preview.duplicates if "drop_duplicates" in options else ()
     assert sorted(counted) == sorted(filled - header)

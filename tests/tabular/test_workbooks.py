@@ -15,7 +15,7 @@ from tables import read_json
 
 from petstore_tools.errors import SheetError
 from petstore_tools.importing.options import ImportOptions
-from petstore_tools.importing.sheet import read_table
+from petstore_tools.importing.read_sheet import open_layout, read_rows
 from petstore_tools.tabular.cells import NonTextCell, Sheet
 from petstore_tools.tabular.sources import open_source
 
@@ -138,7 +138,7 @@ def measure_reading(path: Path) -> tuple[int, int]:
     import python_calamine  # noqa: F401 - loaded before it is measured
 
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    rows = sum(1 for row in read_table(ImportOptions(path)).rows())
+    rows = sum(1 for row in read_rows(open_layout(ImportOptions(path))))
     return rows, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
 
 

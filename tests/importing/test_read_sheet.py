@@ -14,8 +14,8 @@ import pandas as pd
 import pytest
 
 from petstore_tools.importing.options import ImportOptions
-from petstore_tools.importing.sheet import read_table
-from petstore_tools.importing.values import BadRow, Row
+from petstore_tools.importing.read_sheet import open_layout, read_rows
+from petstore_tools.importing.values import ProblemRow, Row
 from petstore_tools.tabular.template import workbook_bytes
 
 ROUNDED = "is a number that may have been rounded"
@@ -23,11 +23,11 @@ ROUNDED = "is a number that may have been rounded"
 
 def read(source: pd.DataFrame | Path, **options: Any) -> list[object]:
     """Return of each row its values, or its first problem."""
-    table = read_table(ImportOptions(source, name="f", **options))
+    layout = open_layout(ImportOptions(source, name="f", **options))
     return [
         row.content if isinstance(row, Row) else row.problems[0].rule
-        for row in table.rows()
-        if isinstance(row, Row | BadRow)
+        for row in read_rows(layout)
+        if isinstance(row, Row | ProblemRow)
     ]
 
 
@@ -42,10 +42,10 @@ def test_whatever_program_saved_a_text_it_is_read_alike(
     lines = [f"name{delimiter}categoryId", f"Zoë{delimiter}3"]
     (tmp_path / "pets.csv").write_bytes(ending.join(lines).encode(encoding))
 
-    source = read_table(ImportOptions(tmp_path / "pets.csv")).source
+    layout = open_layout(ImportOptions(tmp_path / "pets.csv"))
 
     assert read(tmp_path / "pets.csv") == [("Zoë", 3, None)]
-    assert source.delimiter == delimiter
+    assert layout.sheet.delimiter == delimiter
 
 
 FLOATS = {

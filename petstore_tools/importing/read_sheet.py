@@ -1,0 +1,350 @@
+"""
+A sheet read to its end: each row to send, with problems, or left out, and the one call
+that asks for what is missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+from petstore_tools import spec
+from petstore_tools.errors import SheetError
+from petstore_tools.importing.layout import Layout, find_layout, read_titles
+from petstore_tools.importing.options import ImportOptions, spell
+from petstore_tools.importing.values import (
+    Match,
+    Matcher,
+    PetValues,
+    ProblemRow,
+    Row,
+    RowLeftOut,
+    RowProblem,
+    cell_kind,
+    count_matches,
+)
+from petstore_tools.importing.words import (
+    A_NOTE,
+    A_TOTAL,
+    FIELDS,
+    STATUS_WORDS,
+    fold,
+    is_known,
+)
+from petstore_tools.tabular.cells import (
+    MalformedLine,
+    Problem,
+    Record,
+    are_blank,
+    column_letter,
+    is_blank,
+)
+from petstore_tools.tabular.sources import open_source
+from petstore_tools.text import pluralize, printable
+
+COLUMNS = 30  # of the file that are shown
+SAMPLES = 3  # values shown of a column
+# categories or status words that are asked for: more are no words
+MOST_WORDS = 50
+# until a meaning is given
+_QUESTIONS = frozenset(("is a name, not an id", "is not a status"))
+AnyRow = Row | ProblemRow | RowLeftOut | None
+
+
+@dataclass(frozen=True, repr=False)
+class ReadSheet:
+    """
+    A sheet read to its end.
+
+    Attributes:
+        options: What is imported, and how.
+        layout: Where its header is, and which column holds which field.
+        rows_to_send: Rows that can be sent, in the sheet's order.
+        problem_rows: Rows that cannot.
+        rows_left_out: Rows that are not empty and not imported, each with the reason.
+        blank: Empty rows, skipped.
+    """
+
+    options: ImportOptions
+    layout: Layout
+    rows_to_send: tuple[Row, ...]
+    problem_rows: tuple[ProblemRow, ...]
+    rows_left_out: tuple[RowLeftOut, ...]
+    blank: int
+
+    @property
+    def file(self) -> str:
+        """
+        Name of the file as it can be printed, and of the sheet where there are several.
+        """
+        name = printable(self.options.import_path.name)
+        sheet = self.layout.sheet
+        return f"{name} ({sheet.name})" if len(sheet.names) > 1 else name
+
+    @property
+    def columns(self) -> list[dict[str, Any]]:
+        """
+        For each column of the file: how often it is filled, what becomes of it, and
+        three values, those first that a wrong encoding would garble.
+        """
+        fields = {index: field for field, index in self.layout.titles.columns.items()}
+        rows = [row.cells for row in self.rows_to_send]
+        rows += [row.cells for row in self.problem_rows]
+        columns = []
+        for index, title in enumerate(self.layout.titles.header[:COLUMNS]):
+            cells = [
+                cells[index]
+                for cells in rows
+                if len(cells) > index and cells[index].strip()
+            ]
+            # odd letters first
+            distinct = sorted(dict.fromkeys(cells), key=str.isascii)
+            if title.strip() or cells:
+                columns.append(
+                    {
+                        "column": column_letter(index),
+                        "title": str(title),
+                        "filled": len(cells),
+                        "values": [*map(str, distinct[:SAMPLES])],
+                        "becomes": fields.get(index, "not sent"),
+                    }
+                )
+        return columns
+
+    @cached_property
+    def questions(self) -> str:
+        """
+        The call and the command with everything that needs an answer, "" where nothing
+        does.
+        """
+        rules = {problem.rule for problem in self.problems}
+        asks = rules & _QUESTIONS or self.layout.titles.proposals
+        return write_questions(self.layout) if asks else ""
+
+    @cached_property
+    def matches(self) -> list[Match]:
+        """Each distinct cell that is not sent as typed, the most frequent first."""
+        return count_matches(self.rows_to_send, self.layout.titles.indexes)
+
+    @property
+    def problems(self) -> tuple[RowProblem, ...]:
+        """Why rows cannot be sent, by row."""
+        return tuple(problem for row in self.problem_rows for problem in row.problems)
+
+
+def read_sheet(options: ImportOptions) -> ReadSheet:
+    """
+    Read a source to its end.
+
+    Raises:
+        SheetError: It cannot be used, or has no rows.
+    """
+    layout = open_layout(options)
+    rows: list[AnyRow] = [
+        RowLeftOut(number, "above the header") for number in layout.rows_above
+    ]
+    rows += read_rows(layout)
+    if not any(rows):
+        raise SheetError(f"{options.path.name} has a header and no rows")
+    return ReadSheet(
+        options,
+        layout,
+        tuple(row for row in rows if isinstance(row, Row)),
+        tuple(row for row in rows if isinstance(row, ProblemRow)),
+        tuple(row for row in rows if isinstance(row, RowLeftOut)),
+        blank=rows.count(None),
+    )
+
+
+def open_layout(options: ImportOptions) -> Layout:
+    """
+    Open a spreadsheet and find its header; of a CSV file encoding and delimiter, too.
+
+    Raises:
+        SheetError: Not there, of another format, empty, not text, or without the
+            required columns: then it shows the call with everything that needs an
+            answer.
+    """
+    sheets = open_source(options.source, options.sheet, options.encoding)
+    layouts = [find_layout(sheet, options) for sheet in sheets]
+    name = options.path.name if options.is_file else "the DataFrame"
+    candidates = [layout for layout in layouts if not layout.titles.missing]
+    if not candidates:
+        likeliest = max(layouts, key=lambda layout: layout.likeness)
+        fields, _ = likeliest.likeness
+        candidates = [layout for layout in layouts if layout.likeness[0] == fields > 0]
+        if len(candidates) < 2:
+            raise SheetError(f"{name}: {_refusal(likeliest)}")
+    if len(candidates) > 1:
+        names = ", ".join(repr(layout.sheet.name) for layout in candidates)
+        layout = replace(candidates[0], options=replace(options, sheet="…"))
+        raise SheetError(
+            f"{name}: sheets {names} may be meant: name one. To read it:"
+            f" {write_questions(layout)}"
+        )
+    return candidates[0]
+
+
+def _refusal(layout: Layout) -> str:
+    """Say what is missing, and the call with everything that needs an answer."""
+    if layout.refusal:
+        return layout.refusal
+    reasons = "; ".join([layout.titles.refusal(), *layout.sheet.notes])
+    return f"{reasons}. To read it: {write_questions(layout)}"
+
+
+def write_questions(layout: Layout) -> str:
+    """
+    Return the one call, and the one command, that asks for each title, category and
+    status word which needs an answer; what is proposed stands there, the rest is left
+    open.
+    """
+    options = layout.options
+    columns = {**(options.columns or {}), **layout.titles.proposals}
+    titles = read_titles(layout.titles.header, columns, options.defaults)
+    titles = replace(titles, has_header=layout.titles.has_header)
+    layout = replace(layout, titles=titles)
+    words = _unread_words(layout)
+    proposals = {word: STATUS_WORDS.get(fold(word), "…") for word in words["status"]}
+    statuses = {**(options.statuses or {}), **proposals}
+    categories: Any = options.categories
+    # beside names, an id is known that is listed, too
+    if words["categoryId"]:
+        decided = layout.matcher.decided["categoryId"].values()
+        ids = sorted({value for value in decided if isinstance(value, int)})
+        categories = dict.fromkeys(words["categoryId"], ...)
+        categories |= {str(id_): id_ for id_ in ids}
+    elif not isinstance(categories, str | Path | None):
+        categories = {"…": ...}
+    answers = replace(
+        options, columns=columns, categories=categories, statuses=statuses
+    )
+    missing = [*titles.missing]
+    if _may_hold_status(layout):
+        missing.append("status")
+    return spell(answers, missing)
+
+
+def _may_hold_status(layout: Layout) -> bool:
+    """
+    Say whether the status has no column, and one of an unknown title holds words.
+    """
+    titles = layout.titles
+    answers = {*titles.columns, *titles.missing, *(layout.options.defaults or {})}
+    if "status" in answers:
+        return False
+    indexes = {i for i, title in enumerate(titles.header) if not is_known(title)}
+    indexes -= {*titles.columns.values()}
+    return any(
+        cells[index][:1].isalpha()
+        for _, cells in _records_below(layout)
+        for index in indexes
+        if index < len(cells)
+    )
+
+
+def _unread_words(layout: Layout) -> dict[str, list[str]]:
+    """Return the distinct cells of each field that wait for their meaning."""
+    words: dict[str, dict[str, str]] = {field: {} for field in FIELDS}
+    for row in read_rows(layout):
+        for problem in row.problems if isinstance(row, ProblemRow) else ():
+            if problem.rule in _QUESTIONS:
+                word = problem.value.strip()
+                words[problem.field].setdefault(fold(word), word)
+    return {field: [*cells.values()][:MOST_WORDS] for field, cells in words.items()}
+
+
+def _records_below(layout: Layout) -> Iterator[Record]:
+    """
+    Yield the rows below the header; of a rejects file with the cells as they were.
+    """
+    width = len(layout.titles.header)
+    for number, cells in layout.sheet.records():
+        if number > layout.header_row:
+            if layout.added_columns and not isinstance(cells, MalformedLine):
+                cells = [*map(layout.sheet.unescape, cells)]
+                del cells[width : width + layout.added_columns]
+            yield number, cells
+
+
+def read_rows(layout: Layout) -> Iterator[AnyRow]:
+    """
+    Yield each row below the header: one to send, one with all its problems, one that is
+    left out, or None where every cell is empty.
+
+    Where a row is short, what has no column or may be empty counts as empty. In a text,
+    a row of another width may have lost a sign.
+    """
+    titles = layout.titles
+    sheet = layout.sheet
+    width = len(titles.header)
+    header = [*map(str.casefold, map(str.strip, titles.header))]
+    # no row may lack it
+    last = max(titles.columns.get(name, -1) for name in spec.REQUIRED)
+    # of a field without a column, the cell behind the last one
+    pick_fields = itemgetter(*(titles.columns.get(name, width) for name in FIELDS))
+    for number, cells in _records_below(layout):
+        whole = (*cells[:width], *[""] * (width - len(cells)))
+        fields = pick_fields((*whole, ""))
+        beyond = cells if len(cells) <= last else cells[width:]
+        problem: tuple[str, ...] = ()
+        if isinstance(cells, MalformedLine):
+            problem = cells.reason, "check its quotation marks"
+        elif beyond and not (sheet.name or are_blank(beyond)):
+            rule = f"has {pluralize(len(cells), 'cell')} where the header has {width}"
+            problem = rule, "check for a missing quote or comma"
+        if problem:
+            line = RowProblem(number, "", "", ", ".join(cells), *problem)
+            yield ProblemRow(number, tuple(cells), [line])
+        elif number in sheet.hidden:
+            yield RowLeftOut(number, "hidden")
+        elif are_blank(fields):
+            reason = "filled only in columns that are not imported"
+            yield None if are_blank(cells) else RowLeftOut(number, reason)
+        elif [*map(str.casefold, map(str.strip, whole))] == header:
+            yield RowLeftOut(number, "the header again")
+        else:
+            yield _decide(number, whole, fields, titles.indexes, layout.matcher)
+
+
+def _decide(
+    number: int,
+    cells: tuple[str, ...],
+    fields: Sequence[str],
+    indexes: Sequence[int | None],
+    matcher: Matcher,
+) -> Row | ProblemRow:
+    """
+    Decide each cell of a row that is not empty. Of a note no default makes an animal,
+    and of a total none of its numbers does, unless the row has a status of its own.
+    """
+    values: list[Any] = [*map(matcher.decide, FIELDS, fields)]
+    name = fields[0].strip()
+    note = ""
+    if not (fields[2].strip() and isinstance(values[2], str)):
+        labels = {name, next(filter(str.strip, cells), "")}
+        if any(map(A_TOTAL.fullmatch, labels)):
+            note = "is a total or a line about the table"
+    if name and not (fields[1].strip() or cell_kind(fields[1])):
+        if indexes.count(None) < 2 and sum(map(is_blank, cells)) == len(cells) - 1:
+            note = "stands alone in its row"
+        elif A_NOTE.fullmatch(name):
+            note = "is a total or a line about the table"
+    if note:
+        values = [Problem(note, "complete the row, or delete it"), None, None]
+    if Problem not in map(type, values):
+        return Row(number, PetValues(*values), cells)
+    problems = [
+        RowProblem(
+            number, "" if index is None else column_letter(index), field, cell, *value
+        )
+        for field, index, cell, value in zip(
+            FIELDS, indexes, fields, values, strict=True
+        )
+        if isinstance(value, Problem)
+    ]
+    return ProblemRow(number, cells, problems)
