@@ -9,7 +9,7 @@ import click
 from petstore_tools import settings
 from petstore_tools.tabular.atomic import write_output
 from petstore_tools.tabular.categories import read_categories
-from petstore_tools.tabular.template import template_bytes
+from petstore_tools.tabular.xlsx import template_bytes
 
 
 @click.command("template")

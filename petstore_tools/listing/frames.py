@@ -17,8 +17,8 @@ from petstore_tools.listing.completeness import Listing, digest
 from petstore_tools.models import PetRow
 from petstore_tools.tabular.atomic import replace_file
 from petstore_tools.tabular.sources import FrameSource
-from petstore_tools.tabular.template import LAST_ROW, workbook_bytes
 from petstore_tools.tabular.text_files import csv_bytes
+from petstore_tools.tabular.xlsx import LAST_ROW, workbook_bytes
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -20,7 +20,7 @@ from petstore_tools.reporting.presentation import (
     rows_without_total,
 )
 from petstore_tools.tabular.cells import EXACT
-from petstore_tools.tabular.template import WRITER_OPTIONS
+from petstore_tools.tabular.xlsx import WRITER_OPTIONS
 
 SHEETS = {**TITLES, "animals": "All animals", "made": "How this was made"}
 CHARTS = {

@@ -7,7 +7,7 @@ from pathlib import Path
 from commands import RunCommand
 from python_calamine import CalamineWorkbook
 
-from petstore_tools.tabular.template import CATEGORY_SHEET
+from petstore_tools.tabular.xlsx import CATEGORY_SHEET
 
 
 def test_a_template_offers_the_categories(run: RunCommand, tmp_path: Path) -> None:

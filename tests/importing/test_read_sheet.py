@@ -16,7 +16,7 @@ import pytest
 from petstore_tools.importing.options import ImportOptions
 from petstore_tools.importing.read_sheet import open_layout, read_rows
 from petstore_tools.importing.values import ProblemRow, Row
-from petstore_tools.tabular.template import workbook_bytes
+from petstore_tools.tabular.xlsx import workbook_bytes
 
 ROUNDED = "is a number that may have been rounded"
 

@@ -22,7 +22,7 @@ from petstore_tools.importing.imports import Target
 from petstore_tools.importing.journal import read_journal
 from petstore_tools.importing.options import Progress
 from petstore_tools.importing.results import ImportResult
-from petstore_tools.tabular.template import workbook_bytes
+from petstore_tools.tabular.xlsx import workbook_bytes
 
 HEADER = "name,categoryId,status,note"
 

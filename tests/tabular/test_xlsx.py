@@ -12,7 +12,7 @@ from python_calamine import CalamineWorkbook
 from petstore_tools.errors import SheetError
 from petstore_tools.tabular.cells import FORMATTED, NonTextCell
 from petstore_tools.tabular.sources import open_source
-from petstore_tools.tabular.template import (
+from petstore_tools.tabular.xlsx import (
     CATEGORY_SHEET,
     template_bytes,
     workbook_bytes,

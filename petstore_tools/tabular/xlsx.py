@@ -1,0 +1,363 @@
+"""
+Workbooks of Excel (.xlsx): read from their XML, row by row, and written with examples,
+drop-downs and bad cells in colour.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import zipfile
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime, time, timedelta
+from io import BytesIO
+from typing import Any
+from xml.etree import ElementTree
+
+from petstore_tools import spec
+from petstore_tools.errors import SheetError
+from petstore_tools.tabular.cells import (
+    EXACT,
+    FORMATTED,
+    MERGED,
+    NonTextCell,
+    Record,
+    Sheet,
+    column_index,
+    column_letter,
+    is_blank,
+    text_of,
+)
+
+# hidden, and by its name never read as animals
+CATEGORY_SHEET = "petstore_categories"
+LAST_ROW = 1_048_575  # of a sheet, counted from 0
+WRITER_OPTIONS = {  # text is never a formula or a link
+    "in_memory": True,
+    "strings_to_formulas": False,
+    "strings_to_urls": False,
+}
+_TOO_LONG = -2  # XlsxWriter's answer to a text longer than Excel keeps
+_HINTS = {
+    "name": "The animal's name; it must not be empty.\nExample: Rex",
+    "categoryId": "The category's id, or its name where one can be chosen.\nExample: 3",
+    "status": (
+        f"One of {', '.join(spec.STATUSES)}; it may be empty.\nExample: available"
+    ),
+}
+_TEXT_FORMAT = {"num_format": "@"}  # so that 007 stays 007
+# what spreadsheets call bad
+_BAD_FORMAT = {"bg_color": "#FFC7CE", "font_color": "#9C0006", **_TEXT_FORMAT}
+# bytes of XML parsed at once: of more, Python walks their elements again
+_CHUNK_BYTES = 1 << 12
+_EMPTY_ELEMENTS = re.compile(  # cells and rows of .xlsx that have a format alone
+    rb'<row r="[^/>]*>(?:<c r="[^/>]*/>)*</row>|<row r="[^/>]*/>|<c r="[^/>]*/>'
+)
+_SHEET_ELEMENTS = ("row", "col", "mergeCell")  # those that say something
+_NUMBER = "a number"
+_DATE = "a date"
+_TRUE_WORDS = ("1", "true")
+_DATE_NUMBERS = (*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59))
+_KINDS_BUILT_IN = {  # as Excel counts the formats that every workbook has
+    **dict.fromkeys(map(str, _DATE_NUMBERS), _DATE),
+    **dict.fromkeys(("0", "1", "49"), _NUMBER),
+}
+_DAY_0 = datetime(1899, 12, 30)
+_PLAIN_FORMATS = ("General", "@", "0", "#")  # they show a number as typed
+_DATE_CODE = re.compile(r'"[^"]*"|\\.|\[[^]]*\]|General|([dmyhs])', re.IGNORECASE)
+_ESCAPED_LETTER = re.compile("_x([0-9A-Fa-f]{4})_")
+
+
+def template_bytes(categories: Mapping[int, str] | None = None) -> bytes:
+    r"""
+    Return an empty workbook (.xlsx) to be filled in, one row for each animal.
+
+    >>> template_bytes({3: "Dogs"})[:4]
+    b'PK\x03\x04'
+
+    Args:
+        categories: Name by id: with it, a category is chosen by its name.
+    """
+    return workbook_bytes([*_HINTS], [], hints=_HINTS, categories=categories)
+
+
+def workbook_bytes(
+    titles: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    bad_cells: Collection[tuple[int, int]] = (),
+    hints: Mapping[str, str] = {},
+    categories: Mapping[int, str] | None = None,
+    note: str = "",
+) -> bytes:
+    """
+    Return a workbook (.xlsx) of rows, which may wait for a correction.
+
+    Args:
+        titles: Of the columns.
+        rows: Cells as text; a number (`NonTextCell`) is written as one.
+        bad_cells: Positions of the row and of the cell in it that are coloured, both
+            from 0.
+        hints: By title, of the first columns: such a column is to be filled in, with
+            a drop-down where its values are known.
+        categories: Name by id, for the drop-down.
+        note: For the properties of the workbook.
+
+    Raises:
+        SheetError: A cell is longer than Excel keeps.
+    """
+    import xlsxwriter
+
+    memory = BytesIO()
+    with xlsxwriter.Workbook(memory, WRITER_OPTIONS) as book:
+        book.set_properties({"comments": note})
+        sheet = book.add_worksheet("animals")
+        sheet.write_row(0, 0, titles, book.add_format({"bold": True}))
+        bad_format = book.add_format(_BAD_FORMAT)
+        for row, cells in enumerate(rows):
+            for column, cell in enumerate(cells):
+                is_bad = (row, column) in bad_cells
+                value = _typed_value(cell, is_bad=is_bad)
+                cell_format = bad_format if is_bad else None
+                if sheet.write(row + 1, column, value, cell_format) == _TOO_LONG:
+                    raise SheetError(
+                        f"a cell of {len(cell):,} characters is too long for a"
+                        " workbook: use CSV"
+                    )
+        sheet.freeze_panes(1, 0)
+        sheet.autofit()
+        drop_downs: dict[str, Any] = {"status": [*spec.STATUSES]}
+        if categories:
+            names = sorted(set(categories.values()))
+            hidden_sheet = book.add_worksheet(CATEGORY_SHEET)
+            hidden_sheet.write_column(0, 0, names)
+            hidden_sheet.hide()
+            drop_downs["categoryId"] = f"={CATEGORY_SHEET}!$A$1:$A${len(names)}"
+        for column, (field, hint) in enumerate(hints.items()):
+            rule = {
+                "validate": "list" if field in drop_downs else "any",
+                "source": drop_downs.get(field),
+                "error_type": "warning",  # words and ids are accepted, too
+                "input_message": hint,
+            }
+            sheet.data_validation(1, column, LAST_ROW, column, rule)
+            sheet.set_column(column, column, 24, book.add_format(_TEXT_FORMAT))
+    return memory.getvalue()
+
+
+def _typed_value(cell: str, *, is_bad: bool) -> str | float:
+    """
+    Return what is written: a bad cell that was no text does not pass for corrected.
+    """
+    kind = getattr(cell, "kind", "")
+    is_name = is_bad and kind == FORMATTED  # of a name, what was typed is not known
+    if (
+        "number" in kind
+        and not is_name
+        and (abs(float(cell)) < EXACT or "rounded" in kind)
+    ):
+        return float(cell)
+    return "#N/A" if is_bad and kind else str(cell)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Worksheet(Sheet):
+    """
+    A sheet of a workbook.
+
+    Attributes:
+        rows: Its cells from column A on, by the number of the row; empty rows may be
+            left out.
+        merged: The corners of merged cells: rows and columns from 0.
+    """
+
+    suffix: str = ".xlsx"
+    rows: dict[int, Sequence[str]] = field(default_factory=dict)
+    hidden: set[int] = field(default_factory=set)
+    hidden_columns: set[int] = field(default_factory=set)
+    merged: list[tuple[int, int, int, int]] = field(default_factory=list)
+    content = staticmethod(workbook_bytes)
+
+    def add(self, number: int, cells: Iterable[tuple[int, str]]) -> None:
+        """Keep a row, cells by column, unless it holds nothing."""
+        filled = {column: cell for column, cell in cells if not is_blank(cell)}
+        if filled:
+            if number <= next(reversed(self.rows), 0):
+                raise ValueError(f"row {number} is not in its place")
+            columns = range(max(filled) + 1)
+            # a tuple of texts is nothing that Python's garbage collector walks again
+            self.rows[number] = tuple([filled.get(column, "") for column in columns])
+
+    def records(self) -> Iterator[Record]:
+        """Yield each row with its number."""
+        yield from self.rows.items()
+
+    def escape(self, cell: str) -> str:
+        """Return the cell as it is: a text cell of a workbook runs nothing."""
+        return cell
+
+    unescape = escape
+
+    def mark_merged(self) -> None:
+        """Let each cell that a merged one covers say so, whatever it holds."""
+        width = max(map(len, self.rows.values()), default=0)
+        for top, left, bottom, right in self.merged:
+            end = min(right + 1, width)
+            kind = f"{MERGED} {column_letter(left)}{top + 1}"
+            for number in self.rows.keys() & range(top + 1, bottom + 2):
+                cells = self.rows[number] = [*self.rows[number]]
+                cells.extend([""] * (end - len(cells)))
+                for column in range(left, end):
+                    if (number, column) != (top + 1, left):
+                        cells[column] = NonTextCell(cells[column], kind)
+
+
+_UNSAVED_FORMULA = NonTextCell("", "a formula without a saved value")
+
+
+def _elements(
+    book: zipfile.ZipFile, part: str
+) -> Iterator[tuple[str, ElementTree.Element]]:
+    """Yield what says something in a sheet, by name; nothing outside is read."""
+    parser: Any = ElementTree.XMLPullParser()
+    with book.open(part) as xml:
+        while piece := xml.read(_CHUNK_BYTES):
+            parser.feed(_EMPTY_ELEMENTS.sub(b"", piece))
+            for _, element in parser.read_events():
+                if element.tag.endswith(_SHEET_ELEMENTS):
+                    yield element.tag.rpartition("}")[2], element
+                    element.clear()
+    parser.close()
+
+
+class XlsxBook:
+    """A workbook of Excel, read from its XML; `sheets` says which are visible."""
+
+    def __init__(self, book: zipfile.ZipFile) -> None:
+        self._book = book
+        index = self._part("xl/workbook.xml")
+        relations = self._part("xl/_rels/workbook.xml.rels")
+        links = {link.get("Id"): link.get("Target", "") for link in relations}
+        self._sheets: dict[str, str] = {}
+        self.sheets: dict[str, bool] = {}
+        for sheet in index.iterfind(".//{*}sheet"):
+            link = next(
+                links[value] for key, value in sheet.items() if key.endswith("}id")
+            )
+            name = sheet.get("name", "")
+            self._sheets[name] = posixpath.normpath(posixpath.join("/xl", link))[1:]
+            self.sheets[name] = sheet.get("state", "visible") == "visible"
+        strings = map(_string_text, self._part("xl/sharedStrings.xml"))
+        self._strings = dict(enumerate(strings))  # of a list, -1 would be the last one
+        self._kinds = self._kinds_by_style()
+
+    def _part(self, name: str) -> ElementTree.Element:
+        """Return a part of the book, an empty one where it has none."""
+        for part in self._book.namelist():
+            if part.casefold() == name.casefold():
+                return ElementTree.fromstring(self._book.read(part))
+        return ElementTree.Element("none")
+
+    def _kinds_by_style(self) -> dict[str, str]:
+        """Return what a number of each style is: a date, as typed, or not."""
+        styles = self._part("xl/styles.xml")
+        kinds = dict(_KINDS_BUILT_IN)
+        for number in styles.iterfind("{*}numFmts/{*}numFmt"):
+            code = number.get("formatCode", "")
+            kind = _NUMBER if code in _PLAIN_FORMATS else FORMATTED
+            is_date = any(_DATE_CODE.findall(code))
+            kinds[number.get("numFmtId", "")] = _DATE if is_date else kind
+        return {
+            str(index): kinds.get(style.get("numFmtId", "0"), FORMATTED)
+            for index, style in enumerate(styles.iterfind("{*}cellXfs/{*}xf"))
+        }
+
+    def read(self, name: str) -> Worksheet:
+        """Read a sheet row by row."""
+        sheet = Worksheet(name=name)
+        number = 0
+        for tag, element in _elements(self._book, self._sheets[name]):
+            match tag:
+                case "row":
+                    number = int(element.get("r", number + 1))
+                    sheet.add(number, self._cells(element))
+                    if element.get("hidden") in _TRUE_WORDS:
+                        sheet.hidden.add(number)
+                case "col" if element.get("hidden") in _TRUE_WORDS:
+                    first = int(element.get("min", 1)) - 1
+                    sheet.hidden_columns.update(
+                        range(first, int(element.get("max", 1)))
+                    )
+                case "mergeCell":
+                    sheet.merged.append(_corners(element.get("ref", "")))
+        return sheet
+
+    def _cells(self, row: ElementTree.Element) -> Iterator[tuple[int, str]]:
+        space = row.tag.removesuffix("row")
+        formula = f"{space}f"
+        value = f"{space}v"
+        column = -1
+        for cell in row:
+            column += 1
+            if reference := cell.get("r"):
+                column = column_index(reference.rstrip("0123456789"))
+            text = cell.findtext(value) or ""
+            is_unsaved = (
+                not text and cell.get("t") != "str" and cell.find(formula) is not None
+            )
+            yield column, _UNSAVED_FORMULA if is_unsaved else self._value(cell, text)
+
+    def _value(self, cell: ElementTree.Element, text: str) -> str:
+        match cell.get("t", "n"):
+            case "inlineStr":
+                return "".join(map(_string_text, cell))
+            case "str":
+                return _unescape(text)
+            case _ if not text:
+                return ""
+            case "s":
+                return self._strings[int(text)]
+            case "b":
+                return text_of(text in _TRUE_WORDS)
+            case "e":
+                return NonTextCell(text, f"the error {text}")
+            case "d":
+                return NonTextCell(text, "a date")
+        kind = self._kinds.get(cell.get("s", ""), _NUMBER)
+        if kind == _DATE:
+            kind = FORMATTED  # of a number that stands for no date
+            with suppress(OverflowError, ValueError):
+                days = timedelta(seconds=round(float(text) * 86_400))
+                day = _DAY_0 + days
+                if days < timedelta(days=1):
+                    return text_of(days)
+                return text_of(day if day.time() != time() else day.date())
+        if "_" in text:  # Python reads 1_0 as 10
+            raise ValueError(f"{text!r} is not a number")
+        return text_of(float(text), kind)
+
+
+def _string_text(item: ElementTree.Element) -> str:
+    """Return the text of a string and its runs, without how it is pronounced."""
+    texts = [
+        part.text or ""
+        for run in item
+        if not run.tag.endswith("rPh")
+        for part in run.iter()
+        if part.tag.endswith("}t")
+    ]
+    return _unescape("".join(texts))
+
+
+def _unescape(text: str) -> str:
+    return _ESCAPED_LETTER.sub(lambda code: chr(int(code[1], 16)), text)
+
+
+def _corners(reference: str) -> tuple[int, int, int, int]:
+    """Return the corners of a range, counted from 0: `A1:B2` is (0, 0, 1, 1)."""
+    from xlsxwriter.utility import xl_cell_to_rowcol
+
+    first, _, last = reference.partition(":")
+    return (*xl_cell_to_rowcol(first), *xl_cell_to_rowcol(last))
