@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 from petstore_tools import settings as settings_
 from petstore_tools import spec
@@ -226,16 +226,60 @@ class PetStore:
         self.kept_listings.check(self.client.clock.now())
         return self.kept_listings.keep(self.list_pets(require="complete", wait=wait))
 
-    def snapshots(self, *, status: str | None = None) -> Snapshots:
+    @overload
+    def snapshots(self, *, status: str | None = None) -> Snapshots: ...
+
+    @overload
+    def snapshots(
+        self, *, status: str | None = None, date: str | date
+    ) -> pd.DataFrame: ...
+
+    def snapshots(
+        self, *, status: str | None = None, date: str | date | None = None
+    ) -> Snapshots | pd.DataFrame:
         """
         Return the kept listings, oldest first, or their animals with one status; costs
         no request.
 
+        With a `date` (or an age, a time), the animals of the newest kept listing that
+        had ended by then, as `list_pets` gives them.
+
         >>> store.snapshots()[-1].listing.rows
         261
+        >>> len(store.snapshots(date="2026-01-05"))
+        261
+
+        Raises:
+            ArgumentError: No kept listing is that old, or the date cannot be read.
         """
         check_status(status)
-        return self.kept_listings.snapshots(status)
+        if date is None:
+            return self.kept_listings.snapshots(status)
+        now = self.client.clock.now()
+        return self.kept_listings.until(date, status=status, now=now).frame()
+
+    def events(
+        self, *, since: str | date | None = None, until: str | date | None = None
+    ) -> pd.DataFrame:
+        """
+        Return what happened to animals between two kept listings, a row an event;
+        costs no request.
+
+        It begins with the newest listing that had ended by `since` (an age such as
+        `90d`, a date, a time, `last`), else with the first, and ends with the newest
+        that had ended by `until`, None for the newest of all.
+
+        `event`: `new` (the first listing did not show it, or it returns after it was
+        gone; its `to` may be `sold`), `became sold`, `another status`, `gone`; `id`,
+        `name`, `categoryId`; `from`, `to` (a status, `unset`; missing where there is
+        none); it happened after `after` (missing where nobody can say) and by `by`
+        (datetime, UTC). A corrected name or category is no event.
+
+        >>> snapshot = store.snapshot()
+        >>> store.events(since="90d")["event"].tolist()
+        []
+        """
+        return self.kept_listings.events(since, until, now=self.client.clock.now())
 
     def history(
         self,

@@ -3,7 +3,8 @@ The file of a history: its tables, listings that are kept and forgotten, and dam
 
 Listings are numbered in the order in which they were kept. A stay is an animal in a
 name, category and status, from the first listing that showed it so to the one that
-closed it. The file holds what each listing showed.
+closed it. An animal is missed by a listing that alone does not show it, and may have a
+hole: its stay goes on. So what a listing showed is its stays less its missed animals.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from petstore_tools.text import parse_duration, utc_text
 if TYPE_CHECKING:
     import pandas as pd
 
-_FORMAT = 1
+_FORMAT = 2
 _TABLES = f"""
 PRAGMA user_version = {_FORMAT};
 CREATE TABLE listings (
@@ -41,34 +42,51 @@ CREATE TABLE stays (
     first INTEGER, closed INTEGER, PRIMARY KEY (id, first)
 ) WITHOUT ROWID;
 CREATE UNIQUE INDEX open_stays ON stays (id) WHERE closed IS NULL;
-CREATE INDEX closed_stays ON stays (closed);
+CREATE UNIQUE INDEX closed_stays ON stays (closed, id);
 CREATE INDEX first_stays ON stays (first);
+CREATE TABLE missed (
+    id INTEGER, number INTEGER, PRIMARY KEY (id, number)
+) WITHOUT ROWID;
 CREATE TABLE reported (status TEXT PRIMARY KEY, number INTEGER);
 """
-_FORGET_STAYS = (
-    (
-        "UPDATE stays SET first = oldest FROM (SELECT min(number) AS oldest FROM"
-        " listings) WHERE first < oldest AND ifnull(closed > oldest, TRUE)"
-    ),
-    "DELETE FROM stays WHERE first NOT IN (SELECT number FROM listings)",
-    "UPDATE stays SET closed = NULL WHERE closed > (SELECT max(number) FROM listings)",
-    "DELETE FROM reported WHERE number NOT IN (SELECT number FROM listings)",
-)
 _LISTED_ANIMALS = """
 CREATE TEMP TABLE listed (
     id INTEGER PRIMARY KEY, name TEXT, categoryId INTEGER, status TEXT
 )
 """
-_CLOSE_STAYS = """
-UPDATE stays SET closed = ? WHERE closed IS NULL AND NOT EXISTS (
-    SELECT 1 FROM listed WHERE id = stays.id AND name = stays.name
-    AND categoryId = stays.categoryId AND status IS stays.status
+# an animal that a listing with a hole does not show is missed once; a stay that is
+# shown otherwise, or not at all and not missed, is closed; what is new is opened
+_KEEP = (
+    """
+    INSERT INTO missed SELECT id, :number FROM stays
+    WHERE :may_have_hole AND closed IS NULL AND id NOT IN (SELECT id FROM listed)
+    AND (id, :number - 1) NOT IN missed
+    """,
+    """
+    UPDATE stays SET closed = :number
+    WHERE closed IS NULL AND (id, :number) NOT IN missed AND NOT EXISTS (
+        SELECT 1 FROM listed WHERE id = stays.id AND name = stays.name
+        AND categoryId = stays.categoryId AND status IS stays.status
+    )
+    """,
+    """
+    INSERT INTO stays SELECT *, :number, NULL FROM listed
+    WHERE id NOT IN (SELECT id FROM stays WHERE closed IS NULL)
+    """,
 )
-"""
-_OPEN_STAYS = """
-INSERT INTO stays SELECT *, ?, NULL FROM listed
-WHERE id NOT IN (SELECT id FROM stays WHERE closed IS NULL)
-"""
+# what the oldest listing that is left does not show begins with the next one
+_FORGET = (
+    """
+    UPDATE stays SET first = oldest + ((id, oldest) IN missed)
+    FROM (SELECT min(number) AS oldest FROM listings)
+    WHERE first < oldest AND ifnull(closed > oldest, TRUE)
+    """,
+    "DELETE FROM stays WHERE first NOT IN (SELECT number FROM listings)",
+    "DELETE FROM stays WHERE first = closed",
+    "UPDATE stays SET closed = NULL WHERE closed > (SELECT max(number) FROM listings)",
+    "DELETE FROM missed WHERE number NOT IN (SELECT number FROM listings)",
+    "DELETE FROM reported WHERE number NOT IN (SELECT number FROM listings)",
+)
 
 
 @dataclass(frozen=True)
@@ -163,8 +181,9 @@ class HistoryDatabase:
             database.execute(_LISTED_ANIMALS)
             rows = animals.itertuples(index=False, name=None)
             database.executemany("INSERT INTO listed VALUES (?, ?, ?, ?)", rows)
-            database.execute(_CLOSE_STAYS, [number])
-            database.execute(_OPEN_STAYS, [number])
+            parameters = {"number": number, "may_have_hole": listing.may_have_hole}
+            for statement in _KEEP:
+                database.execute(statement, parameters)
             row = (
                 number,
                 started_at,
@@ -211,7 +230,7 @@ class HistoryDatabase:
             forgotten = database.execute(
                 "DELETE FROM listings WHERE ended_at < ? OR ended_at > ?", (begin, end)
             ).rowcount
-            for statement in _FORGET_STAYS:
+            for statement in _FORGET:
                 database.execute(statement)
         # on a full disk the file keeps its size, and what is forgotten is forgotten all
         # the same

@@ -21,12 +21,14 @@ from petstore_tools.errors import ArgumentError, HistoryError, IncompleteListing
 from petstore_tools.history.database import HistoryDatabase, instant
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.frames import (
+    UNSET,
     PetColumns,
     count_statuses,
+    named_statuses,
     status_dtype,
     text_dtype,
 )
-from petstore_tools.text import pluralize, utc_text
+from petstore_tools.text import option, pluralize, utc_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,59 +40,53 @@ _TIME_COLUMNS = (
     "ended_after",
     "ended_by",
 )
+_EVENT_COLUMNS = ("event", "id", "name", "categoryId", "from", "to", "after", "by")
 _KEPT_LISTING = TypeAdapter(tuple[int, Json[Listing], Json[dict[str, int]]])
 _CHUNK_ROWS = 50_000  # rows that are Python objects at a time
+_LAST_BEFORE = "SELECT ifnull(max(number), 0) FROM listings WHERE ended_at < ?"
 _LAST_REPORTED = "SELECT ifnull(max(number), 0) FROM reported WHERE status = ?"
+_TIMES = "SELECT number, started_at, ended_at FROM listings ORDER BY number"
 _ANIMALS_OF_LISTING = """
-SELECT id, name, categoryId, status FROM stays AS stay
-WHERE first <= :number AND status IS ifnull(:status, status)
-AND (closed IS NULL OR closed > :number OR :unseen AND closed = :number AND NOT EXISTS (
-    SELECT 1 FROM stays WHERE id = stay.id AND first = :number
-)) ORDER BY id
+SELECT id, name, categoryId, status FROM stays
+WHERE first <= :number AND ifnull(closed > :number, TRUE)
+AND status IS ifnull(:status, status)
+AND (:unseen OR (id, :number) NOT IN missed) ORDER BY id
 """
-# A row is a part of a stay. One that only a listing with a hole lacks (unseen) lasts
-# until the next listing; where a part in the same state lasts until it begins, it goes
-# on, with the values of its last part.
-_LAST_BEFORE = "(SELECT ifnull(max(number), 0) FROM listings WHERE ended_at < :since)"
-_STAYS = f"""
-WITH holes AS (SELECT number FROM listings WHERE may_have_hole),
-parts AS (
-    SELECT *, closed IN holes
-        AND lead(first) OVER (PARTITION BY id ORDER BY first) IS NOT closed AS unseen
-    FROM stays WHERE id IN ({{ids}})
-),
-begins AS (
-    SELECT *, iif(
-        lag(closed + unseen) OVER (PARTITION BY id, {{state}} ORDER BY first) = first,
-        0, first
-    ) AS own_begin FROM parts
-),
-merged AS (
-    SELECT id, name, categoryId, status, begin, closed, unseen, max(first) FROM (
-        SELECT *, max(own_begin) OVER (PARTITION BY id ORDER BY first) AS begin
-        FROM begins
-    ) GROUP BY id, begin
-)
+# stays as the listings up to one show them, with the numbers of four listings: the last
+# one before it, the first and the last one that showed it, and the one that closed it
+_STAYS = """
 SELECT id, name, categoryId, status,
-    (SELECT started_at FROM listings WHERE number = begin - 1 - (
-        begin - 1 IN holes
-        AND NOT EXISTS (SELECT 1 FROM stays WHERE id = stay.id AND closed = begin)
-    )) AS began_after,
-    (SELECT ended_at FROM listings WHERE number = begin) AS first_seen,
-    (SELECT ended_at FROM listings
-        WHERE number = ifnull(closed - 1, (SELECT max(number) FROM listings))
-    ) AS last_seen,
-    (SELECT started_at FROM listings WHERE number = closed - 1
-        AND closed + unseen IN (SELECT number FROM listings)) AS ended_after,
-    (SELECT ended_at FROM listings WHERE number = closed + unseen) AS ended_by,
-    begin, closed + unseen
-FROM merged AS stay WHERE closed IS NULL OR closed + unseen > {_LAST_BEFORE}
-ORDER BY id, begin
+    begin - 1 - (
+        begin - 1 IN (SELECT number FROM listings WHERE may_have_hole) AND (
+            (id, begin - 1) IN missed OR NOT EXISTS (
+                SELECT 1 FROM stays WHERE id = stay.id AND closed = begin
+            )
+        )
+    ) AS before,
+    begin, end - ((id, end) IN missed) AS last, closed
+FROM (
+    SELECT id, name, categoryId, status, {begin} AS begin,
+        iif(closed <= :until, closed, NULL) AS closed,
+        ifnull(min(closed - 1, :until), :until) AS end
+    FROM stays AS part WHERE {selection}
+) AS stay ORDER BY id, begin
 """
-_MOVED_IDS = f"""
-SELECT id FROM stays WHERE closed >= {_LAST_BEFORE}
-UNION SELECT id FROM stays WHERE first > {_LAST_BEFORE}
+_NOT_ENDED = "(closed IS NULL OR closed > :since)"
+_MOVED = "first > :since AND first <= :until OR closed > :since AND closed <= :until"
+# an unbroken time in a status: where its last stay ends, and its first one begins
+_STATUS_ENDS = f"""
+first <= :until AND {_NOT_ENDED} AND NOT EXISTS (
+    SELECT 1 FROM stays WHERE id = part.id AND first = part.closed
+    AND first <= :until AND status IS part.status
+)
 """
+_STATUS_BEGINS = """(
+    SELECT max(first) FROM stays AS start
+    WHERE id = part.id AND first <= part.first AND NOT EXISTS (
+        SELECT 1 FROM stays
+        WHERE id = start.id AND closed = start.first AND status IS start.status
+    )
+)"""
 
 
 @dataclass(frozen=True)
@@ -147,6 +143,24 @@ class Snapshots(tuple[Snapshot, ...]):
         animals = pluralize(last.rows, "animal")
         return f"{pluralize(len(self), 'snapshot')} {span}, the newest of {animals}"
 
+    def counts(self) -> pd.DataFrame:
+        """
+        Lay out the counts of these listings: index `as_of` (datetime, UTC), an int64
+        column per status, `unset` last.
+
+        >>> store.snapshots().counts()["sold"].tolist()[-1]
+        59
+        """
+        import pandas as pd
+
+        as_of = pd.DatetimeIndex([snapshot.as_of for snapshot in self], name="as_of")
+        counts = pd.DataFrame(
+            [snapshot.counts for snapshot in self], as_of.as_unit("us")
+        )
+        statuses = dict.fromkeys([*spec.STATUSES, *counts])
+        statuses = {**statuses, UNSET: statuses.pop(UNSET, None)}
+        return counts.reindex(columns=[*statuses]).fillna(0).astype("int64")
+
 
 class History(HistoryDatabase):
     """The kept listings of one service."""
@@ -175,7 +189,7 @@ class History(HistoryDatabase):
                 if status is not None:
                     counts = {status: counts.get(status, 0)}
                     listing = replace(listing.filtered(status), rows=counts[status])
-                if listing.ended_at <= until_s:
+                if round(listing.ended_at, 6) <= round(until_s, 6):
                     snapshots.append(Snapshot(number, listing, counts, self))
         return Snapshots(snapshots)
 
@@ -193,7 +207,7 @@ class History(HistoryDatabase):
         parameters = {
             "number": snapshot.number,
             "status": listing.status,
-            "unseen": unseen and listing.may_have_hole,
+            "unseen": unseen,
         }
         with self._open() as database:
             rows = database.execute(_ANIMALS_OF_LISTING, parameters)
@@ -245,7 +259,12 @@ class History(HistoryDatabase):
         return None, []
 
     def since(
-        self, reference: str | date | None, *, status: str | None, now: float
+        self,
+        reference: str | date | None,
+        *,
+        status: str | None = None,
+        now: float,
+        until: str | date | None = None,
     ) -> tuple[Snapshot | None, tuple[str, ...]] | None:
         """
         Return the listing to compare with, None where there is none, and what there is
@@ -257,16 +276,24 @@ class History(HistoryDatabase):
                 the newest listing that is not younger, else the oldest.
             status: The filter.
             now: Unix seconds.
+            until: The other end, from which an age counts back.
 
         Raises:
-            ArgumentError: It is none of these, or in the future.
+            ArgumentError: It is none of these, in the future, or later than the other
+                end.
         """
         if reference is None:
             return None
+        end_s = now if until is None else instant(until, now, ahead_s=spec.DAY_S)
         is_last = isinstance(reference, str) and reference.strip().casefold() == "last"
-        latest_s = now if is_last else instant(reference, now)
+        ahead_s = 0.0 if until is None else inf
+        latest_s = end_s if is_last else instant(reference, end_s, ahead_s=ahead_s)
+        if latest_s > end_s + 1e-6:  # a datetime may be rounded up
+            raise ArgumentError(
+                f"{option('since')} {reference} is later than {option('until')} {until}"
+            )
         try:
-            snapshots = self.snapshots(status, now)
+            snapshots = self.snapshots(status, end_s)
             with self._open() as database:
                 (last,) = database.execute(_LAST_REPORTED, (status or "",)).fetchone()
         except HistoryError as error:
@@ -292,43 +319,169 @@ class History(HistoryDatabase):
         note = f"no snapshot is as old as {reference}, so the oldest one is compared"
         return snapshots[0], (note,)
 
-    def stays(
-        self, since: float, *, ids: str = _MOVED_IDS, state: str = "status"
+    def until(
+        self, moment: str | date, *, status: str | None = None, now: float
+    ) -> Snapshot:
+        """
+        Return the newest kept listing that had ended by an age, a date (its end) or a
+        time.
+
+        Raises:
+            ArgumentError: It is none of these, in the future, or before the first kept
+                listing.
+        """
+        # the end of today is still to come
+        end_s = instant(moment, now, ahead_s=spec.DAY_S)
+        snapshots = self.snapshots(status, end_s)
+        if snapshots:
+            return snapshots[-1]
+        listings = self.snapshots()
+        if not listings:
+            raise ArgumentError("no listing is kept yet: store.snapshot() keeps one")
+        ended_text = utc_text(listings[0].listing.ended_at)
+        raise ArgumentError(
+            f"{moment} is before the first kept listing, which ended at {ended_text}"
+        )
+
+    def _stays(
+        self, selection: str, *, begin: str = "first", **parameters: int | None
     ) -> pd.DataFrame:
         """
-        Return one row per stay, by id and time: an unbroken time of an animal in a
-        status.
-
-        Args:
-            since: Unix seconds; leave out what had ended before.
-            ids: SQL that selects the animals, by default those that changed since then.
-            state: The columns in which the parts of a stay are equal.
-
-        Returns:
-            The columns of a listing, status as text; `began_after` (start of the last
-            listing before it, missing where it had begun before the first),
-            `first_seen`, `last_seen` (ends of listings), `ended_after` (start of the
-            last listing that showed it) and `ended_by` (end of the next one; both
-            missing while open), in Unix seconds; `first` and `ended` (missing while
-            open): the numbers of the listings by which it had begun and ended.
+        Return stays by id and begin: the columns of a listing, status as text; `begin`
+        and `closed`, numbers of listings (float64, the latter missing while open); and
+        the times of `history`.
         """
         import pandas as pd
 
         dtypes = {
             **dict.fromkeys(spec.PET_FIELDS, "int64"),
             **dict.fromkeys(("name", "status"), text_dtype()),
-            **dict.fromkeys((*_TIME_COLUMNS, "first", "ended"), "float64"),
+            **dict.fromkeys(("before", "begin", "last", "closed"), "float64"),
         }
         with self._open() as database:
+            listings = pd.DataFrame(
+                database.execute(_TIMES), columns=["number", "started_at", "ended_at"]
+            )
+            newest = int(listings["number"].max()) if len(listings) else 0
             rows = database.execute(
-                _STAYS.format(ids=ids, state=state), {"since": since}
+                _STAYS.format(selection=selection, begin=begin),
+                {"until": newest, **parameters},
             )
             # an empty chunk at the end, so that there is one where no stay is found
             chunks = [
                 pd.DataFrame(chunk, columns=[*dtypes]).astype(dtypes)
                 for chunk in (*iter(lambda: rows.fetchmany(_CHUNK_ROWS), []), [])
             ]
-        return pd.concat(chunks, ignore_index=True)
+        stays = pd.concat(chunks, ignore_index=True)
+        # pandas would cut the rest of a second off
+        microseconds = (listings.set_index("number") * 1e6).round()
+        times = microseconds.apply(pd.to_datetime, unit="us", utc=True)
+        started_at, ended_at = times["started_at"], times["ended_at"]
+        return stays.assign(
+            began_after=stays["before"].map(started_at),
+            first_seen=stays["begin"].map(ended_at),
+            last_seen=stays["last"].map(ended_at),
+            ended_after=stays["last"].where(stays["closed"].notna()).map(started_at),
+            ended_by=stays["closed"].map(ended_at),
+        ).astype(dict.fromkeys(_TIME_COLUMNS, "datetime64[us, UTC]"))
+
+    def events_between(self, since: int, until: int) -> pd.DataFrame:
+        """
+        Return what happened after a listing, by another one, both by their numbers: a
+        row an event, as `events` returns them.
+        """
+        import pandas as pd
+
+        stays = self._stays(_MOVED, since=since, until=until)
+        status = named_statuses(stays)
+        former = status.shift(fill_value="")
+        # it goes on from the stay in the row before
+        continues = stays["id"].duplicated() & stays["begin"].eq(
+            stays["closed"].shift()
+        )
+        ends = stays["closed"].notna() & ~continues.shift(-1, fill_value=False)
+        begins = stays["begin"].gt(since) & ~(continues & former.eq(status))
+        sides = [
+            stays.assign(
+                after=stays["began_after"],
+                by=stays["first_seen"],
+                event="another status",
+                **{"from": former.where(continues), "to": status},
+            )[begins],
+            stays.assign(
+                after=stays["ended_after"],
+                by=stays["ended_by"],
+                event="gone",
+                **{"from": status, "to": status.mask(ends)},
+            )[ends],
+        ]
+        events = pd.concat(sides).sort_values(["by", "id", "begin"], ignore_index=True)
+        events.loc[events["to"].eq("sold").fillna(False), "event"] = "became sold"
+        events.loc[events["from"].isna(), "event"] = "new"
+        return events[[*_EVENT_COLUMNS]].astype({"event": text_dtype()})
+
+    def events(
+        self,
+        since: str | date | None = None,
+        until: str | date | None = None,
+        *,
+        now: float,
+    ) -> pd.DataFrame:
+        """
+        Return what happened to animals, a row an event, in the order of `by`, then id.
+
+        >>> _ = store.snapshot()
+        >>> store.events()["event"].tolist()
+        []
+
+        Args:
+            since: After the newest kept listing that had ended by this age, date or
+                time, else the first; an age counts back from `until`.
+            until: By the newest one that had ended by then, None for the newest.
+            now: Unix seconds.
+
+        Returns:
+            `event` (text): `new` (not in the first listing, or back after it was gone;
+            `to` may be sold), `became sold`, `another status`, `gone`; `id`, `name`,
+            `categoryId`; `from`, `to` (text: a status, `unset`; missing of new, of
+            gone); it happened after `after` (missing where nobody can say) and by `by`
+            (datetime, UTC). A corrected name or category is no event.
+
+        Raises:
+            ArgumentError: `until` is before the first kept listing, `since` is after
+                it, or one is not as `instant` takes it.
+        """
+        older, _ = self.since(since, now=now, until=until) or (None, ())
+        snapshots = self.snapshots()
+        if until is not None:
+            newer = self.until(until, now=now)
+        elif snapshots:
+            newer = snapshots[-1]
+        else:
+            return self.events_between(0, 0)
+        return self.events_between((older or snapshots[0]).number, newer.number)
+
+    def status_times(self, since: int, until: int) -> pd.DataFrame:
+        """
+        Return the unbroken times of animals in a status that ended after a listing, by
+        another one (numbers), or went on then; a corrected name or category ends none.
+
+        Returns:
+            The columns of `history`, status as text, as events name it; `days`
+            (float64): from the middle of the time in which it began to the middle of
+            the time in which it ended, or to `last_seen`; missing where nobody saw it
+            begin.
+        """
+        stays = self._stays(
+            _STATUS_ENDS, begin=_STATUS_BEGINS, since=since, until=until
+        )
+        began = stays["began_after"] + (stays["first_seen"] - stays["began_after"]) / 2
+        ended = stays["ended_after"] + (stays["ended_by"] - stays["ended_after"]) / 2
+        days = ended.fillna(stays["last_seen"]) - began
+        table = stays.assign(
+            status=named_statuses(stays), days=days.dt.total_seconds() / spec.DAY_S
+        )
+        return table[[*spec.PET_FIELDS, *_TIME_COLUMNS, "days"]]
 
     def history(
         self, *, pet_id: int | None = None, since: str | date | None = None, now: float
@@ -355,16 +508,12 @@ class History(HistoryDatabase):
         Raises:
             ArgumentError: An id is no int64, or `since` is not as `instant` takes it.
         """
-        import pandas as pd
-
         from petstore_tools.models import check_id
 
-        ids = "SELECT id FROM stays" if pet_id is None else str(check_id(pet_id))
         since_s = 0.0 if since is None else instant(since, now)
-        stays = self.stays(since_s, ids=ids, state="name, categoryId, status")
-        # pandas would cut the rest of a second off
-        microseconds = (stays[[*_TIME_COLUMNS]] * 1e6).round()
-        times = microseconds.apply(pd.to_datetime, unit="us", utc=True)
+        with self._open() as database:
+            (number,) = database.execute(_LAST_BEFORE, [since_s]).fetchone()
+        animal = "TRUE" if pet_id is None else f"id = {check_id(pet_id)}"
+        stays = self._stays(f"{animal} AND {_NOT_ENDED}", since=number)
         statuses = stays["status"].astype(status_dtype(stays["status"].dropna()))
-        animals = stays[[*spec.PET_FIELDS]].assign(status=statuses)
-        return animals.join(times.astype("datetime64[us, UTC]"))
+        return stays.assign(status=statuses)[[*spec.PET_FIELDS, *_TIME_COLUMNS]]

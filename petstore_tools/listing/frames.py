@@ -185,6 +185,17 @@ def status_codes(pets: pd.DataFrame) -> tuple[Any, list[str]]:
     return codes % len(names), names  # a missing status is -1, so the last
 
 
+def named_statuses(pets: pd.DataFrame) -> pd.Series:
+    """
+    Return the statuses of animals as text, `unset` where there is none, as every table
+    names them.
+    """
+    import pandas as pd
+
+    codes, names = status_codes(pets)
+    return pd.Series(pd.array(names, dtype=text_dtype()).take(codes), index=pets.index)
+
+
 def _name_in_tables(status: str) -> str:
     """Return a status so that it is no other name of a table, and can be seen."""
     if status in _TABLE_NAMES:

@@ -10,7 +10,8 @@ from typing import Any
 import pandas as pd
 from xlsxwriter import Workbook
 
-from petstore_tools.reporting.facts import TITLES, TOTAL, Facts, named_statuses
+from petstore_tools.listing.frames import named_statuses
+from petstore_tools.reporting.facts import TITLES, TOTAL, Facts
 from petstore_tools.reporting.presentation import (
     COLOURS,
     KINDS,

@@ -20,8 +20,8 @@ from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.frames import (
     UNSET,
     count_statuses,
+    named_statuses,
     read_listing,
-    status_codes,
     text_dtype,
 )
 
@@ -146,32 +146,23 @@ def summary(
     return table.assign(share=table["animals"] / (before or nan))
 
 
-def events(
-    stays: pd.DataFrame, since: int, until: int, status: str | None
-) -> pd.DataFrame:
+def events(kept_events: pd.DataFrame, status: str | None) -> pd.DataFrame:
     """
-    Name what happened to animals from one kept listing to another.
+    Name what happened to animals, as `moved`, a row an event.
 
     Args:
-        stays: As `History.stays` returns them.
-        since: Number of the older listing.
-        until: Number of the newer one.
+        kept_events: As `History.events_between` returns them.
         status: What is another status counts as gone; None for all.
-
-    Returns:
-        As `moved`, a row an event.
     """
-    stays = stays.assign(to=named_statuses(stays))
+    sides = {
+        side: kept_events[side].fillna(absent)
+        for side, absent in (("from", NEW), ("to", GONE))
+    }
+    table = kept_events.assign(**sides)
     if status is not None:
-        stays = stays[stays["status"] == status]
-    before = stays.shift()
-    is_new = ~stays["id"].duplicated() | (before["ended"] != stays["first"])
-    is_gone = is_new.shift(-1, fill_value=True) & stays["ended"].between(
-        since + 1, until
-    )
-    begins = stays.assign(**{"from": before["to"].mask(is_new, NEW)})
-    ends = stays.rename(columns={"to": "from"}).assign(to=GONE)
-    table = join_rows(begins[stays["first"].between(since + 1, until)], ends[is_gone])
+        table = table[(table["from"] == status) | (table["to"] == status)]
+        for side, absent in (("from", NEW), ("to", GONE)):
+            table[side] = table[side].where(table[side] == status, absent)
     return table[["id", "name", "categoryId", "from", "to"]]
 
 
@@ -237,36 +228,22 @@ def counts_over_time(snapshots: Sequence[Snapshot]) -> pd.DataFrame:
     )
 
 
-def named_statuses(pets: pd.DataFrame) -> pd.Series:
-    """
-    Return the statuses of animals as text, `unset` where there is none, as every table
-    names them.
-    """
-    codes, names = status_codes(pets)
-    return pd.Series(pd.array(names, dtype=text_dtype()).take(codes), index=pets.index)
-
-
-def time_in_status(stays: pd.DataFrame) -> pd.DataFrame:
+def time_in_status(status_times: pd.DataFrame) -> pd.DataFrame:
     """
     Measure how long animals stayed in a status before they changed or went.
 
-    Only stays with a known beginning and end count: what the first kept listing showed
-    had begun earlier. A stay runs from the middle of the time in which it began to the
-    middle of the time in which it ended.
+    Only times with a known beginning and end count: what the first kept listing showed
+    had begun earlier.
 
     Args:
-        stays: As `History.stays` returns them.
+        status_times: As `History.status_times` returns them.
 
     Returns:
         Columns `status`, `animals` (int64), `median_days` and `days_90` (float64: 90 %
         stayed no longer).
     """
-    began = stays["began_after"] + stays["first_seen"]
-    days = (stays["ended_after"] + stays["ended_by"] - began) / 2 / spec.DAY_S
-    measured_stays = stays.assign(status=named_statuses(stays), days=days).dropna(
-        subset=["days"]
-    )
-    groups = measured_stays.groupby("status")["days"]
+    ended_times = status_times[status_times["ended_by"].notna()]
+    groups = ended_times.dropna(subset=["days"]).groupby("status")["days"]
     ends = {"median_days": groups.median(), "days_90": groups.quantile(0.9)}
     return pd.DataFrame({"animals": groups.size(), **ends}).reset_index()
 

@@ -357,8 +357,8 @@ def _compare_with_kept(
     listing = report.listing
     earlier = history.snapshots(listing.status, listing.started_at)
     newest = max([older, *earlier], key=lambda snapshot: snapshot.number)
-    stays = history.stays(older.listing.ended_at)
-    events = facts.events(stays, older.number, newest.number, listing.status)
+    kept_events = history.events_between(older.number, newest.number)
+    events = facts.events(kept_events, listing.status)
     unseen = set(history.animals(newest)["id"]) if listing.may_have_hole else ()
     moved = facts.moved(history.animals(newest, unseen=True), report.animals, unseen)
     moved = facts.join_rows(events, moved).sort_values(
@@ -423,6 +423,13 @@ def _over_time(history: History, listing: Listing) -> dict[str, Any]:
     if len(snapshots) > 1:
         attributes["counts"] = facts.counts_over_time(snapshots)
         if listing.status is None:
-            stays = history.stays(listing.ended_at - 30 * spec.DAY_S)
-            attributes["time_in_status"] = facts.time_in_status(stays)
+            first_s = listing.ended_at - 30 * spec.DAY_S
+            numbers = [
+                snapshot.number
+                for snapshot in snapshots
+                if snapshot.listing.ended_at < first_s
+            ]
+            attributes["time_in_status"] = facts.time_in_status(
+                history.status_times(max(numbers, default=0), snapshots[-1].number)
+            )
     return attributes

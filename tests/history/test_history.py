@@ -217,7 +217,7 @@ def test_a_file_of_a_newer_version_or_of_another_service_is_refused_and_stays(
         HistoryError, match=r"other\.db cannot be used \(it is that of another service"
     ):
         renamed.snapshots()
-    execute(renamed.path, "PRAGMA user_version = 2")
+    execute(renamed.path, "PRAGMA user_version = 3")
     with pytest.raises(HistoryError, match="another version of the toolkit wrote it"):
         renamed.snapshots()
     assert renamed.path.exists()

@@ -34,7 +34,7 @@ def test_public_names_are_pinned() -> None:
         _ = petstore_tools.nothing
 
     methods = (
-        "close create_pet examine from_settings get_pet history import_pets"
+        "close create_pet events examine from_settings get_pet history import_pets"
         " last_partial "
     )
     methods += (
