@@ -57,6 +57,11 @@ from petstore_tools.text import pluralize, utc_text
     help="Encoding of a text file.  [default: UTF-8, else cp1252]",
 )
 @click.option(
+    "--row-key",
+    metavar="TITLE",
+    help="The column that tells rows apart, by its title or letter, such as Chip.",
+)
+@click.option(
     "--sheet",
     metavar="NAME",
     help="Which sheet.  [default: the one that has the columns]",

@@ -6,13 +6,12 @@ titles, by `columns=`, and what may be proposed.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 
 from petstore_tools import spec
-from petstore_tools.errors import SheetError
 from petstore_tools.importing.options import ImportOptions
 from petstore_tools.importing.values import Matcher
 from petstore_tools.importing.words import BETTER_TITLES, FIELDS, TITLES, bare
@@ -23,7 +22,6 @@ HEADER_WITHIN = 1_000  # rows in which the header is searched
 ADDED = ["petstore_row", "petstore_problem"]  # columns of a rejects file
 _EXACT = {name.casefold(): name for name in FIELDS}
 _SHOWN = 20  # titles
-_SPECIAL = {*'"\\$`!'}  # signs that a shell or Python reads as something else
 
 
 @dataclass(frozen=True)
@@ -33,12 +31,15 @@ class Titles:
 
     Attributes:
         header: Cells as typed; the letters of the columns where there is no header.
-        columns: Index from 0, by field, in the order of the document.
+        columns: Index from 0, by field, in the order of the document; then those of
+            `row_key` and `petstore_id`.
         proposals: Field that may be meant, by title, or by letter where the title is
             not clear.
         missing: Fields that need an answer: required ones without a column or a
             default, and those that two columns could be.
         doubts: Which columns could be the same field, in words, by field.
+        answers: What `columns=` says and the header has: field by title or letter.
+        errors: What `columns=` and `row_key=` say and the header has not, in words.
         has_header: Whether the sheet has one.
     """
 
@@ -47,6 +48,8 @@ class Titles:
     proposals: Mapping[str, str]
     missing: Sequence[str]
     doubts: Mapping[str, str]
+    answers: Mapping[str, str]
+    errors: Sequence[str]
     has_header: bool = True
 
     @cached_property
@@ -79,8 +82,16 @@ class Titles:
         """Say what is missing."""
         missing = [field for field in self.missing if field not in self.doubts]
         reasons = [f"no column for {' and '.join(missing)}"] if missing else []
-        reasons += self.doubts.values()
+        reasons = [*self.errors] or [*reasons, *self.doubts.values()]
         return f"{'; '.join(reasons)}; the header has {self.header_text()}"
+
+    @property
+    def key_title(self) -> str:
+        """The title of the column of the row keys, "" without one."""
+        index = self.columns.get("row_key")
+        if index is None or not self.has_header:
+            return ""
+        return self.header[index].strip()
 
 
 @dataclass(frozen=True)
@@ -97,7 +108,6 @@ class Layout:
         rows_above: Rows above the header that are not empty.
         added_columns: How many columns of a rejects file the toolkit added, behind
             those of the header.
-        refusal: Why the row is no header, where `columns=` does not fit it.
     """
 
     sheet: Sheet
@@ -106,7 +116,6 @@ class Layout:
     options: ImportOptions
     rows_above: tuple[int, ...] = ()
     added_columns: int = 0
-    refusal: str = ""
 
     @cached_property
     def matcher(self) -> Matcher:
@@ -120,6 +129,11 @@ class Layout:
         if self.titles.has_header:
             return f"row {self.header_row}: {self.titles.header_text()}"
         return f"none: row {self.header_row + 1} is the first animal"
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether nothing is missing, and all that was named is there."""
+        return not (self.titles.missing or self.titles.errors)
 
     @property
     def notes(self) -> list[str]:
@@ -159,20 +173,17 @@ def find_layout(sheet: Sheet, options: ImportOptions) -> Layout:
     by letter, the first row that has these columns, or none where that row is data.
     Else the likeliest row.
     """
-    no_titles = Titles((), {}, {}, FIELDS, {})
-    layouts = [Layout(sheet, 0, no_titles, options, refusal="there is no header row")]
+    layouts = []
     filled = (record for record in sheet.records() if not are_blank(record[1]))
     rows_above: list[int] = []
     for number, cells in islice(filled, HEADER_WITHIN):
-        try:
-            layout = _take_header(sheet, number, cells, options)
-        except SheetError as error:
-            titles = replace(no_titles, header=tuple(cells))
-            layout = Layout(sheet, number, titles, options, refusal=str(error))
+        layout = _take_header(sheet, number, cells, options)
         layouts.append(replace(layout, rows_above=tuple(rows_above)))
         rows_above.append(number)
-        if not layout.titles.missing:
+        if layout.is_complete:
             return layouts[-1]
+    if not layouts:
+        layouts = [Layout(sheet, 0, read_titles([], options), options)]
     return max(layouts, key=lambda layout: layout.likeness)
 
 
@@ -185,7 +196,7 @@ def _take_header(
     """
     added = cells[cells.index(ADDED[0]) :] if {*ADDED} <= {*cells} else []
     header = cells[: len(cells) - len(added)]
-    titles = read_titles(header, options.columns, options.defaults)
+    titles = read_titles(header, options)
     layout = Layout(sheet, number, titles, options, added_columns=len(added))
     # by pandas
     is_counted = not options.is_file and all(map(str.isdecimal, header))
@@ -194,51 +205,36 @@ def _take_header(
     is_data = any(
         isinstance(layout.matcher.decide(field, header[index]), int | str)
         for field, index in titles.columns.items()
-        if field != "name" and header[index].strip()
+        if field in ("categoryId", "status") and header[index].strip()
     )
     if options.header and not is_data:
         return layout
     letters = [*map(column_letter, range(len(header)))]
-    titles = read_titles(letters, options.columns, options.defaults)
+    titles = read_titles(letters, options)
     titles = replace(titles, has_header=False)
     return replace(layout, header_row=number - 1, titles=titles)
 
 
-def read_titles(
-    header: Sequence[str],
-    columns: Mapping[str, str] | None,
-    defaults: Collection[str] | None,
-) -> Titles:
+def read_titles(header: Sequence[str], options: ImportOptions) -> Titles:
     """
     Find the fields in a header.
 
     Args:
         header: Cells as typed.
-        columns: Field by title, or by column letter where no title is that.
-        defaults: Fields that have a default: they need no column.
-
-    Raises:
-        SheetError: `columns` names a column or a field that is not there.
+        options: What names columns, and which fields have a default and need none.
 
     Spec: §2.1, required fields.
     """
     titles = [cell.strip() for cell in header]
-    chosen = {
-        _column_index(str(key).strip(), titles, field): field
-        for key, field in (columns or {}).items()
-    }
-    exact = [_EXACT.get(re.sub(r"[\s_-]", "", title).casefold()) for title in titles]
-    fields = {
-        index: field
-        for index, field in enumerate(exact)
-        if field not in chosen.values()
-    } | chosen
+    answers, errors = _choose_columns(titles, options.columns or {})
+    chosen = dict(answers.values())
+    fields = _exact_fields(titles, chosen) | chosen
     free = {
         bare(titles[index]): index
         for index in reversed(range(len(titles)))
-        if not fields.get(index)
+        if index not in fields
     }
-    indexes: dict[str, int] = {}
+    columns: dict[str, int] = {}
     doubts: dict[str, str] = {}
     proposals: dict[str, str] = {}
     missing: list[str] = []
@@ -248,40 +244,81 @@ def read_titles(
             candidates += [free[word] for word in BETTER_TITLES[field] if word in free]
         likely = [free[word] for word in TITLES[field] if word in free]
         if len(candidates) == 1:
-            indexes[field] = candidates[0]
+            columns[field] = candidates[0]
         elif candidates:
             labels = [f"{column_letter(i)} {titles[i]!r}" for i in candidates]
             doubts[field] = f"columns {' and '.join(labels)} could both be {field}"
         elif likely:
             title = titles[likely[0]]
-            is_clear = (
-                titles.count(title) == 1
-                and title.isprintable()
-                and not _SPECIAL & {*title}
-            )
+            is_clear = titles.count(title) == 1 and title.isprintable()
             proposals[title if is_clear else column_letter(likely[0])] = field
-        is_required = field in spec.REQUIRED and field not in (defaults or ())
-        if field not in indexes and (candidates or is_required):
+        is_required = field in spec.REQUIRED and field not in (options.defaults or ())
+        if field not in columns and (candidates or is_required):
             missing.append(field)
-    return Titles(tuple(header), indexes, proposals, missing, doubts)
+    errors += _add_identity(columns, titles, options.row_key)
+    answered = {key: field for key, (_, field) in answers.items()}
+    return Titles(tuple(header), columns, proposals, missing, doubts, answered, errors)
 
 
-def _column_index(key: str, titles: Sequence[str], field: str) -> int:
-    """Return the index of the column of a title or a letter."""
-    if field not in FIELDS:
-        raise SheetError(
-            f"{field!r} is not a field; a column can be name, categoryId or status"
-        )
+def _choose_columns(
+    titles: Sequence[str], columns: Mapping[str, str]
+) -> tuple[dict[str, tuple[int, str]], list[str]]:
+    """
+    Return index and field of each column that is named and is there, by its title or
+    letter, and what is wrong with the others.
+    """
+    answers = {}
+    errors = []
+    for key, field in columns.items():
+        title = str(key).strip()
+        index = _find_column(titles, title)
+        if field not in FIELDS:
+            allowed = "a column can be name, categoryId or status"
+            errors.append(f"{field!r} is not a field; {allowed}")
+        elif isinstance(index, str):
+            errors.append(index)
+        else:
+            answers[title] = index, field
+    return answers, errors
+
+
+def _exact_fields(titles: Sequence[str], chosen: Mapping[int, str]) -> dict[int, str]:
+    """Return the field of each column whose title is its name, unless it is chosen."""
+    fields = {}
+    for index, title in enumerate(titles):
+        field = _EXACT.get(re.sub(r"[\s_-]", "", title).casefold())
+        if field is not None and field not in chosen.values():
+            fields[index] = field
+    return fields
+
+
+def _add_identity(
+    columns: dict[str, int], titles: Sequence[str], row_key: str | None
+) -> list[str]:
+    """
+    Add the columns that tell which row is which, and return what is wrong with them.
+    """
+    names = {} if row_key is None else {"row_key": row_key.strip()}
+    if "petstore_id" in titles:
+        names["petstore_id"] = "petstore_id"
+    errors = []
+    for field, title in names.items():
+        index = _find_column(titles, title)
+        if isinstance(index, str):
+            errors.append(index)
+        elif index in columns.values():
+            errors.append(f"column {title!r} is another field: it cannot be {field}")
+        else:
+            columns[field] = index
+    return errors
+
+
+def _find_column(titles: Sequence[str], key: str) -> int | str:
+    """Return the index of the column of a title or a letter, or why there is none."""
     indexes = [index for index, title in enumerate(titles) if title == key]
     if len(indexes) > 1:
         letters = " and ".join(map(column_letter, indexes))
-        raise SheetError(
-            f"columns {letters} both have the title {key!r}: give a letter, such as "
-            f'columns={{"{column_letter(indexes[0])}": "{field}"}}'
-        )
+        return f"columns {letters} both have the title {key!r}"
     if not indexes:
         indexes = [i for i in range(len(titles)) if column_letter(i) == key]
-    if not indexes:
-        listed = ", ".join(map(repr, titles[:_SHOWN]))
-        raise SheetError(f"there is no column {key!r}; the header has {listed}")
-    return indexes[0]
+    return indexes[0] if indexes else f"there is no column {key!r}"

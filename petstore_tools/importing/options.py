@@ -34,8 +34,10 @@ if TYPE_CHECKING:
 
 Doubtful = Literal["ask", "skip", "send"]
 _LETTERS = re.compile("[A-Z]{1,3}")
+# what nobody types as a title: a key of ours, or letters and digits without an end
+_SECRET = re.compile(r"psk_.*|(?=.*\d)(?=.*[A-Za-z])[\w.~+/=-]{24,}")
 _KINDS: Mapping[str, tuple[Any, str]] = {
-    **dict.fromkeys(("name", "sheet", "encoding"), (str, "a text")),
+    **dict.fromkeys(("name", "row_key", "sheet", "encoding"), (str, "a text")),
     **dict.fromkeys(("columns", "statuses", "defaults"), (Mapping, "a dict")),
     "first": (int, "a whole number"),
 }
@@ -75,6 +77,8 @@ class ImportOptions:
             header row are found.
         name: What a DataFrame is called, or another list under an old file name: the
             same name goes on with the same import.
+        row_key: The column that tells rows apart, by its title or its letter, such as
+            `Chip`: a row is its key, and is sent once. It is never sent itself.
         sheet: Which sheet of a workbook; None: the visible one that has the columns.
         encoding: Of a text file, such as `cp1250`; None: UTF-8, else cp1252.
         header: False: there is none, and all columns are named by letter.
@@ -101,6 +105,7 @@ class ImportOptions:
     source: str | Path | pd.DataFrame
     _: KW_ONLY
     name: str | None = None
+    row_key: str | None = None
     sheet: str | None = None
     encoding: str | None = None
     header: bool = True
@@ -119,6 +124,11 @@ class ImportOptions:
         for name, (kind, word) in _KINDS.items():
             if not isinstance(value := getattr(self, name), kind | None):
                 raise ArgumentError(f"{name} must be {word}, not {value!r}")
+        if self.row_key is not None and _SECRET.fullmatch(self.row_key.strip()):
+            raise ArgumentError(
+                "row_key is the title or the letter of a column, and this looks like an"
+                " API key, which no call and no command should show"
+            )
         if not self.header and not self.by_letter:
             columns = option("columns", {"A": "name", "B": "categoryId"})
             raise ArgumentError(

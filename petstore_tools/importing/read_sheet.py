@@ -5,6 +5,7 @@ that asks for what is missing.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -18,7 +19,6 @@ from petstore_tools.importing.layout import Layout, find_layout, read_titles
 from petstore_tools.importing.options import ImportOptions, spell
 from petstore_tools.importing.values import (
     Match,
-    Matcher,
     PetValues,
     ProblemRow,
     Row,
@@ -31,6 +31,7 @@ from petstore_tools.importing.words import (
     A_NOTE,
     A_TOTAL,
     FIELDS,
+    IDENTITY,
     STATUS_WORDS,
     fold,
     is_known,
@@ -44,7 +45,7 @@ from petstore_tools.tabular.cells import (
     is_blank,
 )
 from petstore_tools.tabular.sources import open_source
-from petstore_tools.text import pluralize, printable
+from petstore_tools.text import option, pluralize, printable
 
 COLUMNS = 30  # of the file that are shown
 SAMPLES = 3  # values shown of a column
@@ -52,6 +53,21 @@ SAMPLES = 3  # values shown of a column
 MOST_WORDS = 50
 # until a meaning is given
 _QUESTIONS = frozenset(("is a name, not an id", "is not a status"))
+# the attribute of a row that may repeat, and what is wrong where it does
+_REPEATS = {
+    "row_key": (
+        "row_key",
+        "is the key of several rows",
+        "give each row a key of its own; "
+        + option("drop_duplicates", True)
+        + " leaves out rows that repeat the values, too",
+    ),
+    "petstore_id": (
+        "pet_id",
+        "is the id of several rows",
+        "delete it in the rows that are other animals",
+    ),
+}
 AnyRow = Row | ProblemRow | RowLeftOut | None
 
 
@@ -148,6 +164,9 @@ def read_sheet(options: ImportOptions) -> ReadSheet:
         RowLeftOut(number, "above the header") for number in layout.rows_above
     ]
     rows += read_rows(layout)
+    for field in IDENTITY:
+        if field in layout.titles.columns:
+            _mark_repeats(rows, layout, field)
     if not any(rows):
         raise SheetError(f"{options.path.name} has a header and no rows")
     return ReadSheet(
@@ -172,7 +191,7 @@ def open_layout(options: ImportOptions) -> Layout:
     sheets = open_source(options.source, options.sheet, options.encoding)
     layouts = [find_layout(sheet, options) for sheet in sheets]
     name = options.path.name if options.is_file else "the DataFrame"
-    candidates = [layout for layout in layouts if not layout.titles.missing]
+    candidates = [layout for layout in layouts if layout.is_complete]
     if not candidates:
         likeliest = max(layouts, key=lambda layout: layout.likeness)
         fields, _ = likeliest.likeness
@@ -191,8 +210,8 @@ def open_layout(options: ImportOptions) -> Layout:
 
 def _refusal(layout: Layout) -> str:
     """Say what is missing, and the call with everything that needs an answer."""
-    if layout.refusal:
-        return layout.refusal
+    if not layout.titles.header:
+        return "there is no header row"
     reasons = "; ".join([layout.titles.refusal(), *layout.sheet.notes])
     return f"{reasons}. To read it: {write_questions(layout)}"
 
@@ -204,8 +223,9 @@ def write_questions(layout: Layout) -> str:
     open.
     """
     options = layout.options
-    columns = {**(options.columns or {}), **layout.titles.proposals}
-    titles = read_titles(layout.titles.header, columns, options.defaults)
+    columns = {**layout.titles.answers, **layout.titles.proposals}
+    options = replace(options, columns=columns)
+    titles = read_titles(layout.titles.header, options)
     titles = replace(titles, has_header=layout.titles.has_header)
     layout = replace(layout, titles=titles)
     words = _unread_words(layout)
@@ -220,9 +240,9 @@ def write_questions(layout: Layout) -> str:
         categories |= {str(id_): id_ for id_ in ids}
     elif not isinstance(categories, str | Path | None):
         categories = {"…": ...}
-    answers = replace(
-        options, columns=columns, categories=categories, statuses=statuses
-    )
+    answers = replace(options, categories=categories, statuses=statuses)
+    if "row_key" not in titles.columns and options.row_key:
+        answers = replace(answers, row_key="…")
     missing = [*titles.missing]
     if _may_hold_status(layout):
         missing.append("status")
@@ -285,8 +305,10 @@ def read_rows(layout: Layout) -> Iterator[AnyRow]:
     header = [*map(str.casefold, map(str.strip, titles.header))]
     # no row may lack it
     last = max(titles.columns.get(name, -1) for name in spec.REQUIRED)
+    names = [*FIELDS, *(name for name in IDENTITY if name in titles.columns)]
+    width_of_values = len(names) - ("row_key" in names)  # a key alone is no animal
     # of a field without a column, the cell behind the last one
-    pick_fields = itemgetter(*(titles.columns.get(name, width) for name in FIELDS))
+    pick_fields = itemgetter(*(titles.columns.get(name, width) for name in names))
     for number, cells in _records_below(layout):
         whole = (*cells[:width], *[""] * (width - len(cells)))
         fields = pick_fields((*whole, ""))
@@ -302,27 +324,27 @@ def read_rows(layout: Layout) -> Iterator[AnyRow]:
             yield ProblemRow(number, tuple(cells), [line])
         elif number in sheet.hidden:
             yield RowLeftOut(number, "hidden")
-        elif are_blank(fields):
+        elif are_blank(fields[:width_of_values]):
             reason = "filled only in columns that are not imported"
             yield None if are_blank(cells) else RowLeftOut(number, reason)
         elif [*map(str.casefold, map(str.strip, whole))] == header:
             yield RowLeftOut(number, "the header again")
         else:
-            yield _decide(number, whole, fields, titles.indexes, layout.matcher)
+            yield _decide(number, whole, names, fields, layout)
 
 
 def _decide(
     number: int,
     cells: tuple[str, ...],
+    names: Sequence[str],
     fields: Sequence[str],
-    indexes: Sequence[int | None],
-    matcher: Matcher,
+    layout: Layout,
 ) -> Row | ProblemRow:
     """
     Decide each cell of a row that is not empty. Of a note no default makes an animal,
     and of a total none of its numbers does, unless the row has a status of its own.
     """
-    values: list[Any] = [*map(matcher.decide, FIELDS, fields)]
+    values: list[Any] = [*map(layout.matcher.decide, names, fields)]
     name = fields[0].strip()
     note = ""
     if not (fields[2].strip() and isinstance(values[2], str)):
@@ -330,21 +352,67 @@ def _decide(
         if any(map(A_TOTAL.fullmatch, labels)):
             note = "is a total or a line about the table"
     if name and not (fields[1].strip() or cell_kind(fields[1])):
-        if indexes.count(None) < 2 and sum(map(is_blank, cells)) == len(cells) - 1:
+        is_alone = sum(map(is_blank, cells)) == len(cells) - 1
+        if is_alone and layout.titles.indexes.count(None) < 2:
             note = "stands alone in its row"
         elif A_NOTE.fullmatch(name):
             note = "is a total or a line about the table"
     if note:
         values = [Problem(note, "complete the row, or delete it"), None, None]
+    pet_id, row_key = _identity(names, values) if len(names) > 3 else (None, "")
     if Problem not in map(type, values):
-        return Row(number, PetValues(*values), cells)
+        return Row(number, PetValues(*values[:3]), cells, row_key, pet_id)
+    columns = layout.titles.columns
     problems = [
         RowProblem(
-            number, "" if index is None else column_letter(index), field, cell, *value
+            number,
+            column_letter(columns[field]) if field in columns else "",
+            field,
+            cell,
+            *value,
         )
-        for field, index, cell, value in zip(
-            FIELDS, indexes, fields, values, strict=True
-        )
+        for field, cell, value in zip(names, fields, values, strict=False)
         if isinstance(value, Problem)
     ]
-    return ProblemRow(number, cells, problems)
+    return ProblemRow(number, cells, problems, row_key, pet_id)
+
+
+def _identity(names: Sequence[str], values: Sequence[Any]) -> tuple[int | None, str]:
+    """Return the id and the key of a row, as far as it has them."""
+    known = dict(zip(names, values, strict=False))
+    pet_id = known.get("petstore_id")
+    row_key = known.get("row_key", "")
+    return (
+        None if isinstance(pet_id, Problem) else pet_id,
+        "" if isinstance(row_key, Problem) else row_key,
+    )
+
+
+def _mark_repeats(rows: list[AnyRow], layout: Layout, field: str) -> None:
+    """
+    Make problem rows of those whose key or id another row has, too. Rows that repeat
+    all that is sent may have one key where duplicates are dropped.
+    """
+    attribute, *problem = _REPEATS[field]
+    may_repeat = field == "row_key" and layout.options.drop_duplicates
+    groups: defaultdict[str | int, list[int]] = defaultdict(list)
+    for index, row in enumerate(rows):
+        if value := getattr(row, attribute, None):
+            groups[value].append(index)
+    for indexes in groups.values():
+        contents = {getattr(rows[index], "content", index) for index in indexes}
+        if len(indexes) == 1 or (may_repeat and len(contents) == 1):
+            continue
+        for index in indexes:
+            rows[index] = _add_problem(rows[index], layout, field, problem)
+
+
+def _add_problem(
+    row: Any, layout: Layout, field: str, problem: Sequence[str]
+) -> ProblemRow:
+    """Return a row with a further problem of its key or its id."""
+    index = layout.titles.columns[field]
+    cell = row.cells[index]
+    repeat = RowProblem(row.number, column_letter(index), field, cell, *problem)
+    problems = [*getattr(row, "problems", ()), repeat]
+    return ProblemRow(row.number, row.cells, problems, row.row_key, row.pet_id)

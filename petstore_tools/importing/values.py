@@ -27,7 +27,7 @@ from petstore_tools.tabular.cells import (
 )
 from petstore_tools.text import option, pluralize, quoted
 
-Value = str | int | None  # of a name, a category, a status
+Value = str | int | None  # of a name, a category, a status, a key, an id
 
 
 _AS_TEXT = "format the column as text and give the value again"
@@ -39,7 +39,7 @@ _HELPS = {  # by a word for what a cell is in place of text
     "merged": "undo the merging and type the value into each cell, or delete the row",
 }
 _IS_SHORTENED = Problem("is a number that the spreadsheet shortened", _AS_TEXT)
-_SHORTENED = re.compile(r"-?\d[.,]\d+E\+\d+", re.ASCII)
+_SHORTENED = re.compile(r"-?\d(?:[.,]\d+)?E\+\d+", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class Matcher:
         defaults: By field, for empty cells and missing columns; never for `name`.
 
     Attributes:
-        decided: What each distinct cell means, by field; names are left out.
+        decided: What each distinct cell of a category or a status means, by field.
 
     Raises:
         ArgumentError: A rule contradicts the document, another rule or itself.
@@ -134,8 +134,8 @@ class Matcher:
             if not is_word or kind.startswith(MERGED):
                 helps = [help_ for word, help_ in _HELPS.items() if word in kind]
                 return Problem(f"is {kind}", *(helps or [_AS_TEXT]))
-        if field == "name":  # nearly all are distinct
-            return _name(cell)
+        if field in _READERS:  # nearly all are distinct
+            return _READERS[field](cell)
         if cell not in decided:  # a number is read as the text that it shows
             decided[cell] = (
                 self._category(cell) if field == "categoryId" else self._status(cell)
@@ -196,6 +196,30 @@ def _name(cell: str) -> str | Problem:
     return _IS_SHORTENED if _SHORTENED.fullmatch(bare) else bare
 
 
+def _row_key(cell: str) -> str | Problem:
+    """Read a row's key as it is compared: a whole number as a number, 007 as 7."""
+    bare = cell.strip()
+    if not bare:
+        return Problem("is empty", "give each row a key of its own")
+    if _SHORTENED.fullmatch(bare):
+        return _IS_SHORTENED
+    number = whole_number(bare)
+    return str(number) if isinstance(number, int) else bare
+
+
+def _pet_id(cell: str) -> int | Problem | None:
+    """Read the id of a row's animal, None where the row is new."""
+    bare = cell.strip()
+    number = whole_number(bare)
+    if not bare or (isinstance(number, int) and number > 0):
+        return number if bare else None
+    help_ = "give the id of the created file, or delete it where the animal is new"
+    return Problem("is not the id of an animal", help_)
+
+
+_READERS = {"name": _name, "row_key": _row_key, "petstore_id": _pet_id}
+
+
 def cell_kind(cell: str) -> str:
     """
     Return what a cell is in place of text, "" where it is text; a text file holds
@@ -235,7 +259,8 @@ class RowProblem(NamedTuple):
     Attributes:
         row: As the spreadsheet counts, from 1; of a DataFrame a FrameRow.
         column: Letter, "" where the whole row is meant.
-        field: `name`, `categoryId`, `status`, or "" for the whole row.
+        field: `name`, `categoryId`, `status`, `row_key`, `petstore_id`, or "" for the
+            whole row.
         value: The cell as typed.
         rule: What is wrong.
         help: What fixes it.
@@ -262,19 +287,28 @@ class Row(NamedTuple):
         number: As the spreadsheet counts, from 1; of a DataFrame a FrameRow.
         content: The values that are sent.
         cells: All cells of the row as typed.
+        row_key: Its key as it is compared (`row_key=`), "" without one.
+        pet_id: Of its animal (`petstore_id`), None where the row is new.
     """
 
     number: int
     content: PetValues
     cells: tuple[str, ...]
+    row_key: str = ""
+    pet_id: int | None = None
 
 
 class ProblemRow(NamedTuple):
-    """A row that cannot be sent, with all its problems."""
+    """
+    A row that cannot be sent, with all its problems, and its key and its id where they
+    can be read.
+    """
 
     number: int
     cells: tuple[str, ...]
     problems: list[RowProblem]
+    row_key: str = ""
+    pet_id: int | None = None
 
     @property
     def reason(self) -> str:

@@ -13,6 +13,8 @@ from unicodedata import normalize
 from petstore_tools import spec
 
 FIELDS = spec.NEW_PET_FIELDS
+# what tells which row is which: columns that are read, and never sent
+IDENTITY = ("petstore_id", "row_key")
 _WORDS = json.loads(
     resources.files(__package__).joinpath("words.json").read_text("utf-8")
 )

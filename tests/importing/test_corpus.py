@@ -60,6 +60,8 @@ def test_each_file_imports_or_says_what_helps(
 
     read = preview.sheet
     assert [list(row.content) for row in read.rows_to_send] == case["sent"]
+    keys = [[row.row_key, row.pet_id] for row in read.rows_to_send]
+    assert keys == case.get("keys", keys)
     assert {type(row.content.name) for row in read.rows_to_send} <= {str}
     for problem, parts in zip(preview.problems, case.get("problems", []), strict=True):
         assert all(part in str(problem) for part in parts), str(problem)

@@ -21,7 +21,7 @@ def test_calls_show_the_options_in_their_signature_and_help(method: Any) -> None
     """As if they were spelled there."""
     parameters = list(inspect.signature(method).parameters)
 
-    assert parameters[:4] == ["self", "source", "name", "sheet"]
+    assert parameters[:4] == ["self", "source", "name", "row_key"]
     for name in parameters[1:]:
         assert f"\n    {name}: " in inspect.getdoc(method)
 
