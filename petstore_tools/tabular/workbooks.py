@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import struct
 import zipfile
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from io import BytesIO
 from typing import Any
@@ -24,11 +24,10 @@ from petstore_tools.text import option
 _MAX_BYTES = 1 << 28
 # of a sheet that calamine reads, from A1 to the last one
 _MAX_CELLS = 8_000_000
-# the record that says how far a sheet goes: of .xls, and of .xlsb
-_XLS_SIZE = re.compile(
-    rb"\x00\x02\x0e\x00....(..[\x00\x01]\x00...[\x00\x01])\x00\x00", re.DOTALL
-)
+# the record of .xlsb that says how far a sheet goes
 _XLSB_SIZE = re.compile(rb"\x94\x01\x10....(.{12})", re.DOTALL)
+_ODS_ROW = re.compile(rb"<table:table-row(?=[\s/>])")
+_HIDDEN = re.compile(rb'table:visibility="(?!visible)')
 _REPEAT_COUNT = re.compile(rb'-repeated="(\d+)"')
 _NUMERIC_BOOLEAN = re.compile(  # which may be shown as TRUE
     rb'<table:table-cell(?![^>]*boolean-value="(?:true|false)")[^>]*value-type="boolean"'
@@ -37,11 +36,12 @@ _NUMERIC_BOOLEAN = re.compile(  # which may be shown as TRUE
 _COVERED_VALUE = re.compile(rb"<table:covered-table-cell[^>]*office:value-type")
 _DISPLAYED_NUMBER = re.compile(rb'office:value="([^"]+)"[^>]*><text:p(?:/>|>([^<]*))')
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
-
-
+# the stream of .xls, as its directory names it, and records of it
+_WORKBOOK = re.compile(rb"(W\0o\0r\0k\0b|B)\0o\0o\0k\0\0\0")
+_SHEET, _SIZE, _ROW = 0x85, 0x200, 0x208
 _UNSEEN_NOTE = (
-    "whether rows are hidden, merged cells, formulas without a value, errors and how a"
-    " number is shown cannot be seen in this kind of workbook"
+    "formulas without a value, errors and, but in .ods, how a number is shown cannot be"
+    " seen in this kind of workbook"
 )
 
 
@@ -52,35 +52,36 @@ class _CalamineBook:
 
     Args:
         content: Of the file.
-        sizes: Rows and columns of its sheets.
+        hidden: Rows that are not shown, by sheet; none where that cannot be seen.
         formatted: Numbers of which a cell shows another text.
     """
 
     def __init__(
         self,
         content: bytes,
-        sizes: Iterable[tuple[int, int]],
+        hidden: Iterable[set[int]] = (),
         formatted: Collection[float] = (),
     ) -> None:
         self._formatted = formatted
-        # calamine keeps them all
-        if any(rows * columns > _MAX_CELLS for rows, columns in sizes):
-            raise MemoryError
         self._book = CalamineWorkbook.from_filelike(BytesIO(content))
         visible = SheetVisibleEnum.Visible
         self.sheets = {
             sheet.name: sheet.visible == visible for sheet in self._book.sheets_metadata
         }
+        self._hidden = dict(zip(self.sheets, hidden, strict=False))
 
     def read(self, name: str) -> Worksheet:
         """Read a sheet, each cell from A1 to the last one."""
         sheet = self._book.get_sheet_by_name(name)
-        worksheet = Worksheet(name=name, notes=(_UNSEEN_NOTE,), is_unseen=True)
+        worksheet = Worksheet(
+            name=name,
+            notes=(_UNSEEN_NOTE,),
+            is_unseen=name not in self._hidden,
+            hidden=self._hidden.get(name, set()),
+            merged=[(*first, *last) for first, last in sheet.merged_cell_ranges or ()],
+        )
         for number, cells in enumerate(sheet.to_python(skip_empty_area=False), start=1):
             worksheet.add(number, enumerate(map(self._cell, cells)))
-        worksheet.merged.extend(
-            (*first, *last) for first, last in sheet.merged_cell_ranges or ()
-        )
         return worksheet
 
     def _cell(self, value: Any) -> str:
@@ -106,7 +107,15 @@ def _open_zip(content: bytes) -> XlsxBook | _CalamineBook:
         return _open_ods(content, book)
     sheets = [book.read(part)[:4_096] for part in parts if "/worksheets/" in part]
     ends = [end for sheet in sheets for end in _XLSB_SIZE.findall(sheet)]
-    return _CalamineBook(content, [struct.unpack("<I4xI", end) for end in ends])
+    for end in ends:
+        _check_size(*struct.unpack("<I4xI", end))
+    return _CalamineBook(content)
+
+
+def _check_size(rows: int, columns: int) -> None:
+    """Refuse a sheet of which calamine would keep too many cells."""
+    if rows * columns > _MAX_CELLS:
+        raise MemoryError
 
 
 def _open_ods(content: bytes, book: zipfile.ZipFile) -> _CalamineBook:
@@ -122,34 +131,98 @@ def _open_ods(content: bytes, book: zipfile.ZipFile) -> _CalamineBook:
         for number, text in _DISPLAYED_NUMBER.findall(xml)
         if text.strip().replace(b",", b".") != number
     }
-    tables = xml.split(b"<table:table ")[1:]
-    return _CalamineBook(content, map(_used_size, tables), formatted)
+    hidden = map(_hidden_rows, xml.split(b"<table:table ")[1:])
+    return _CalamineBook(content, [*hidden], formatted)
 
 
-def _open_ole(content: bytes) -> _CalamineBook:
-    if _ENCRYPTED in content:
-        raise PasswordError
-    sizes = _XLS_SIZE.findall(content)
-    return _CalamineBook(content, [struct.unpack("<I2xH", size) for size in sizes])
-
-
-def _used_size(table: bytes) -> tuple[int, int]:
-    """Return the last row and column of a table of .ods that hold something."""
-    height = 0
+def _hidden_rows(table: bytes) -> set[int]:
+    """Return which rows of a table of .ods are not shown and hold something."""
+    hidden: set[int] = set()
     width = 0
-    number = 0
-    for row in table.split(b"<table:table-row")[1:]:
-        number += _repeat_count(row.partition(b">")[0])
+    next_number = 1
+    for row in _ODS_ROW.split(table)[1:]:
+        element = row.partition(b">")[0]
+        number = next_number
+        next_number += _repeat_count(element)
         cells = row.rpartition(b"office:value-type")[0]
         if cells:
-            height = number
             width = max(width, sum(map(_repeat_count, cells.split(b"-cell")[1:])))
-    return height, width
+            _check_size(next_number - 1, width)
+            if _HIDDEN.search(element):
+                hidden.update(range(number, next_number))
+    return hidden
 
 
 def _repeat_count(element: bytes) -> int:
     count = _REPEAT_COUNT.search(element)
     return int(count[1]) if count else 1
+
+
+def _open_ole(content: bytes) -> _CalamineBook:
+    if _ENCRYPTED in content:
+        raise PasswordError
+    hidden: dict[int, set[int]] = {}  # by the position of the sheet's first record
+    stream = _workbook_stream(content)
+    rows: set[int] = set()
+    position = 0
+    while position < len(stream) - 3:
+        kind, length = struct.unpack_from("<2H", stream, position)
+        rows = hidden.get(position, rows)
+        position += 4
+        record = stream[position : position + length]
+        position += length
+        if kind == _SHEET:
+            hidden[_numbers(record)[0]] = set()
+        elif kind == _SIZE and length == 14:  # older ones are never too large
+            _, height, _, width = struct.unpack_from("<2I2H", record)
+            _check_size(height, width)
+        elif kind == _ROW and record[12] & 0x20:
+            rows.add(int.from_bytes(record[:2], "little") + 1)
+    return _CalamineBook(content, hidden.values())
+
+
+def _workbook_stream(content: bytes) -> bytes:
+    """
+    Return the stream of a compound file that holds the sheets: its sectors may lie
+    anywhere, and a table, which does too, names the one behind each.
+    """
+    size = 1 << content[30]  # the header has the first sector
+    sectors = _cut(content[size:], size)
+    header = _numbers(content[:512])
+    table = [*header[19:]]
+    sector = header[17]
+    while len(table) < len(sectors) > sector:
+        *numbers, sector = _numbers(sectors[sector])
+        table += numbers
+    places = [sectors[number] for number in table if number < len(sectors)]
+    successors = _numbers(b"".join(places))
+    directory = _join(sectors, successors, header[12])
+    name = next(_WORKBOOK.finditer(directory))
+    entry = directory[name.start() :]
+    first_sector, length = _numbers(entry[116:124])
+    # short streams share one, in small sectors that have a table of their own
+    if length < header[14]:
+        small_sectors = _join(sectors, successors, _numbers(directory[116:120])[0])
+        successors = _numbers(_join(sectors, successors, header[15]))
+        sectors = _cut(small_sectors, 64)
+    return _join(sectors, successors, first_sector)[:length]
+
+
+def _numbers(content: bytes) -> tuple[int, ...]:
+    return struct.unpack_from(f"<{len(content) // 4}I", content)
+
+
+def _cut(content: bytes, size: int) -> list[bytes]:
+    return [content[start : start + size] for start in range(0, len(content), size)]
+
+
+def _join(sectors: Sequence[bytes], successors: Sequence[int], sector: int) -> bytes:
+    """Join the sectors of a stream from its first one on; a ring ends."""
+    stream: list[bytes] = []
+    while len(stream) < len(sectors) > sector:
+        stream.append(sectors[sector])
+        sector = successors[sector]
+    return b"".join(stream)
 
 
 # by what such a file begins with

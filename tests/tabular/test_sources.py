@@ -22,7 +22,7 @@ CORPUS = Path(__file__).parents[1] / "importing" / "corpus"
     ("source", "name", "written"),
     [
         ("plain.xlsx", "pets.csv", ".xlsx"),
-        ("plain.xls", "pets.xlsx", ".xlsx"),
+        ("plain.xlsb", "pets.xlsx", ".xlsx"),
         ("plain.csv", "pets.xlsx", ".csv"),
         ("plain.csv", "pets.txt", ".txt"),
     ],
@@ -37,7 +37,7 @@ def test_a_file_is_read_as_what_it_holds_whatever_its_name_says(
     (tmp_path / name).write_bytes((CORPUS / source).read_bytes())
     sheet = None
 
-    if source == "plain.xls":  # nobody can tell which of its rows are hidden
+    if source == "plain.xlsb":  # nobody can tell which of its rows are hidden
         sheet = "animals"
         with pytest.raises(
             SheetError, match=r'sheet="animals" \(--sheet animals\) sends every row'

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import resource
 import struct
 import zipfile
@@ -19,6 +20,7 @@ from petstore_tools.importing.read_sheet import open_layout, read_rows
 from petstore_tools.tabular.cells import NonTextCell, Sheet
 from petstore_tools.tabular.sources import open_source
 
+CORPUS = Path(__file__).parents[1] / "importing" / "corpus"
 SPACE = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 
 
@@ -112,8 +114,10 @@ def test_what_would_fill_the_memory_or_is_locked_is_refused(tmp_path: Path) -> N
     with zipfile.ZipFile(tmp_path / "far.xlsb", "w") as book:
         size = struct.pack("<4I", 0, 1_048_575, 0, 16_383)
         book.writestr("xl/worksheets/sheet1.bin", b"\x94\x01\x10" + size)
-    size = struct.pack("<2H2I3H", 0x200, 14, 0, 65_536, 0, 256, 0)
-    (tmp_path / "far.xls").write_bytes(b"\xd0\xcf\x11\xe0" + size)
+    size = struct.pack("<2I3H", 0, 65_536, 0, 256, 0)
+    near = (CORPUS / "plain.xls").read_bytes()
+    far_xls = re.sub(rb"(?s)(\x00\x02\x0e\x00).{14}", rb"\1" + size, near)
+    (tmp_path / "far.xls").write_bytes(far_xls)
     locked = b"\xd0\xcf\x11\xe0" + "EncryptedPackage".encode("utf-16-le")
     (tmp_path / "locked.xlsx").write_bytes(locked)
     with zipfile.ZipFile(tmp_path / "locked.ods", "w") as book:
