@@ -173,7 +173,7 @@ def _ask(preview: ImportPreview) -> Doubtful:
     """On a terminal, ask what happens to doubtful rows; `--yes` is no answer."""
     if not sys.stdin.isatty():
         return "ask"
-    options.write_message(preview)
+    options.write_message(preview.doubt)
     answer = click.prompt(
         "Leave the doubtful rows out, send them, or stop",
         type=click.Choice(("skip", "send", "stop")),

@@ -11,6 +11,8 @@ from petstore_tools import settings, spec
 from petstore_tools.cli import exits, options
 from petstore_tools.errors import SettingsError
 from petstore_tools.importing import imports
+from petstore_tools.importing.comparison import near_equals
+from petstore_tools.importing.doubtful import equals_by_row
 from petstore_tools.importing.imports import ImportInfo
 from petstore_tools.importing.journal import Journal, open_journal, read_journal
 from petstore_tools.importing.lost_rows import (
@@ -43,7 +45,7 @@ ID = click.argument("info", metavar="ID", type=_find)
 @click.pass_context
 def imports_(context: click.Context, environment: str | None) -> None:
     """
-    List the imports, and decide on their unknown rows.
+    List the imports, and decide on their unknown and skipped rows.
 
     The list shows the file of each import and what became of its rows. ID is the first
     column of that list; its first letters are enough.
@@ -85,7 +87,7 @@ def show(info: ImportInfo) -> None:
     click.echo(_table([info]))
     rows = []
     with read_journal(_folder(), info.target) as journal:
-        for entry in journal.entries():
+        for entry in journal.read():
             outcome = "ambiguous" if entry.may_be else entry.state
             if outcome != "created":
                 facts = (outcome, entry.may_be, entry.detail)
@@ -132,7 +134,8 @@ def reconcile(
     complete listings show, or you decide, that it was not created. This command lists
     the inventory once more and compares; with --row you decide on one row yourself. You
     are asked before --absent where the row may exist: where no listing can show it yet,
-    or one shows an equal animal.
+    or one shows an equal animal. A row that was skipped as doubtful is sent by the next
+    run after --absent, too.
 
     \b
     Examples:
@@ -150,9 +153,9 @@ def reconcile(
         PetStore(environment=target.environment) as store,
         read_journal(store.journal_folder, target, store.client.clock) as journal,
     ):
-        if store.client.service_id != target.base_url:
+        if store.client.service_id != target.service_id:
             raise SettingsError(
-                f"import {info.id} went to {target.environment} at {target.base_url},"
+                f"import {info.id} went to {target.environment} at {target.service_id},"
                 f" but the settings name {store.client.base_url}"
             )
         mark_dead(journal)
@@ -197,14 +200,19 @@ def _delay(store: PetStore, journal: Journal) -> str:
 
 def _confirm_absent(store: PetStore, journal: Journal, row: int, *, yes: bool) -> bool:
     """List the inventory, and ask whether a row is sent that may exist all the same."""
+    entries = journal.read("import = :id AND number = :number", number=row)
+    if all(entry.state == "skipped" for entry in entries):  # its doubt was shown
+        return True
     reasons = []
     delay = _delay(store, journal)  # a listing that began before says nothing
     if not take_inventory(store.inventory, journal, CallOptions()).complete:
         reasons.append("the listing of the inventory is not complete")
     if delay:
         reasons.append(f"a listing can show it {delay}")
-    contents = [entry.content for entry in journal.entries() if entry.number == row]
-    reasons += [doubt.because for doubt in journal.find_equal(contents).values()]
+    rows = [entry._replace(waits=True) for entry in entries]
+    journal.take_file(rows)
+    equals = [*equals_by_row(rows, near_equals(journal)).values()]
+    reasons += [f"{nearest[0].label} has the same values" for nearest in equals]
     if not reasons:
         return True
     options.write_message(f"Row {row} may exist: {', and '.join(reasons)}.")

@@ -15,31 +15,40 @@ from pathlib import Path
 
 from petstore_tools import sqlite
 from petstore_tools.errors import JournalError, SettingsError
+from petstore_tools.text import printable
 
-_FORMAT = 3
+_FORMAT = 4
 TABLES = f"""
 PRAGMA user_version = {_FORMAT};
 CREATE TABLE import (
-    id TEXT PRIMARY KEY, environment TEXT NOT NULL, base_url TEXT NOT NULL,
+    id TEXT PRIMARY KEY, environment TEXT NOT NULL, service_id TEXT NOT NULL,
     path TEXT NOT NULL, sheet TEXT NOT NULL,
     bad_rows INTEGER NOT NULL, changed_at REAL NOT NULL,
+    -- title of the column that tells its rows apart, '' for a letter alone
+    key_title TEXT,
     -- doubtful rows as a person was shown them, each with its answer, `ask` where there
     -- is none yet: a JSON list of pairs
-    question TEXT
+    question TEXT,
+    -- how the paths of its rejects files begin
+    rejects TEXT
 );
 CREATE TABLE row (
-    key INTEGER PRIMARY KEY,
+    entry_id INTEGER PRIMARY KEY,
     import TEXT NOT NULL REFERENCES import (id) ON DELETE CASCADE,
     name TEXT NOT NULL, category_id INTEGER NOT NULL, status TEXT,
-    number INTEGER NOT NULL, present INTEGER NOT NULL DEFAULT 1, position INTEGER,
+    number INTEGER NOT NULL, row_key TEXT NOT NULL,
+    present INTEGER NOT NULL DEFAULT 1, position INTEGER,
     state TEXT NOT NULL CHECK (
         state IN ('unsent', 'sending', 'created', 'rejected', 'unknown', 'skipped')
     ),
-    answered INTEGER NOT NULL, compared INTEGER NOT NULL,
+    answered INTEGER NOT NULL, equals INTEGER NOT NULL, compared INTEGER NOT NULL,
+    -- of the animal that it made; of the one that the file says it is
     pet_id INTEGER UNIQUE CHECK (pet_id IS NULL OR state = 'created'),
-    detail TEXT NOT NULL, may_be TEXT NOT NULL DEFAULT '',
+    listed_id INTEGER,
+    alias TEXT NOT NULL, detail TEXT NOT NULL, may_be TEXT NOT NULL DEFAULT '',
     sent_after INTEGER NOT NULL DEFAULT 0, absent INTEGER NOT NULL DEFAULT 0,
     lost_at REAL NOT NULL DEFAULT 0, changed_at REAL NOT NULL,
+    reject_of INTEGER NOT NULL,
     -- nobody sent it, or left it out for good
     waits INTEGER AS (
         state IN ('unsent', 'rejected') OR state = 'skipped' AND NOT answered
@@ -47,18 +56,24 @@ CREATE TABLE row (
 );
 CREATE INDEX row_values ON row (name, category_id);
 CREATE INDEX row_import ON row (import);
+CREATE INDEX row_listed ON row (listed_id);
+CREATE UNIQUE INDEX row_keys ON row (row_key, import) WHERE row_key != '';
 CREATE TABLE listing (number INTEGER PRIMARY KEY);
 CREATE TABLE shown (pet_id INTEGER PRIMARY KEY, listing INTEGER NOT NULL);
 CREATE TABLE changed (field TEXT PRIMARY KEY);
 CREATE TABLE written (
     import TEXT NOT NULL REFERENCES import (id) ON DELETE CASCADE, digest TEXT NOT NULL,
     PRIMARY KEY (import, digest)
+);
+CREATE TABLE reject (
+    import TEXT NOT NULL REFERENCES import (id) ON DELETE CASCADE,
+    number INTEGER NOT NULL, cells TEXT NOT NULL, PRIMARY KEY (import, number)
 )
 """
 _TEMPORARY = """
 CREATE TEMP TABLE file (
     place INTEGER PRIMARY KEY, name TEXT NOT NULL, category_id INTEGER NOT NULL,
-    status TEXT
+    row_key TEXT NOT NULL
 );
 CREATE TEMP TABLE animal (
     id INTEGER PRIMARY KEY, name TEXT NOT NULL, category_id INTEGER NOT NULL,
@@ -68,7 +83,7 @@ CREATE INDEX temp.animal_values ON animal (name, category_id)
 """
 # one of which no more is known than a question that awaits its answer is not shown
 _SHOWN = """
-SELECT environment, base_url, path, sheet, bad_rows, changed_at FROM import
+SELECT environment, service_id, path, sheet, bad_rows, changed_at FROM import
 WHERE ifnull(question, '[]') = '[]' OR id IN (SELECT import FROM row)
 """
 _STATES = """
@@ -90,26 +105,32 @@ class Target:
 
     Attributes:
         environment: `production`, `staging` or `sandbox`.
-        base_url: Where it sends.
+        service_id: Which service it sends to.
         path: The file, absolute; the bare name that was given, which is the same in
             every folder.
         sheet: Of a workbook, else "".
     """
 
     environment: str
-    base_url: str
+    service_id: str
     path: Path
     sheet: str = ""
 
     @property
     def id(self) -> str:
         """Name of the import."""
-        return _digest(self.environment, self.base_url, str(self.path), self.sheet)
+        return _digest(self.environment, self.service_id, str(self.path), self.sheet)
+
+    @property
+    def label(self) -> str:
+        """Name of the file, and of the sheet where it has one, for people."""
+        name = printable(self.path.name)
+        return f"{name} ({self.sheet})" if self.sheet else name
 
     @property
     def database_name(self) -> str:
         """Name of its database without the ending: that of all imports to one place."""
-        return f"{self.environment}-{_digest(self.environment, self.base_url)}"
+        return f"{self.environment}-{_digest(self.environment, self.service_id)}"
 
 
 def _digest(*parts: str) -> str:
@@ -134,9 +155,9 @@ def open_database(path: Path, target: Target | None = None) -> sqlite3.Connectio
             sqlite.check_format(db, _FORMAT)
             _check_health(db)
             places = db.execute(
-                "SELECT DISTINCT environment, base_url FROM import"
+                "SELECT DISTINCT environment, service_id FROM import"
             ).fetchall()
-            if target and places not in ([], [(target.environment, target.base_url)]):
+            if target and places not in ([], [(target.environment, target.service_id)]):
                 raise ValueError("it is of another place")
             db.execute("PRAGMA foreign_keys = ON")
             db.executescript(_TEMPORARY)

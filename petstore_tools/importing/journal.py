@@ -5,26 +5,19 @@ durable before it is done.
 
 from __future__ import annotations
 
-import json
 import sqlite3
 import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict
-from operator import attrgetter, itemgetter
 from pathlib import Path
 
 from petstore_tools import sqlite
 from petstore_tools.clock import Clock, SystemClock
 from petstore_tools.errors import JournalError
-from petstore_tools.importing.doubtful import (
-    Doubt,
-    Entry,
-    find_doubtful,
-    group,
-    match,
-)
+from petstore_tools.importing.doubtful import Equal, count_rows, equals_by_row
+from petstore_tools.importing.entries import Entry
 from petstore_tools.importing.imports import (
     TABLES,
     Target,
@@ -32,35 +25,42 @@ from petstore_tools.importing.imports import (
     journal_errors,
     open_database,
 )
-from petstore_tools.importing.options import Doubtful
 from petstore_tools.importing.reconcile import Outcome
 from petstore_tools.importing.values import PetValues
 
-_ONE_ROW = "(SELECT 0 AS place, ? AS name, ? AS category_id, ? AS status)"
 _ENTRY = (
-    "key, import, name, category_id, status, number, present, state, answered,"
-    " compared, pet_id, detail, changed_at, may_be, sent_after, absent, position"
+    "entry_id, import, name, category_id, status, number, row_key, present, waits,"
+    " state, answered, equals, compared, ifnull(pet_id, listed_id),"
+    " listed_id IS NOT NULL, alias, detail, changed_at, may_be, sent_after, absent,"
+    " position, reject_of"
 )
 _ADD_IMPORT = """
 INSERT INTO import VALUES (
-    :id, :environment, :base_url, :path, :sheet, :bad_rows, :now, :question
+    :id, :environment, :service_id, :path, :sheet, :bad_rows, :now, :key_title,
+    :question, :rejects
 ) ON CONFLICT DO UPDATE SET
     bad_rows = excluded.bad_rows, changed_at = excluded.changed_at,
-    question = ifnull(excluded.question, question)
-"""
-_QUESTION = """
-SELECT e.value ->> 0, e.value ->> 1 FROM import, json_each(question) e
-WHERE import.id = ?
+    key_title = ifnull(excluded.key_title, key_title),
+    question = ifnull(excluded.question, question),
+    rejects = ifnull(excluded.rejects, rejects)
 """
 _ADD = """
 INSERT INTO row (
-    key, import, name, category_id, status, number, state, answered, compared, detail,
-    changed_at
-) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-ON CONFLICT (key) DO UPDATE SET present = 1, number = excluded.number,
-    state = iif(waits, excluded.state, state),
+    entry_id, import, name, category_id, status, number, row_key, state, answered,
+    equals, compared, listed_id, alias, detail, changed_at, reject_of
+) VALUES (
+    nullif(:entry_id, 0), :import, :name, :category_id, :status, :number, :row_key,
+    :state, :answered, :equals, :compared, :listed_id, :alias, :detail, :now, :reject_of
+) ON CONFLICT (entry_id) DO UPDATE SET present = 1, number = excluded.number,
+    row_key = excluded.row_key, alias = excluded.alias, reject_of = excluded.reject_of,
+    listed_id = excluded.listed_id, compared = compared OR excluded.compared,
+    name = iif(waits, excluded.name, name),
+    category_id = iif(waits, excluded.category_id, category_id),
+    status = iif(waits, excluded.status, status),
     detail = iif(waits, excluded.detail, detail),
-    answered = excluded.answered, compared = compared OR excluded.compared
+    answered = iif(waits, excluded.answered, answered),
+    equals = iif(waits, excluded.equals, equals),
+    state = iif(waits, excluded.state, state)
 """
 # a file that leaves rows out and brings no new one is a part of the one before it
 _TAKE_POSITIONS = """
@@ -72,9 +72,10 @@ UPDATE row SET position = iif(present, number, NULL) WHERE import = :id AND (
 """
 # an animal that another row has, or that a listing showed before the row was sent
 _IS_FOREIGN = """
-SELECT EXISTS (SELECT 1 FROM row WHERE pet_id = :pet_id) OR EXISTS (
+SELECT EXISTS (SELECT 1 FROM row WHERE pet_id = :pet_id OR listed_id = :pet_id)
+OR EXISTS (
     SELECT 1 FROM shown WHERE pet_id = :pet_id
-    AND listing <= (SELECT sent_after FROM row WHERE key = :key)
+    AND listing <= (SELECT sent_after FROM row WHERE entry_id = :entry_id)
 )
 """
 # by its answer, or by a listing or a person
@@ -82,30 +83,26 @@ _SETTLE = """
 UPDATE row SET state = :state, pet_id = :pet_id, detail = :detail, may_be = :may_be,
     absent = :by_listing AND :may_be = '', changed_at = :now,
     lost_at = iif(:by_listing, lost_at, :steady)
-WHERE key = :key AND (:by_listing OR state = 'sending')
+WHERE entry_id = :entry_id AND (:by_listing OR state = 'sending')
 """
 _INTEND = """
 UPDATE row SET state = iif(:may_leave, 'sending', 'skipped'), detail = :detail,
-    answered = answered * :may_leave, absent = 0, changed_at = :now,
+    answered = answered AND :may_leave, absent = 0, changed_at = :now,
     sent_after = (SELECT ifnull(max(number), 0) FROM listing)
-WHERE key = :key AND state = 'unsent'
+WHERE entry_id = :entry_id AND state = 'unsent'
 """
-# animals of the last listing that equal rows of the file, and are no animal of ours
-_EQUAL_ANIMALS = """
-SELECT place, max(id) FROM temp.file f JOIN temp.animal a USING (name, category_id)
-WHERE (f.status IS NULL OR a.status IS f.status)
-AND NOT EXISTS (SELECT 1 FROM row WHERE pet_id = id AND import = ?) GROUP BY place
+# the animal of a row, or one of a listing, is this import's
+IS_OURS = """
+EXISTS (SELECT 1 FROM row o WHERE import = :id AND (pet_id = {0} OR listed_id = {0}))
 """
-# rows of other imports that sent one whose name and category the file has, too
-_OF_SHARING_IMPORTS = """
-import IN (
-    SELECT import FROM temp.file JOIN row USING (name, category_id)
-    WHERE import != ? AND NOT waits
-)
+# rows that other imports sent; one that was left out as equal is no further one
+_NEAR_ROWS = f"""
+import != :id AND NOT waits AND (name, category_id) IN ({{}})
+AND (state != 'skipped' OR detail NOT LIKE 'equal:%')
+AND (may_be = '' OR NOT EXISTS (SELECT 1 FROM temp.animal))
+AND NOT {IS_OURS.format("ifnull(row.pet_id, row.listed_id)")}
 """
 _CLOCK = SystemClock()
-Question = list[tuple[str, Doubtful]]  # rows as they were shown, with their answers
-_IS_EQUAL = "has the same values"
 
 
 class Journal:
@@ -122,6 +119,8 @@ class Journal:
         folder, target, clock: As given.
         wait_s: How long a change waits for other programs.
         bad_rows: Rows of the file that have problems.
+        key_title: Title of the column that tells the rows of the file apart, "" for a
+            letter alone, None where no column does.
     """
 
     def __init__(self, folder: Path, target: Target, clock: Clock) -> None:
@@ -129,6 +128,7 @@ class Journal:
         self.target = target
         self.wait_s = sqlite.BUSY_S
         self.bad_rows = 0
+        self.key_title: str | None = None
         self.clock = clock
         self.folder = folder
         self._path = folder / f"{target.database_name}.db"
@@ -140,16 +140,14 @@ class Journal:
         with self._threads:
             self._db.close()
 
-    def entries(self) -> list[Entry]:
-        """Return the rows of this import, by their place in the sheet."""
+    def read(self, where: str = "import = :id", **facts: object) -> list[Entry]:
+        """Return the rows that a condition names, by their position in the sheet."""
         with self.reading() as db:
-            return read_entries(db, "import = ?", (self.id,))
+            return read_entries(db, where, self.facts(**facts))
 
     def unsent(self) -> list[Entry]:
         """Return the rows of the file that are to be sent."""
-        with self.reading() as db:
-            unsent = "import = ? AND present AND state = 'unsent'"
-            return read_entries(db, unsent, (self.id,))
+        return self.read("import = :id AND present AND state = 'unsent'")
 
     def counts(self) -> Counter[str]:
         """Count the rows of this import that the file has, by state."""
@@ -160,120 +158,70 @@ class Journal:
         with self.reading() as db:
             return Counter(dict(db.execute(states, (self.id,))))
 
-    def compare(
-        self, entries: Sequence[Entry], rows: Sequence[Entry]
-    ) -> tuple[list[Entry], list[Entry], dict[int, Doubt]]:
-        """
-        Find the rows of a file in the entries of this import, and say which are
-        doubtful.
-
-        Returns:
-            As `match`: the entry of each row, and the entries that the file does not
-            have; and each doubt, by the place of its row in the file.
-        """
-        equal = self.find_equal([row.content for row in rows])
-        with self.reading() as db:
-            others = read_entries(db, _OF_SHARING_IMPORTS, (self.id,))
-        sheets = group(others, attrgetter("import_id")).values()
-        matches, missing = match(entries, rows)
-        doubts = find_doubtful(matches, entries, missing, equal=equal, others=sheets)
-        return matches, missing, doubts
-
-    def find_equal(self, contents: Iterable[PetValues]) -> dict[int, Doubt]:
-        """
-        Return the rows of a file that equal an animal of the last listing, or a row
-        that another import sent, by their place in it.
-
-        Args:
-            contents: The values of each row.
-        """
+    def take_file(self, rows: Iterable[Entry]) -> None:
+        """Take the rows of a file, which the next questions are about."""
         with self.transaction() as db:
             db.execute("DELETE FROM temp.file")
             db.executemany(
                 "INSERT INTO temp.file VALUES (?, ?, ?, ?)",
-                ((position, *content) for position, content in enumerate(contents)),
+                (
+                    (position, *row.content[:2], row.row_key)
+                    for position, row in enumerate(rows)
+                ),
             )
-            equal = {
-                position: Doubt("equal", f"the animal with id {pet_id} {_IS_EQUAL}")
-                for position, pet_id in db.execute(_EQUAL_ANIMALS, (self.id,))
-            }
-            return equal | self._find_equal_rows("temp.file")
 
-    def answer(
-        self, rows: Sequence[Entry], doubts: Mapping[int, Doubt], answer: Doubtful
-    ) -> dict[int, Doubtful]:
+    def near_rows(self, names: str, **facts: object) -> list[Equal]:
+        """Return what other imports sent of some names and categories (a query)."""
+        rows = read_entries(self._db, _NEAR_ROWS.format(names), self.facts(**facts))
+        titles = "SELECT id FROM import WHERE key_title = nullif(?, '')"
+        comparable = {id_ for (id_,) in self._db.execute(titles, (self.key_title,))}
+        return [
+            Equal(
+                row.content,
+                f"{row} ({row.animal})",
+                row.pet_id,
+                row.row_key if row.import_id in comparable else "",
+                is_row=True,
+                is_open=row.state in ("sending", "unknown"),
+            )
+            for row in rows
+        ]
+
+    def add_file(self, rows: Sequence[Entry], *, compared: bool) -> None:
         """
-        Answer for doubtful rows, and keep which of them a person is shown.
-
-        An answer is for the rows that were shown before, for that reason; where none
-        were, for all. A row keeps its answer.
+        Add the rows of a file.
 
         Args:
-            rows: Those of the file.
-            doubts: The doubtful rows, by place in these.
-            answer: What a person says.
-
-        Returns:
-            The answer for each row, by its place; `ask` where there is none yet.
-        """
-        answers: dict[int, Doubtful] = {}
-        question: Question = []
-        with self.transaction() as db:
-            earlier = group(db.execute(_QUESTION, (self.id,)), itemgetter(0))
-            is_first = not earlier
-            for position, doubt in doubts.items():
-                row = repr((*rows[position].content, str(doubt)))
-                equal_rows = earlier[row]  # each has an answer of its own
-                is_shown = is_first or bool(equal_rows)
-                kept_answer: Doubtful = equal_rows.pop(0)[1] if equal_rows else "ask"
-                if is_shown and kept_answer == "ask":
-                    kept_answer = answer
-                answers[position] = kept_answer
-                question.append((row, kept_answer))
-            self._add_import(question)
-        return answers
-
-    def add_file(
-        self,
-        rows: Sequence[Entry],
-        doubts: Mapping[int, Doubt],
-        *,
-        answers: Mapping[int, Doubtful],
-        compared: bool,
-    ) -> None:
-        """
-        Add the rows of a file, with the answer to those that are doubtful.
-
-        Args:
-            rows: In the order of the file, each with its entry (`match`).
-            doubts: The doubtful rows, by place in these.
-            answers: `send` or `skip` for each of these; a row is skipped for good where
-                it equals something that is known to exist.
+            rows: In the order of the file, each with its entry (`match`), and with the
+                state that it has where it waits.
             compared: The rows were compared with a listing.
         """
         now = self.clock.now()
-        records = []
-        for position, row in enumerate(rows):
-            doubt = doubts.get(position)
-            answered = row.answered
-            state = "skipped" if answers.get(position) == "skip" else "unsent"
-            detail = ""
-            if doubt is not None:
-                detail = str(doubt)
-                is_final = state == "unsent" or not doubt.is_open
-                answered = doubt.rows + 1 if is_final else 0
-            facts = (row.number, state, answered, compared, detail, now)
-            records.append((row.key or None, self.id, *row.content, *facts))
+        records = (
+            row._asdict()
+            | row.content._asdict()
+            | {
+                "import": self.id,
+                "compared": compared,
+                "listed_id": row.pet_id if row.has_id else None,
+                "now": now,
+            }
+            for row in rows
+        )
         with self.transaction() as db:
-            self._add_import([])
-            db.execute("UPDATE row SET present = 0 WHERE import = ?", (self.id,))
+            self.add_import(question="[]", key_title=self.key_title)
+            db.execute(
+                "UPDATE row SET present = 0, row_key = iif(row_key IN"
+                " (SELECT row_key FROM temp.file), '', row_key) WHERE import = ?",
+                (self.id,),
+            )
             db.executemany(_ADD, records)
             db.execute(
                 "DELETE FROM row WHERE import = ? AND NOT present"
                 " AND state IN ('unsent', 'rejected')",
                 (self.id,),
             )
-            brings_rows = any(not row.key for row in rows)
+            brings_rows = any(not row.entry_id for row in rows)
             db.execute(_TAKE_POSITIONS, {"id": self.id, "brings_rows": brings_rows})
 
     def record(
@@ -297,20 +245,23 @@ class Journal:
         """
         with self.transaction() as db:
             for entry, outcome in outcomes:
-                facts = {"key": entry.key, "pet_id": outcome.pet_id}
+                facts = {"entry_id": entry.entry_id, "pet_id": outcome.pet_id}
                 if db.execute(_IS_FOREIGN, facts).fetchone()[0]:
                     finder = f"petstore-tools imports reconcile {self.id}"
-                    said = f"the answer names id {outcome.pet_id}, which is another"
-                    said += f" animal's: {finder} finds its own"
-                    outcome = Outcome(outcome.state, detail=said)
+                    detail = f"the answer names id {outcome.pet_id}, which is another"
+                    detail += f" animal's: {finder} finds its own"
+                    outcome = Outcome(outcome.state, detail=detail)
                 self.settle(entry, outcome)
                 changed = ((field,) for field in outcome.changed)
                 db.executemany("INSERT OR IGNORE INTO changed VALUES (?)", changed)
             if intent is None:
                 return False
-            equal = self._find_equal_rows(_ONE_ROW, intent.content).get(0)
-            may_leave = equal is None or equal.rows < intent.answered
-            detail = "" if may_leave else str(equal)
+            name, category_id, _ = intent.content
+            names = "SELECT :name, :category_id"
+            near = self.near_rows(names, name=name, category_id=category_id)
+            equals = equals_by_row([intent], near).get(0, [])
+            may_leave = count_rows(equals) <= intent.equals
+            detail = "" if may_leave else f"{equals[-1].label} was sent meanwhile"
             self._change(_INTEND, intent, may_leave=may_leave, detail=detail)
         return may_leave
 
@@ -327,34 +278,11 @@ class Journal:
 
     def _change(self, update: str, entry: Entry, **facts: object) -> None:
         """Change a row that is in the state that an update names."""
-        facts |= {"key": entry.key, "now": self.clock.now()}
+        facts |= {"entry_id": entry.entry_id, "now": self.clock.now()}
         if not self._db.execute(update, facts).rowcount:
             raise JournalError(
-                f"another program changed row {entry.number} of import"
-                f" {entry.import_id} meanwhile"
+                f"another program changed {entry} of import {entry.import_id} meanwhile"
             )
-
-    def _find_equal_rows(
-        self, file: str, values: Iterable[object] = ()
-    ) -> dict[int, Doubt]:
-        """Return what other imports sent with the values of a table, by place in it."""
-        rows = self._db.execute(
-            "SELECT place, import, number, state, pet_id,"
-            f" count(*) OVER (PARTITION BY place) FROM {file} f"
-            " JOIN row o USING (name, category_id) WHERE import != ? AND NOT waits"
-            " AND (o.status IS f.status OR o.status IS NULL OR f.status IS NULL)"
-            " AND (state != 'skipped' OR detail NOT LIKE 'equal:%')"
-            " ORDER BY state = 'skipped' DESC, state IN ('sending', 'unknown') DESC",
-            (*values, self.id),
-        )
-        doubts = {}
-        for position, import_id, number, state, pet_id, count in rows:
-            animal = state if pet_id is None else f"id {pet_id}"
-            because = f"row {number} of import {import_id} {_IS_EQUAL} ({animal})"
-            because += f", and {count - 1:,} more" if count > 1 else ""
-            is_open = state in ("sending", "unknown")
-            doubts[position] = Doubt("equal", because, is_open=is_open, rows=count)
-        return doubts
 
     def is_ours(self, digest: str) -> bool:
         """Say whether a run of this import wrote a result file with this digest."""
@@ -368,24 +296,40 @@ class Journal:
         no row was added to.
         """
         with self.transaction() as db:
-            self._add_import()
+            self.add_import()
             db.execute("INSERT OR IGNORE INTO written VALUES (?, ?)", (self.id, digest))
+
+    def note_rejects(self, path: str, cells: Mapping[int, str]) -> None:
+        """
+        Note which rows are in the rejects files of this import.
+
+        Args:
+            path: How their paths begin.
+            cells: A digest of the cells of each row, by its number.
+        """
+        rows = ((self.id, number, digest) for number, digest in cells.items())
+        with self.transaction() as db:
+            self.add_import(rejects=path)
+            db.executemany("INSERT OR REPLACE INTO reject VALUES (?, ?, ?)", rows)
 
     def forget(self) -> None:
         """Delete what is known of this import, so that its file counts as new."""
         with self.transaction() as db:
             db.execute("DELETE FROM import WHERE id = ?", (self.id,))
 
-    def _add_import(self, question: Question | None = None) -> None:
-        """Add this import, or change it; None leaves its question as it is."""
-        facts = asdict(self.target) | {
-            "id": self.id,
-            "path": str(self.target.path),
-            "bad_rows": self.bad_rows,
-            "now": self.clock.now(),
-            "question": None if question is None else json.dumps(question),
-        }
-        self._db.execute(_ADD_IMPORT, facts)
+    def add_import(self, **changes: str | None) -> None:
+        """
+        Add this import, or change it: its `question`, `key_title`, or how its `rejects`
+        files begin; what is not named stays as it is.
+        """
+        nothing = {"question": None, "key_title": None, "rejects": None}
+        facts = nothing | asdict(self.target) | changes
+        facts |= {"path": str(self.target.path), "bad_rows": self.bad_rows}
+        self._db.execute(_ADD_IMPORT, facts | {"id": self.id, "now": self.clock.now()})
+
+    def facts(self, **facts: object) -> dict[str, object]:
+        """Return what queries are told of this import."""
+        return {"id": self.id, "key_title": self.key_title, **facts}
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
@@ -405,14 +349,18 @@ class Journal:
 
 
 def read_entries(
-    db: sqlite3.Connection, where: str, values: tuple[object, ...] | dict[str, object]
+    db: sqlite3.Connection, where: str, facts: dict[str, object]
 ) -> list[Entry]:
-    """Return the rows that a condition names, by their place in the sheet."""
+    """Return the rows that a condition names, by their position in the sheet."""
+    places = db.execute("SELECT id, path, sheet FROM import").fetchall()
+    files = {
+        id_: Target("", "", Path(path), sheet).label for id_, path, sheet in places
+    }
     rows = db.execute(
-        f"SELECT {_ENTRY} FROM row WHERE {where} ORDER BY number, key", values
+        f"SELECT {_ENTRY} FROM row WHERE {where} ORDER BY number, entry_id", facts
     )
     return [
-        Entry(*row[:2], PetValues(*row[2:5]), *row[5:])  # type: ignore[call-arg]
+        Entry(*row[:2], files[row[1]], PetValues(*row[2:5]), *row[5:])  # type: ignore[call-arg]
         for row in rows
     ]
 

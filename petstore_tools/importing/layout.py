@@ -86,12 +86,12 @@ class Titles:
         return f"{'; '.join(reasons)}; the header has {self.header_text()}"
 
     @property
-    def key_title(self) -> str:
-        """The title of the column of the row keys, "" without one."""
+    def key_title(self) -> str | None:
+        """The title of the column of the row keys, "" for a letter, None for none."""
         index = self.columns.get("row_key")
-        if index is None or not self.has_header:
-            return ""
-        return self.header[index].strip()
+        if index is None:
+            return None
+        return self.header[index].strip() if self.has_header else ""
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ _WAITED = "iif(:steady >= lost_at, :steady - lost_at, :steady)"
 # unknown rows, and created ones whose animal is not known; one waits while a row of its
 # name and category is on its way, or was lost too late
 _LOST = f"""
-(state = 'unknown' OR state = 'created' AND pet_id IS NULL)
+(state = 'unknown' OR state = 'created' AND ifnull(pet_id, listed_id) IS NULL)
 AND (name, category_id) NOT IN (
     SELECT name, category_id FROM row
     WHERE state = 'sending' OR state = 'unknown' AND {_WAITED} < :after_s
@@ -39,7 +39,7 @@ AND (name, category_id) NOT IN (
 _ANIMALS = """
 SELECT id, name, category_id, status, listing FROM temp.animal
 JOIN shown ON pet_id = id
-WHERE NOT EXISTS (SELECT 1 FROM row WHERE pet_id = id)
+WHERE NOT EXISTS (SELECT 1 FROM row WHERE pet_id = id OR listed_id = id)
 AND (EXISTS (SELECT 1 FROM changed WHERE field = 'categoryId')
     OR category_id IN (
         SELECT category_id FROM row
@@ -50,6 +50,8 @@ _MARK_LOST = """
 UPDATE row SET state = 'unknown', detail = ?, lost_at = ?, changed_at = ?
 WHERE import = ? AND state = 'sending'
 """
+# whatever equals it, a person said that this row is another one
+_AGREE = "UPDATE row SET answered = 1, equals = 1 << 30 WHERE entry_id = ?"
 LOST = "the run ended before the answer came"
 
 
@@ -163,14 +165,14 @@ def reconcile(journal: Journal, *, began: float, after_s: float) -> dict[int, Ou
         ]
         outcomes = decide(rows, animals, changed=changed)
         for row in rows:
-            if outcome := outcomes.get(row.key):
+            if outcome := outcomes.get(row.entry_id):
                 journal.settle(row, outcome, by_listing=True)
     return outcomes
 
 
 def record_decision(journal: Journal, number: int, pet_id: int | None) -> None:
     """
-    Record what a person says became of an unknown row.
+    Record what a person says became of an unknown row, or that a skipped one is sent.
 
     Args:
         journal: Of its import.
@@ -178,30 +180,28 @@ def record_decision(journal: Journal, number: int, pet_id: int | None) -> None:
         pet_id: Id of its animal, None where it has none.
 
     Raises:
-        JournalError: The row is not unknown, or the animal is another row's.
+        JournalError: Nothing is to be decided, or the animal is another row's.
     """
     outcome = Outcome(
         "unsent" if pet_id is None else "created", pet_id, "decided by a person"
     )
-    unknown = "import = ? AND number = ? AND state = 'unknown'"
+    undecided = """import = :id AND number = :number
+        AND (state = 'unknown' OR state = 'skipped' AND :pet_id IS NULL)"""
     with journal.transaction() as db:
-        rows = read_entries(db, unknown, (journal.id, number))
+        facts = journal.facts(number=number, pet_id=pet_id)
+        rows = read_entries(db, undecided, facts)
         rows = [row for row in rows if row.present] or rows
         if len(rows) != 1:
-            reason = (
-                "stands for several unknown rows" if rows else "is not an unknown row"
-            )
+            reason = "stands for several rows" if rows else "is not to be decided"
             raise JournalError(
                 f"row {number} of import {journal.id} {reason}: nothing was changed"
             )
         try:
             journal.settle(rows[0], outcome, by_listing=True)
+            db.execute(_AGREE, (rows[0].entry_id,))
         except sqlite3.IntegrityError as error:
-            owner = read_entries(db, "pet_id = ?", (pet_id,))[0]
-            raise JournalError(
-                f"id {pet_id} belongs to row {owner.number} of import"
-                f" {owner.import_id} already"
-            ) from error
+            owner = read_entries(db, "pet_id = :pet_id", facts)[0]
+            raise JournalError(f"id {pet_id} belongs to {owner} already") from error
 
 
 def none_is_left(journal: Journal) -> bool:

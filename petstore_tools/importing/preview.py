@@ -10,7 +10,8 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from petstore_tools.importing.doubtful import Doubt, Entry
+from petstore_tools.importing.comparison import Comparison, Edit
+from petstore_tools.importing.doubtful import Doubt
 from petstore_tools.importing.imports import Target
 from petstore_tools.importing.read_sheet import ReadSheet
 from petstore_tools.importing.values import Match, RowProblem
@@ -166,19 +167,46 @@ class ImportPreview:
     host: str
     to_send: int
     unsent: int
-    created: int
-    unknown: int
-    skipped: int
-    sent: int
-    removed: int
-    duplicates: tuple[int, ...]
-    dropped: int
-    known: tuple[Entry, ...]
+    comparison: Comparison
     doubts: Mapping[int, Doubt]
-    lists: bool
     notes: tuple[str, ...]
     forecast: Forecast
     is_affordable: bool
+
+    @property
+    def created(self) -> int:
+        """Rows that earlier runs of this import created, or that have an id."""
+        return self.comparison.states["created"]
+
+    @property
+    def unknown(self) -> int:
+        """Rows of which an earlier run could not tell whether they were created."""
+        return self.comparison.states["unknown"] + self.comparison.states["sending"]
+
+    @property
+    def skipped(self) -> int:
+        """Rows that were left out as doubtful."""
+        return self.comparison.states["skipped"]
+
+    @property
+    def duplicates(self) -> tuple[int, ...]:
+        """Rows that equal an earlier row."""
+        return self.comparison.duplicates
+
+    @property
+    def dropped(self) -> int:
+        """How many of these are left out as asked."""
+        return self.comparison.dropped
+
+    @property
+    def removed(self) -> int:
+        """Rows that were sent, and that the file does not hold any more."""
+        return self.comparison.removed
+
+    @property
+    def edits(self) -> tuple[Edit, ...]:
+        """Rows whose animal is known by its id or its key, with other values."""
+        return self.comparison.edits
 
     @property
     def environment(self) -> str:
@@ -247,18 +275,25 @@ class ImportPreview:
     @property
     def question(self) -> str:
         """What a person is asked about the doubtful rows."""
-        rows = pluralize(len(self.doubts), "row")
-        another = ""
-        if self.removed and 2 * self.removed >= self.sent:
+        lines = [
+            f"{pluralize(self.comparison.sent, 'row')} of {self.file} count as sent"
+            " already. A new name or status in a file does not reach the service.",
+            f"{_SKIP} leaves these rows out; of them, petstore-tools imports reconcile"
+            f" {self.journal} --row N --absent marks single ones to be sent.",
+            f"{_SEND} creates them.",
+        ]
+        if self.comparison.sent:
             name = option("name", "…")
-            another = (
-                f"; if this is another list under an old file name, name it: {name}"
-            )
-        return (
-            f"{rows} of {self.file} may be animals that exist already ({self.sent:,}"
-            f" rows of it were sent or skipped before). {_SKIP} leaves these rows out,"
-            f" {_SEND} creates them{another}"
-        )
+            lines.append(f"Another list under an old file name needs a name: {name}.")
+        return " ".join(lines)
+
+    @property
+    def doubt(self) -> str:
+        """Which rows are doubtful and why, and what a person is asked about them."""
+        rows = pluralize(len(self.doubts), "row")
+        title = f"{rows} of {self.file} may be animals that exist already:"
+        doubtful_rows = [f"  {row}" for row in some_of(self._doubtful(), SHOWN)]
+        return "\n".join([title, *doubtful_rows, self.question])
 
     @cached_property
     def refusal(self) -> str:
@@ -323,6 +358,7 @@ class ImportPreview:
         """
         named: dict[str, Sequence[Any]] = {
             "doubtful": self._doubtful(),
+            "edits": self.edits,
             "problems": self.problems,
             "fixes": self.groups,
         }
@@ -371,7 +407,10 @@ class ImportPreview:
                 self.unsent - self.to_send
             ),
             "doubtful: they may exist already": len(self.doubts),
-            "created already by this import": self.created,
+            "created already": self.created,
+            "edited: nothing is sent, since the service cannot change an animal": (
+                len(self.edits)
+            ),
             "unknown: the run finds out whether they were created": self.unknown,
             "left out as doubtful before": self.skipped,
             "sent and no longer in the file": self.removed,
@@ -411,7 +450,8 @@ class ImportPreview:
             "problem": some_of(self.groups, LINES),
             "proposal": [sheet.questions],
             "doubtful": some_of(self._doubtful(), SHOWN),
-            "question": [f"{self.question}."] if self.doubts else [],
+            "question": [self.question] if self.doubts else [],
+            "edited": some_of(self.edits, SHOWN),
             "forecast": [self.forecast],
             "refused": [self.refusal],
         }

@@ -28,7 +28,7 @@ from unicodedata import normalize
 from pydantic import ValidationError
 
 from petstore_tools import spec
-from petstore_tools.importing.doubtful import Entry, State, group
+from petstore_tools.importing.entries import Entry, State, group
 from petstore_tools.importing.values import PetValues
 from petstore_tools.models import ErrorBody, Pet
 from petstore_tools.text import pluralize
@@ -172,21 +172,23 @@ def _decide_near(
         )
         if why:
             ambiguous = Outcome("unknown", None, why, tuple(equal))
-            outcomes |= {row.key: ambiguous for row in rows if row.state != "created"}
+            outcomes |= {
+                row.entry_id: ambiguous for row in rows if row.state != "created"
+            }
             continue
         for row, pet_id in zip(rows, equal, strict=False):
-            outcomes[row.key] = Outcome("created", pet_id, "found in a listing")
+            outcomes[row.entry_id] = Outcome("created", pet_id, "found in a listing")
         rest += [(row, new) for row in rows[len(equal) :] if row.state != "created"]
     owned = {outcome.pet_id for outcome in outcomes.values()}
     for row, new in rest:
         near = tuple(animal.id for animal in new if animal.id not in owned)
         if near:
             why = "a new animal differs from it only a little"
-            outcomes[row.key] = Outcome("unknown", None, why, near)
+            outcomes[row.entry_id] = Outcome("unknown", None, why, near)
         elif row.absent:
-            outcomes[row.key] = Outcome("unsent")
+            outcomes[row.entry_id] = Outcome("unsent")
         else:
-            outcomes[row.key] = Outcome("unknown", None, "not found in a listing")
+            outcomes[row.entry_id] = Outcome("unknown", None, "not found in a listing")
     return outcomes
 
 

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from petstore_tools.errors import JournalError, SheetError
-from petstore_tools.importing.doubtful import Entry
+from petstore_tools.importing.comparison import Edit
+from petstore_tools.importing.entries import Entry
 from petstore_tools.importing.journal import Journal
 from petstore_tools.importing.layout import ADDED
 from petstore_tools.importing.preview import ImportPreview
@@ -82,6 +83,7 @@ class ImportResult:
     entries: tuple[Entry, ...] = ()
     bad: tuple[ProblemRow, ...] = ()
     name_index: int = 0
+    edits: tuple[Edit, ...] = ()
 
     @property
     def resumes_at(self) -> float | None:
@@ -130,9 +132,10 @@ class ImportResult:
             "candidates": text,
         }
         rows: list[tuple[Any, ...]] = []
+        edits = {edit.row: f"edited: {edit.changes}" for edit in self.edits}
         for entry in self.entries:
             outcome = (entry.state, entry.pet_id, int(entry.changed_at) or None)
-            reason = (entry.detail, entry.may_be)
+            reason = (edits.get(entry.number, entry.detail), entry.may_be)
             rows.append((entry.number, *entry.content, *outcome, *reason))
         for bad in self.bad:
             name = dict(enumerate(bad.cells)).get(self.name_index)
@@ -176,6 +179,9 @@ class ImportResult:
         if self.resumes_at is not None:
             said.append(f"the same call goes on from {utc_text(self.resumes_at)}")
         said += [*self.notes, *(f"not written: {file}" for file in self.not_written)]
+        if self.edits:
+            rows = pluralize(len(self.edits), "row")
+            said.append(f"{rows} edited: the service cannot change an animal")
         if self.ambiguous:
             said.append(f"{pluralize(self.ambiguous, 'row')} for a person to decide")
         if self.files:
@@ -257,7 +263,7 @@ def write_files(
     path = options.path
     sheet = preview.sheet.layout.sheet
     titles = preview.sheet.layout.titles.header
-    absent = [entry for entry in journal.entries() if not entry.present]
+    absent = journal.read("import = :id AND NOT present")
     sheet_rows = [row.cells for row in preview.sheet.rows_to_send]
     sheet_rows += [_cells(preview, entry) for entry in absent]
     created = []

@@ -23,7 +23,8 @@ from petstore_tools.errors import (
     SheetError,
 )
 from petstore_tools.http.client import Client
-from petstore_tools.importing.doubtful import SENT, Entry, match
+from petstore_tools.importing.comparison import answer, compare
+from petstore_tools.importing.entries import Entry
 from petstore_tools.importing.imports import Target
 from petstore_tools.importing.journal import Journal, open_journal, read_journal
 from petstore_tools.importing.lost_rows import (
@@ -48,7 +49,7 @@ from petstore_tools.importing.send import (
     Stopped,
     await_threads,
 )
-from petstore_tools.importing.values import PetValues
+from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.inventory import Inventory
 from petstore_tools.text import first_of, option, pluralize, quoted, utc_text
 from petstore_tools.throttle.gate import CallOptions
@@ -126,6 +127,7 @@ def preview(
     """
     sheet = read_sheet(options)
     with read_journal(folder, _target(inventory.client, sheet)) as journal:
+        journal.key_title = sheet.layout.titles.key_title
         return check(inventory, sheet, journal)
 
 
@@ -136,7 +138,12 @@ def _target(client: Client, sheet: ReadSheet) -> Target:
     return Target(client.environment, client.service_id, path, name)
 
 
-def check(inventory: Inventory, sheet: ReadSheet, journal: Journal) -> ImportPreview:
+def check(
+    inventory: Inventory,
+    sheet: ReadSheet,
+    journal: Journal,
+    listing: Listing | None = None,
+) -> ImportPreview:
     """
     Compare a file with the journal, and with the listing that it holds, if there is
     one.
@@ -145,55 +152,35 @@ def check(inventory: Inventory, sheet: ReadSheet, journal: Journal) -> ImportPre
         inventory: Knows what the key has left, and how many animals there were.
         sheet: The file.
         journal: The imports to its place.
+        listing: The listing that the journal holds.
     """
     options = sheet.options
     client = inventory.client
-    entries = journal.entries()
-    rows = [Entry(0, journal.id, row.content, row.number) for row in sheet.rows_to_send]
-    first: dict[PetValues, int] = {}
-    duplicates = [
-        at for at, row in enumerate(rows) if first.setdefault(row.content, at) != at
-    ]
-    first.clear()  # it is large
-    dropped: set[int] = set()
-    if options.drop_duplicates:
-        matches, _ = match(entries, rows)
-        dropped = {at for at in duplicates if matches[at].waits}
-        rows = [row for at, row in enumerate(rows) if at not in dropped]
-    matches, missing, doubts = journal.compare(entries, rows)
-    waiting = [row for row in matches if row.waits]
-    unsent = len(waiting)
+    is_complete = listing is not None and listing.complete
+    sheet, comparison = compare(journal, sheet, complete=is_complete)
+    notes = [*sheet.layout.notes, *_hidden_in_names(comparison.rows)]
+    if comparison.needs_listing and listing is None:
+        notes.append(
+            "the rows are not compared with the animals that exist yet: the import"
+            " lists these first"
+        )
+    unsent = len(comparison.waiting)
     if options.doubtful != "send":  # each doubtful row waits
-        unsent -= len(doubts)
+        unsent -= len(comparison.doubts)
     to_send = min(unsent, options.first or unsent)
-    states = Counter(row.state for row in matches if not row.waits)
-    lists = not all(row.compared for row in waiting) or any(
-        entry.state == "unknown" for entry in entries
-    )
     requests = ceil(inventory.memory.evidence.sizes.get("", 0) / spec.LIMIT_MAX) or 1
     latency_s = client.transport.fastest_s or LIKELY_S
     estimate = partial(forecast, to_send, read_quota(client.gate), latency_s=latency_s)
-    whole = estimate(baseline=requests if lists else 0)
-    rows_to_send = tuple(
-        row for at, row in enumerate(sheet.rows_to_send) if at not in dropped
-    )
+    whole = estimate(baseline=requests if comparison.needs_listing else 0)
     return ImportPreview(
-        sheet=replace(sheet, rows_to_send=rows_to_send),
-        target=_target(client, sheet),
+        sheet=sheet,
+        comparison=comparison,
+        target=journal.target,
         host=client.host,
         to_send=to_send,
         unsent=unsent,
-        created=states["created"],
-        unknown=states["unknown"] + states["sending"],
-        skipped=states["skipped"],
-        sent=sum(entry.state in SENT for entry in entries),
-        removed=sum(entry.state in SENT for entry in missing),
-        duplicates=tuple(sheet.rows_to_send[at].number for at in duplicates),
-        dropped=len(dropped),
-        known=tuple(matches),
-        doubts=doubts,
-        lists=lists,
-        notes=(*sheet.layout.notes, *_hidden_in_names(rows)),
+        doubts=comparison.doubts,
+        notes=tuple(notes),
         forecast=whole,
         is_affordable=options.wait or whole.days <= max(1, estimate(baseline=0).days),
     )
@@ -224,6 +211,7 @@ class _Run:
         self._client = inventory.client
         self._journal = journal
         journal.bad_rows = len(sheet.problem_rows)
+        journal.key_title = sheet.layout.titles.key_title
         self._sheet = sheet
         self._options = sheet.options
         self._sender = Sender(self._client, journal, progress)
@@ -260,7 +248,7 @@ class _Run:
     def finish(self, ask: Ask) -> ImportResult:
         """Compare, add, send, reconcile, and say what became of every row."""
         try:
-            if self._preview.lists and self._preview.is_affordable:
+            if self._preview.comparison.needs_listing and self._preview.is_affordable:
                 self._compare()
             self._add(ask)
             stopped = self._send()
@@ -297,7 +285,7 @@ class _Run:
                 f" {self._journal.id} lets it begin anew"
             )
         self._compared = True
-        self._preview = check(self._inventory, self._sheet, self._journal)
+        self._preview = check(self._inventory, self._sheet, self._journal, listings[-1])
 
     def _add(self, ask: Ask) -> None:
         """
@@ -308,24 +296,21 @@ class _Run:
                 them.
         """
         preview = self._preview
-        answers = self._journal.answer(
-            preview.known, preview.doubts, self._options.doubtful
-        )
+        comparison = preview.comparison
+        answers = answer(self._journal, comparison, self._options.doubtful)
         doubts = {
-            at: doubt for at, doubt in preview.doubts.items() if answers[at] == "ask"
+            position: doubt
+            for position, doubt in preview.doubts.items()
+            if answers[position] == "ask"
         }
         if doubts:
             shown = replace(preview, doubts=doubts)
-            answer = ask(shown)
-            if answer == "ask":
-                raise DoubtfulRowsError(f"{shown.question}. Nothing was sent", shown)
-            answers |= dict.fromkeys(doubts, answer)
-        self._journal.add_file(
-            preview.known,
-            preview.doubts,
-            answers=answers,
-            compared=self._compared,
-        )
+            decision = ask(shown)
+            if decision == "ask":
+                raise DoubtfulRowsError(f"{shown.doubt}\nNothing was sent.", shown)
+            answers |= dict.fromkeys(doubts, decision)
+        rows = comparison.with_answers(answers)
+        self._journal.add_file(rows, compared=self._compared)
         self._added = True
 
     def _send(self) -> Stopped | None:
@@ -334,13 +319,13 @@ class _Run:
         not to exist.
         """
         first = self._options.first
-        chosen = {entry.key for entry in self._journal.unsent()[:first]}
+        chosen = {entry.entry_id for entry in self._journal.unsent()[:first]}
         listed = 0
         while True:
             unsent = [
                 entry
                 for entry in self._journal.unsent()
-                if first is None or entry.key in chosen
+                if first is None or entry.entry_id in chosen
             ]
             if not unsent and not seconds_lost(self._journal):
                 break
@@ -404,32 +389,43 @@ class _Run:
     def _result(self, stopped: Stopped | None) -> ImportResult:
         """Write the result files, and say what became of every row."""
         preview = self._preview
-        entries = list(preview.known)
+        entries = list(preview.comparison.rows)
         if self._added:
-            present = [entry for entry in self._journal.entries() if entry.present]
+            present = self._journal.read("import = :id AND present")
             # of a DataFrame, the numbers of the file have labels
             entries = [
                 entry._replace(number=row.number)
                 for row, entry in zip(entries, present, strict=True)
             ]
+        entries = [
+            entry._replace(content=row.content)
+            for row, entry in zip(preview.sheet.rows_to_send, entries, strict=True)
+        ]
         files, not_written = write_files(preview, self._journal, entries)
         counts = Counter(rejected=preview.bad_rows, skipped=preview.dropped)
         counts.update(entry.state for entry in entries)
-        skipped = counts["skipped"] - preview.dropped - self._before.skipped
+        before = self._before.comparison
+        skipped = counts["skipped"] - preview.dropped - before.states["skipped"]
         return ImportResult(
             file=preview.file,
             environment=preview.environment,
             rows=preview.rows,
             **{outcome: counts[outcome] for outcome in OUTCOMES},
             ambiguous=sum(entry.may_be != "" for entry in entries),
-            created_now=counts["created"] - self._before.created,
+            created_now=_count_made(entries) - _count_made(before.rows),
             skipped_now=max(0, skipped),
             stopped=stopped,
             journal=self._journal.id,
             files=files,
             notes=tuple(self._notes),
+            edits=preview.edits,
             not_written=not_written,
             entries=tuple(entries),
             bad=preview.sheet.problem_rows,
             name_index=preview.sheet.layout.titles.columns["name"],
         )
+
+
+def _count_made(entries: Iterable[Entry]) -> int:
+    """Count the rows that runs of this import created."""
+    return sum(entry.state == "created" and not entry.has_id for entry in entries)

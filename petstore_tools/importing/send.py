@@ -24,7 +24,7 @@ from petstore_tools.errors import (
 )
 from petstore_tools.http.client import Client
 from petstore_tools.http.responses import expect
-from petstore_tools.importing.doubtful import Entry
+from petstore_tools.importing.entries import Entry
 from petstore_tools.importing.journal import Journal
 from petstore_tools.importing.options import Progress
 from petstore_tools.importing.reconcile import Outcome, judge

@@ -289,6 +289,8 @@ class Row(NamedTuple):
         cells: All cells of the row as typed.
         row_key: Its key as it is compared (`row_key=`), "" without one.
         pet_id: Of its animal (`petstore_id`), None where the row is new.
+        reject_of: In a rejects file, its row in the sheet that was imported; 0 for
+            none.
     """
 
     number: int
@@ -296,6 +298,7 @@ class Row(NamedTuple):
     cells: tuple[str, ...]
     row_key: str = ""
     pet_id: int | None = None
+    reject_of: int = 0
 
 
 class ProblemRow(NamedTuple):

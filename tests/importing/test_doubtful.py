@@ -1,11 +1,13 @@
 """
-Which rows could make an animal a second time: the three rules, in a table and over
+Which rows could make an animal a second time: the four rules, in tables and over
 nights.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import pytest
 from histories import new_rows
@@ -13,11 +15,11 @@ from tables import read_cases
 
 from petstore_tools.importing.doubtful import (
     Doubt,
-    Entry,
-    State,
+    Equal,
+    equals_by_row,
     find_doubtful,
-    match,
 )
+from petstore_tools.importing.entries import Entry, State, match
 from petstore_tools.importing.values import PetValues
 
 
@@ -28,43 +30,65 @@ def values(text: str) -> PetValues:
 
 
 def file(text: str) -> list[Entry]:
-    """Read the rows of a file, one word each."""
-    return new_rows(map(values, text.split()))
+    """Read the rows of a file: `rex/3@7` has the key 7, `rex#5` the id 5."""
+    rows = new_rows(values(re.split("[@#]", word)[0]) for word in text.split())
+    return [_identify(row, word) for row, word in zip(rows, text.split(), strict=True)]
+
+
+def _identify(row: Entry, word: str) -> Entry:
+    """Give a row its key, or the animal that its id names."""
+    row = row._replace(row_key=word.partition("@")[2])
+    if pet_id := word.partition("#")[2]:
+        facts = row._replace(pet_id=int(pet_id), has_id=True)
+        return facts._replace(waits=False, state="created")
+    return row
 
 
 def find(
     rows: list[Entry],
     entries: list[Entry],
-    equal: dict[int, Doubt],
-    others: Sequence[list[Entry]] = (),
+    animals: Sequence[Equal] = (),
+    others: Sequence[Entry] = (),
 ) -> dict[int, Doubt]:
     """Match the rows of a file, and say which are doubtful."""
-    matches, missing = match(entries, rows)
-    return find_doubtful(matches, entries, missing, equal=equal, others=others)
+    keys = {entry.row_key: entry for entry in others if entry.row_key}
+    matches = match(entries, rows, keys)
+    equals = equals_by_row(matches.rows, animals)
+    names = {row.content[:2] for row in rows}
+    is_sharing = any(entry.content[:2] in names for entry in others)
+    sheets = [others] if is_sharing else []
+    return find_doubtful(matches, entries, equals=equals, others=sheets)
 
 
 def journal(text: str, *, import_id: str = "ours") -> list[Entry]:
     """
     Read the rows of an import: created, `-` in front: not in the last run's file, `?`:
-    unsent, `!`: a person agreed, `~`: unknown.
+    unsent, `!`: a person agreed, `~`: unknown, `=`: left out as equal.
     """
-    states = {"?": "unsent", "!": "unsent", "~": "unknown"}
+    states: dict[str, State] = dict(
+        zip("?!~=", ("unsent", "unsent", "unknown", "skipped"), strict=True)
+    )
     entries = []
-    for number, word in enumerate(text.split(), start=2):
-        content = values(word.lstrip("-?!~"))
+    for row, word in zip(file(re.sub("[-?!~=]", "", text)), text.split(), strict=True):
         state = states.get(word[0], "created")
-        row = Entry(
-            number,
-            import_id,
-            content,
-            number,
-            word[0] != "-",
-            state,
-            word[0] == "!",
-            pet_id=number,
-        )  # type: ignore[arg-type]
-        entries.append(row._replace(position=number if row.present else None))
+        facts = row._replace(
+            entry_id=row.number,
+            import_id=import_id,
+            file=f"{import_id}.csv",
+            present=word[0] != "-",
+            waits=state == "unsent",
+            state=state,
+            answered=word[0] in "!=",
+            pet_id=row.number if state == "created" else None,
+            detail="equal: 7" if state == "skipped" else "",
+        )
+        entries.append(facts._replace(position=row.number if facts.present else None))
     return entries
+
+
+def equal(content: PetValues, pet_id: int | None = None, **facts: Any) -> Equal:
+    """Return an animal that has these values."""
+    return Equal(content, f"the animal with id {pet_id}", pet_id, **facts)
 
 
 @pytest.mark.case("P35", "P63", "P69")
@@ -78,21 +102,39 @@ def test_a_row_is_doubtful_by_its_name_or_its_place(
     Whatever may be an edit is asked about, and nothing else; beside another import by
     name and category always, and by place until a row of the copy was sent.
     """
-    new = file(rows)
-    entries = journal(ours)
     other_entries = journal(theirs, import_id="other")
-    sent = {entry.content for entry in other_entries}
-    equal = {
-        index: Doubt("equal", "exists")
-        for index, row in enumerate(new)
-        if row.content in sent
+    new = file(rows)
+    contents = {row.content for row in new}
+    animals = [
+        equal(entry.content, row_key=entry.row_key)
+        for entry in other_entries
+        if entry.content in contents
+    ]
+
+    doubts = find(new, journal(ours), animals, other_entries)
+
+    doubtful_rows = {
+        new[index].content for index, doubt in doubts.items() if doubt.reason != "equal"
     }
-    shared_names = {row[:2] for row in sent} & {row.content[:2] for row in new}
-
-    doubts = find(new, entries, equal, [other_entries] if shared_names else [])
-
-    doubtful_rows = {new[index].content for index in doubts.keys() - equal.keys()}
     assert doubtful_rows == {row.content for row in file(doubtful)}
+
+
+@pytest.mark.case("P98", "P99")
+@pytest.mark.parametrize(
+    ("ours", "animals", "rows", "doubtful"), read_cases(__file__, "equal.txt")
+)
+def test_as_many_rows_are_doubtful_as_are_equal(
+    ours: str, animals: str, rows: str, doubtful: str
+) -> None:
+    """Less those that rows were left out for, and none of another key."""
+    things = [
+        equal(row.content, number, row_key=row.row_key)
+        for number, row in enumerate(file(animals), start=100)
+    ]
+
+    doubts = find(file(rows), journal(ours), things)
+
+    assert [str(index + 2) for index in doubts] == doubtful.split()
 
 
 def test_a_row_moved_by_a_part_and_renamed_after_it_is_doubtful() -> None:
@@ -107,25 +149,19 @@ def test_a_row_moved_by_a_part_and_renamed_after_it_is_doubtful() -> None:
     ]
     entries = [e._replace(position="abc".index(e.content.name)) for e in entries]
 
-    doubts = find(file("c x"), entries, {})
+    doubts = find(file("c x"), entries)
 
     assert list(doubts) == [1]
 
 
 def test_a_row_that_equals_an_animal_explains_no_missing_row() -> None:
     """The missing row may still be the other new row in its place."""
-    equal = {1: Doubt("equal", "the animal with id 7")}
+    doubts = find(file("a b/4 x c"), journal("a b c"), [equal(values("b/4"), pet_id=7)])
 
-    doubts = find(file("a b/4 x c"), journal("a b c"), equal)
-
-    assert {index: doubt.reason for index, doubt in doubts.items()} == {
-        1: "equal",
-        2: "the same place",
+    assert {index: str(doubt) for index, doubt in doubts.items()} == {
+        1: "equal: the animal with id 7 has the same values",
+        2: "the same position: row 3 of ours.csv was 'b', 3, no status (id 3)",
     }
-    assert (
-        str(doubts[2])
-        == "the same place: row 3 of import ours was 'b', 3, no status (id 3)"
-    )
 
 
 @pytest.mark.parametrize(
@@ -133,18 +169,19 @@ def test_a_row_that_equals_an_animal_explains_no_missing_row() -> None:
 )
 def test_a_doubt_names_a_row_that_was_sent(now: str) -> None:
     """Of equal rows, of which another one was not."""
-    (doubt,) = find(file(now), journal("a b ?b c"), {}).values()
+    (doubt,) = find(file(now), journal("a b ?b c")).values()
 
-    assert doubt.because == "row 3 of import ours was 'b', 3, no status (id 3)"
+    assert doubt.because == "row 3 of ours.csv was 'b', 3, no status (id 3)"
 
 
 def test_of_equal_rows_those_that_were_sent_are_found_first() -> None:
     """Whatever their order in the journal."""
     entries = journal("?a a")
 
-    (matched_row,), missing = match(entries, file("a"))
+    matches = match(entries, file("a"))
 
-    assert (matched_row, missing) == (entries[1]._replace(number=2), [entries[0]])
+    assert matches.rows == [entries[1]._replace(number=2)]
+    assert matches.missing == [entries[0]]
 
 
 def nights(change: Callable[[int, list[PetValues]], None]) -> list[int]:
@@ -157,17 +194,18 @@ def nights(change: Callable[[int, list[PetValues]], None]) -> list[int]:
     for night in range(31):
         if night:
             change(night, rows)
-        matches, missing = match(sent, new_rows(rows))
-        doubts = find_doubtful(matches, sent, missing, equal={})
+        matches = match(sent, new_rows(rows))
+        doubts = find_doubtful(matches, sent, equals={})
         questions.append(len(doubts))
         entries = []
-        for index, row in enumerate(matches):
+        for index, row in enumerate(matches.rows):
             state: State = "skipped" if index in doubts else "created"
-            state = row.state if row.key else state
-            facts = row._replace(key=index + 1, number=index, state=state, answered=1)
-            entries.append(facts._replace(present=True, position=index))
+            facts = row._replace(entry_id=index + 1, number=index, answered=True)
+            state = row.state if row.entry_id else state
+            facts = facts._replace(state=state, waits=False, position=index)
+            entries.append(facts._replace(present=True))
         sent = entries + [
-            entry._replace(present=False, position=None) for entry in missing
+            entry._replace(present=False, position=None) for entry in matches.missing
         ]
     return questions[1:]
 

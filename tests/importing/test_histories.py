@@ -16,7 +16,9 @@ import pytest
 from histories import Sheet, SheetRow, World, edit, new_rows
 
 from petstore_tools.importing import lost_rows
-from petstore_tools.importing.doubtful import Doubt, Entry
+from petstore_tools.importing.comparison import answer, compare_rows
+from petstore_tools.importing.doubtful import Doubt
+from petstore_tools.importing.entries import Entry
 from petstore_tools.importing.imports import Target
 from petstore_tools.importing.journal import Journal, open_journal
 from petstore_tools.importing.lost_rows import (
@@ -58,7 +60,7 @@ def agree(
         return False
     sheet.agreed += people
     entries = [entry for entry in world.entries() if entry.waits and entry.answered]
-    waiting = Counter(world.owners[entry.key] for entry in entries)
+    waiting = Counter(world.owners[entry.entry_id] for entry in entries)
     for other in world.sheets:
         waiting += other.agreed
     for person in people:
@@ -75,7 +77,7 @@ def check(world: World) -> None:
     animals: Counter[tuple[str, int]] = Counter()
     created: Counter[tuple[str, int]] = Counter()
     undecided: Counter[tuple[str, int]] = Counter()
-    entries = {entry.key: entry for entry in world.entries()}
+    entries = {entry.entry_id: entry for entry in world.entries()}
     for key in world.creators.values():
         animals[world.stored(entries[key].content)[:2]] += 1
     for entry in entries.values():
@@ -94,7 +96,7 @@ def owners(world: World, entries: list[Entry], rows: list[SheetRow]) -> dict[int
     """
     creators = set(world.creators.values())
     entries = [entry for entry in entries if entry.present]
-    elsewhere = creators - {entry.key for entry in entries}
+    elsewhere = creators - {entry.entry_id for entry in entries}
     animals = Counter(
         world.owners[key] for key in world.creators.values() if key in elsewhere
     )
@@ -104,7 +106,7 @@ def owners(world: World, entries: list[Entry], rows: list[SheetRow]) -> dict[int
 
     def order(entry: Entry) -> tuple[bool, ...]:
         is_agreed = bool(entry.waits and entry.answered)
-        return not is_agreed, entry.key not in creators, entry.state == "skipped"
+        return not is_agreed, entry.entry_id not in creators, entry.state == "skipped"
 
     persons = {}
     for entry in sorted(entries, key=order):
@@ -113,7 +115,7 @@ def owners(world: World, entries: list[Entry], rows: list[SheetRow]) -> dict[int
         is_agreed = agreed and entry.waits and entry.answered
         person = agreed[0] if is_agreed else candidates[0]
         candidates.remove(person)
-        persons[entry.key] = person
+        persons[entry.entry_id] = person
     return persons
 
 
@@ -177,13 +179,13 @@ def send(
 def count_doubled(world: World, journal: Journal, entry: Entry) -> None:
     """Note a person who has more animals now than rows, and than was agreed to."""
     # of equal rows, nobody can tell whose each is
-    people = {world.owners[entry.key]}
-    for row in journal.entries():
+    people = {world.owners[entry.entry_id]}
+    for row in journal.read():
         if row.present and row.content == entry.content:
-            people.add(world.owners[row.key])
+            people.add(world.owners[row.entry_id])
     most = sum(world.row_counts[person] + world.agreed[person] for person in people)
     if sum(map(world.animals_of, people)) > most:
-        world.doubled.append(world.owners[entry.key])
+        world.doubled.append(world.owners[entry.entry_id])
 
 
 def run(world: World, sheet: Sheet) -> Iterator[None]:
@@ -196,7 +198,7 @@ def run(world: World, sheet: Sheet) -> Iterator[None]:
         mark_dead(journal)
         rows = sheet.part or list(sheet.rows)
         yield
-        journal.find_equal([row.values for row in rows])
+        journal.take_file(new_rows(row.values for row in rows))
         for _ in range(6):
             if min(seconds_lost(journal, with_equal=True), default=AFTER_S) >= AFTER_S:
                 break
@@ -213,8 +215,9 @@ def add_rows(
 ) -> Iterator[None]:
     """Compare the rows, ask about the doubtful ones, and write them to the journal."""
     sheet_rows = new_rows(row.values for row in rows)
-    matches, _, doubts = journal.compare(journal.entries(), sheet_rows)
-    answers = journal.answer(matches, doubts, sheet.answer)
+    comparison = compare_rows(journal, journal.read(), sheet_rows)
+    doubts = comparison.doubts
+    answers = answer(journal, comparison, sheet.answer)
     asked_doubts = {n: doubt for n, doubt in doubts.items() if answers[n] == "ask"}
     sheet.answer = "ask"
     if asked_doubts:
@@ -226,13 +229,8 @@ def add_rows(
         yield  # a person reads
         yield
         answers |= dict.fromkeys(asked_doubts, "send" if is_agreed else "skip")
-    journal.add_file(
-        matches,
-        doubts,
-        answers=answers,
-        compared=True,
-    )
-    world.assign(owners(world, journal.entries(), rows))
+    journal.add_file(comparison.with_answers(answers), compared=True)
+    world.assign(owners(world, journal.read(), rows))
     sheet.part = []
     sheet.since = ""
     for memory in (sheet.agreed, sheet.retired, sheet.added):
@@ -248,7 +246,7 @@ def send_rows(world: World, journal: Journal, sheet: Sheet) -> Iterator[None]:
             yield from send(world, journal, entry, pending)
         journal.record(pending)
         yield
-        if not any(entry.state == "unknown" for entry in journal.entries()):
+        if not any(entry.state == "unknown" for entry in journal.read()):
             sheet.is_settled = not journal.counts()["unsent"]
             sheet.edits = inf
             return

@@ -14,7 +14,10 @@ from histories import new_rows
 
 from petstore_tools.clock import ManualClock
 from petstore_tools.errors import JournalError, SettingsError
-from petstore_tools.importing.doubtful import Doubt, Entry, State
+from petstore_tools.importing import comparison as comparisons
+from petstore_tools.importing.comparison import Comparison
+from petstore_tools.importing.doubtful import Doubt
+from petstore_tools.importing.entries import Entry, State
 from petstore_tools.importing.imports import Target, find_import, list_imports
 from petstore_tools.importing.journal import Journal, open_journal, read_journal
 from petstore_tools.importing.lost_rows import (
@@ -24,6 +27,7 @@ from petstore_tools.importing.lost_rows import (
     seconds_lost,
     take_listing,
 )
+from petstore_tools.importing.options import Doubtful
 from petstore_tools.importing.reconcile import Outcome
 from petstore_tools.importing.values import PetValues
 
@@ -39,14 +43,23 @@ def target(name: str = "a.csv") -> Target:
 def add(journal: Journal, *contents: PetValues) -> list[Entry]:
     """Add rows of a new file."""
     journal.bad_rows = 1
-    journal.add_file(new_rows(contents), {}, answers={}, compared=True)
-    return journal.entries()
+    journal.add_file(new_rows(contents), compared=True)
+    return journal.read()
 
 
 def answer(journal: Journal, entry: Entry, outcome: Outcome) -> None:
     """Send a row, and record its answer."""
     assert journal.record([], intent=entry)
     journal.record([(entry, outcome)])
+
+
+def ask(
+    journal: Journal, content: PetValues, doubtful: Doubtful = "ask"
+) -> dict[int, Doubtful]:
+    """Answer for a row that equals an animal."""
+    doubts = {0: Doubt("equal", "the animal with id 7 has the same values")}
+    comparison = Comparison([], new_rows([content]), doubts)
+    return comparisons.answer(journal, comparison, doubtful)
 
 
 def show(
@@ -84,8 +97,8 @@ def test_an_animal_belongs_to_one_row_of_one_import(tmp_path: Path) -> None:
 
         said = "the answer names id {}, which is another animal's: "
         said += f"petstore-tools imports reconcile {b.id} finds its own"
-        assert [e.pet_id for e in a.entries()] == [7]
-        assert [(e.state, e.pet_id, e.detail) for e in b.entries()] == [
+        assert [e.pet_id for e in a.read()] == [7]
+        assert [(e.state, e.pet_id, e.detail) for e in b.read()] == [
             ("created", None, said.format(7)),
             ("created", None, said.format(5)),
         ]
@@ -112,30 +125,28 @@ def test_a_person_cannot_decide_against_the_constraint(tmp_path: Path) -> None:
     ):
         answer(a, add(a, REX)[0], Outcome("created", 7))
         for entry in add(b, REX, MIA):
-            answer(b, entry._replace(answered=2), Outcome("unknown"))
+            answer(b, entry._replace(equals=1), Outcome("unknown"))
 
-        with pytest.raises(JournalError, match="id 7 belongs to row 2 of import"):
+        with pytest.raises(JournalError, match="belongs to row 2 of a.csv already"):
             record_decision(b, 2, 7)
         with pytest.raises(
-            JournalError, match="row 2 of import .* is not an unknown row"
+            JournalError, match="row 2 of import .* is not to be decided"
         ):
             record_decision(a, 2, None)
         record_decision(b, 2, 8)
         record_decision(b, 3, None)
 
-        assert [(e.state, e.pet_id) for e in b.entries()] == [
+        assert [(e.state, e.pet_id) for e in b.read()] == [
             ("created", 8),
             ("unsent", None),
         ]
     with open_journal(tmp_path, target("c.csv")) as c:
         for content in (REX, MIA):
             add(c, content)
-            answer(c, c.unsent()[0]._replace(answered=3), Outcome("unknown"))
+            answer(c, c.unsent()[0]._replace(equals=2), Outcome("unknown"))
         add(c, MIA._replace(name="Tom"))
 
-        with pytest.raises(
-            JournalError, match="row 2 of import .* stands for several unknown"
-        ):
+        with pytest.raises(JournalError, match="row 2 of import .* stands for several"):
             record_decision(c, 2, None)
 
 
@@ -152,13 +163,14 @@ def test_a_row_waits_that_another_import_sent_since_the_file_was_compared(
         (mine,) = add(a, REX)
         rows = new_rows([REX._replace(status=None)])
         doubts = {0: Doubt("equal", "")}
-        b.add_file(rows, doubts, answers={0: "send"}, compared=True)
+        agreed_rows = Comparison([], rows, doubts).with_answers({0: "send"})
+        b.add_file(agreed_rows, compared=True)
         answer(a, mine, Outcome(state))
 
-        may_leave = b.record([], intent=b.entries()[0])
+        may_leave = b.record([], intent=b.read()[0])
 
         assert not may_leave
-        assert [(e.state, e.waits) for e in b.entries()] == [("skipped", True)]
+        assert [(e.state, e.waits) for e in b.read()] == [("skipped", True)]
         assert b.record([], intent=add(b, MIA, REX._replace(name="Tom"))[-1])
 
 
@@ -171,7 +183,7 @@ def test_one_run_at_a_time_works_on_an_import(tmp_path: Path) -> None:
             open_journal(tmp_path, target("b.csv")),
             read_journal(tmp_path, target()) as read,
         ):
-            assert len(read.entries()) == 1
+            assert len(read.read()) == 1
     with open_journal(tmp_path, target()):
         pass
 
@@ -217,7 +229,7 @@ def test_a_set_waits_for_a_row_on_its_way_or_lost_too_late(tmp_path: Path) -> No
             answer(a, row, Outcome("unknown"))
         (other,) = add(b, REX._replace(status=None))
         clock.advance(60)
-        b.record([], intent=other._replace(answered=2))
+        b.record([], intent=other._replace(equals=1))
         animals = ((7, REX), (8, MIA._replace(status="sold")))
 
         on_the_way = show(a, *animals, began=160.0)
@@ -264,7 +276,7 @@ def test_what_the_service_changes_is_no_difference(
         answer(journal, lost_row, Outcome("unknown"))
         show(journal, (7, REX), (8, stored), began=1_060.0)
 
-        assert [entry.may_be for entry in journal.entries()] == ["", "8"]
+        assert [entry.may_be for entry in journal.read()] == ["", "8"]
 
 
 def test_imports_are_listed_found_and_forgotten(tmp_path: Path) -> None:
@@ -274,7 +286,7 @@ def test_imports_are_listed_found_and_forgotten(tmp_path: Path) -> None:
     """
     with open_journal(tmp_path, target()) as journal:
         add(journal, REX, MIA, MIA._replace(name="Tom"))
-        answer(journal, journal.entries()[0], Outcome("created", 7))
+        answer(journal, journal.read()[0], Outcome("created", 7))
 
     (info,), errors = list_imports(tmp_path)
 
@@ -289,21 +301,20 @@ def test_imports_are_listed_found_and_forgotten(tmp_path: Path) -> None:
             find_import(tmp_path, name)
     with open_journal(tmp_path, target()) as journal:
         journal.forget()
-        assert journal.entries() == []
-        assert journal.answer(new_rows([REX]), {0: Doubt("equal", "")}, "ask")
+        assert journal.read() == []
+        assert ask(journal, REX)
     assert list_imports(tmp_path) == ([], [])
 
 
 def test_what_was_asked_is_forgotten_with_its_import(tmp_path: Path) -> None:
     """After that, an answer is for all doubtful rows again, as in a first run."""
-    doubts = {0: Doubt("equal", "the animal with id 7 has the same values")}
     with open_journal(tmp_path, target()) as journal:
         add(journal, MIA)
-        before = journal.answer(new_rows([REX]), doubts, "ask")
-        meanwhile = journal.answer(new_rows([MIA]), doubts, "send")
-        journal.answer(new_rows([REX]), doubts, "ask")
+        before = ask(journal, REX)
+        meanwhile = ask(journal, MIA, "send")
+        ask(journal, REX)
         journal.forget()
-        after = journal.answer(new_rows([MIA]), doubts, "send")
+        after = ask(journal, MIA, "send")
 
     assert (before, meanwhile, after) == ({0: "ask"}, {0: "ask"}, {0: "send"})
 
@@ -324,7 +335,7 @@ def test_what_was_asked_is_forgotten_with_its_import(tmp_path: Path) -> None:
         ),
         (lambda path: execute(path, "PRAGMA user_version = 99"), "another version"),
         (
-            lambda path: execute(path, "UPDATE import SET base_url = 'x'"),
+            lambda path: execute(path, "UPDATE import SET service_id = 'x'"),
             "another place",
         ),
     ],
@@ -351,7 +362,7 @@ def test_only_a_journal_whose_check_failed_is_to_be_moved_away(tmp_path: Path) -
         pass
 
     with pytest.raises(JournalError, match="run the same call again") as caught:
-        journal.entries()
+        journal.read()
 
     assert "move it away" not in str(caught.value)
 
@@ -393,7 +404,7 @@ def test_a_copy_of_the_database_alone_has_every_intent(tmp_path: Path) -> None:
             copy.mkdir()
             shutil.copy(tmp_path / f"{target().database_name}.db", copy)
             with open_journal(copy, target()) as copied:
-                states = [e.state for e in copied.entries()]
+                states = [e.state for e in copied.read()]
             assert states == ["created"] * count + ["sending"] + ["unsent"] * (
                 39 - count
             )

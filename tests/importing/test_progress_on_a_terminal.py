@@ -45,7 +45,7 @@ def test_the_bar_of_an_import_reads_well(
 
     before, _, after = printed.partition("[y/N]: ")
     assert code == 0
-    assert "4 created already by this import" in before
+    assert "4 created already" in before
     assert "\r" not in before.replace("\r\n", "")
     drawn = [frame for frame in after.split("\r") if frame.startswith("import:")]
     assert after.startswith("y\r\n")

@@ -10,7 +10,7 @@ from inventories import ROWS, connect_through, faulty_creates
 from tables import read_cases
 
 from petstore_tools import Sandbox
-from petstore_tools.importing.doubtful import Entry, State
+from petstore_tools.importing.entries import Entry, State
 from petstore_tools.importing.reconcile import Animal, decide, judge
 from petstore_tools.importing.values import PetValues
 
@@ -26,7 +26,7 @@ def test_an_answer_says_what_became_of_a_row(
     status: str, body: str, state: str, pet_id: str, changed: str
 ) -> None:
     """A 201 is final, whatever its body says."""
-    entry = Entry(1, "ours", REX, 2, True, "sending")
+    entry = Entry(1, "ours", "a.csv", REX, 2, waits=False, state="sending")
 
     outcome = judge(int(status), body.encode(), entry)
 
@@ -49,7 +49,7 @@ def lost_rows(text: str) -> list[Entry]:
     for number, word in enumerate(text.split(), 1):
         content, _, listing = word.lstrip("!").partition("@")
         state: State = "created" if word[0] == "!" else "unknown"
-        entry = Entry(number, "ours", values(content), number, True, state)
+        entry = Entry(number, "ours", "a.csv", values(content), number, state=state)
         entries.append(entry._replace(sent_after=int(listing)))
     return entries
 
@@ -77,14 +77,14 @@ def test_a_listing_says_what_became_of_lost_rows(
 
     said = []
     for row in rows:
-        outcome = outcomes.get(row.key)
+        outcome = outcomes.get(row.entry_id)
         undecided = "ambiguous" if outcome and outcome.candidates else "absent"
         said.append("-" if outcome is None else str(outcome.pet_id or undecided))
     assert said == expected.split()
     absent = {
         key for key, o in outcomes.items() if o.state == "unknown" and not o.candidates
     }
-    second = [row._replace(absent=row.key in absent) for row in rows]
+    second = [row._replace(absent=row.entry_id in absent) for row in rows]
     second_outcomes = decide(second, listed_animals(animals))
     assert {key for key, o in second_outcomes.items() if o.state == "unsent"} == absent
 

@@ -13,7 +13,7 @@ from math import inf
 from pathlib import Path
 
 from petstore_tools.clock import ManualClock
-from petstore_tools.importing.doubtful import Entry
+from petstore_tools.importing.entries import Entry
 from petstore_tools.importing.journal import Journal
 from petstore_tools.importing.options import Doubtful
 from petstore_tools.importing.values import PetValues
@@ -36,7 +36,8 @@ MOST_SHEETS = 4
 def new_rows(contents: Iterable[PetValues]) -> list[Entry]:
     """Return the rows of a file that no journal has."""
     return [
-        Entry(0, "ours", values, number) for number, values in enumerate(contents, 2)
+        Entry(0, "ours", "a.csv", values, number)
+        for number, values in enumerate(contents, 2)
     ]
 
 
@@ -133,20 +134,20 @@ class World:
         owned = {entry.pet_id for entry in entries}
         for entry in entries:
             key = self.creators.get(entry.pet_id or 0)
-            if key not in (None, entry.key):
+            if key not in (None, entry.entry_id):
                 free_ids = [
                     pet_id
                     for pet_id, creator in self.creators.items()
-                    if creator == entry.key and pet_id not in owned
+                    if creator == entry.entry_id and pet_id not in owned
                 ]
-                self.creators[entry.pet_id or 0] = entry.key
+                self.creators[entry.pet_id or 0] = entry.entry_id
                 if free_ids:
                     self.creators[free_ids[0]] = key or 0
 
     def entries(self) -> list[Entry]:
         """Return the rows of all imports."""
         journals = self.journals.values()
-        return [entry for journal in journals for entry in journal.entries()]
+        return [entry for journal in journals for entry in journal.read()]
 
     def add_person(self) -> int:
         """Return the number of somebody who has a row."""
@@ -174,7 +175,7 @@ class World:
         """Make the animal of a row, as the service does."""
         pet_id = max(self.animals, default=0) + 1
         self.animals[pet_id] = self.stored(entry.content)
-        self.creators[pet_id] = entry.key
+        self.creators[pet_id] = entry.entry_id
         return pet_id
 
 

@@ -1,0 +1,479 @@
+"""
+A file beside the journal, and beside the listing that this holds: which rows are known,
+edited or doubtful, and what a person said about these.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from operator import attrgetter, itemgetter
+from typing import NamedTuple
+
+from petstore_tools import spec
+from petstore_tools.errors import SheetError
+from petstore_tools.importing.doubtful import (
+    Doubt,
+    Equal,
+    count_rows,
+    equals_by_row,
+    find_doubtful,
+)
+from petstore_tools.importing.entries import (
+    SENT,
+    Entry,
+    content_of,
+    group,
+    match,
+    take_over,
+)
+from petstore_tools.importing.journal import IS_OURS, Journal
+from petstore_tools.importing.options import Doubtful
+from petstore_tools.importing.read_sheet import ReadSheet
+from petstore_tools.importing.values import PetValues, ProblemRow, Row, RowProblem
+from petstore_tools.tabular.cells import column_letter
+from petstore_tools.text import option
+
+# animals of the last listing that share name and category with the file, each with its
+# key under the title of the file
+_NEAR_ANIMALS = f"""
+SELECT a.name, a.category_id, a.status, a.id, ifnull(row.row_key, '')
+FROM temp.animal a
+LEFT JOIN row ON row.pet_id = a.id
+    AND row.import IN (SELECT id FROM import WHERE key_title = nullif(:key_title, ''))
+WHERE (a.name, a.category_id) IN (SELECT name, category_id FROM temp.file)
+AND NOT {IS_OURS.format("a.id")}
+"""
+_NAMES = "SELECT name, category_id FROM temp.file"
+# rows of other imports that sent one whose name and category the file has, too
+_OF_SHARING_IMPORTS = """
+import IN (
+    SELECT import FROM temp.file JOIN row USING (name, category_id)
+    WHERE import != :id AND NOT waits
+)
+"""
+# rows that other imports sent with a key of the file, under the same title
+_WITH_ITS_KEYS = """
+row_key IN (SELECT row_key FROM temp.file) AND row_key != '' AND NOT waits
+AND import IN (
+    SELECT id FROM import WHERE key_title = nullif(:key_title, '') AND id != :id
+)
+"""
+# rows of rejects files of this import that were made
+_CORRECTED = """
+state = 'created' AND import IN (
+    SELECT c.id FROM import c JOIN import o ON o.id = :id AND c.id != :id
+    AND substr(c.path, 1, length(o.rejects)) = o.rejects
+)
+"""
+_ANIMALS = """
+SELECT id, name, category_id, status FROM temp.animal
+WHERE id IN (SELECT value FROM json_each(?))
+"""
+
+
+class Edit(NamedTuple):
+    """
+    A row whose animal is known by its id or its key, with other values.
+
+    Attributes:
+        row: As the spreadsheet counts, or the label.
+        pet_id: Id of its animal, where that is known.
+        changes: Each field with the value of the animal and that of the row.
+    """
+
+    row: int
+    pet_id: int | None
+    changes: str
+
+    def __str__(self) -> str:
+        animal = "" if self.pet_id is None else f" (id {self.pet_id})"
+        return f"row {self.row}{animal}: {self.changes}"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """
+    What the journal, and the listing that it holds, say of the rows of a file.
+
+    Attributes:
+        entries: Rows of this import, before the run.
+        rows: Those of the file, as the journal knows them.
+        doubts: Why rows are doubtful, by their position in `rows`.
+        edits: Rows whose animal has other values.
+        removed: Rows that count as sent, and that the file does not hold any more.
+        duplicates: Numbers of rows that equal an earlier one.
+        dropped: How many of these are left out, as asked.
+    """
+
+    entries: Sequence[Entry]
+    rows: Sequence[Entry]
+    doubts: Mapping[int, Doubt]
+    edits: tuple[Edit, ...] = ()
+    removed: int = 0
+    duplicates: tuple[int, ...] = ()
+    dropped: int = 0
+
+    @property
+    def waiting(self) -> list[Entry]:
+        """Rows that were not sent."""
+        return [row for row in self.rows if row.waits]
+
+    @property
+    def states(self) -> Counter[str]:
+        """How many rows were created, skipped, or are unknown."""
+        return Counter(row.state for row in self.rows if not row.waits)
+
+    @property
+    def sent(self) -> int:
+        """Rows that count as sent already by this import."""
+        return sum(entry.state in SENT for entry in self.entries)
+
+    @property
+    def needs_listing(self) -> bool:
+        """Whether no listing was compared with a row, or a row is unknown."""
+        is_new = any(not row.compared for row in self.rows if row.waits or row.has_id)
+        return is_new or any(entry.state == "unknown" for entry in self.entries)
+
+    def with_answers(self, answers: Mapping[int, Doubtful]) -> list[Entry]:
+        """
+        Return the rows as they are added to the journal.
+
+        Args:
+            answers: For each doubtful row, `send` or `skip`; a row is left out for good
+                where it equals something that is known to exist.
+        """
+        return [
+            _answer(row, self.doubts.get(position), answers.get(position, "send"))
+            for position, row in enumerate(self.rows)
+        ]
+
+
+def _answer(row: Entry, doubt: Doubt | None, answer: Doubtful) -> Entry:
+    """Return a row with the answer to its doubt."""
+    if not row.waits:
+        return row
+    if doubt is None:
+        return row._replace(state="unsent", detail="")
+    if answer == "send":
+        return row._replace(state="unsent", answered=True, detail=str(doubt))
+    if doubt.namesake and not doubt.is_open:
+        name = row.content.name
+        if doubt.namesake.import_id != row.import_id:
+            return take_over(row, doubt.namesake)._replace(alias=name)
+        return doubt.namesake._replace(number=row.number, alias=name)
+    return row._replace(state="skipped", answered=not doubt.is_open, detail=str(doubt))
+
+
+def compare(
+    journal: Journal, sheet: ReadSheet, *, complete: bool = False
+) -> tuple[ReadSheet, Comparison]:
+    """
+    Compare a file with the journal, and with the listing that it holds.
+
+    Args:
+        journal: The imports to its place.
+        sheet: The file.
+        complete: The journal holds a complete listing, which shows every animal.
+
+    Returns:
+        The sheet, in which rows whose id is no animal's have a problem, and those that
+        were corrected in a rejects file their animal; and the comparison.
+
+    Raises:
+        SheetError: Its keys are not those that the rows of this import had.
+    """
+    entries = journal.read()
+    sheet = _settle_rejects(journal, sheet, entries)
+    if complete:
+        sheet = _refuse_ids(journal, sheet, entries)
+    rows = [_entry(journal, row) for row in sheet.rows_to_send]
+    _check_keys(journal, sheet, entries, rows)
+    repeats = _find_repeats(rows)
+    dropped: set[int] = set()
+    if sheet.options.drop_duplicates:
+        matched_rows = match(entries, rows).rows
+        dropped = {
+            position
+            for position in repeats
+            if rows[position].row_key or matched_rows[position].waits
+        }
+        rows = [row for position, row in enumerate(rows) if position not in dropped]
+    duplicates = tuple(sheet.rows_to_send[position].number for position in repeats)
+    rows_to_send = tuple(
+        row
+        for position, row in enumerate(sheet.rows_to_send)
+        if position not in dropped
+    )
+    comparison = replace(
+        compare_rows(journal, entries, rows),
+        duplicates=duplicates,
+        dropped=len(dropped),
+    )
+    return replace(sheet, rows_to_send=rows_to_send), comparison
+
+
+def compare_rows(
+    journal: Journal, entries: Sequence[Entry], rows: Sequence[Entry]
+) -> Comparison:
+    """
+    Compare the rows of a file with the journal, and with the listing that it holds.
+
+    Args:
+        journal: The imports to its place.
+        entries: The rows of this import.
+        rows: Those of the file.
+    """
+    journal.take_file(rows)
+    foreign = sorted(journal.read(_WITH_ITS_KEYS), key=attrgetter("entry_id"))
+    matches = match(entries, rows, {entry.row_key: entry for entry in foreign})
+    equals = equals_by_row(matches.rows, near_equals(journal))
+    sharing = group(journal.read(_OF_SHARING_IMPORTS), attrgetter("import_id"))
+    doubts = find_doubtful(matches, entries, equals=equals, others=sharing.values())
+    known_rows, edits = _find_edits(journal, rows, matches.rows)
+    for position, equal in equals.items():
+        row = known_rows[position]
+        if position in doubts or not row.answered:
+            known_rows[position] = row._replace(equals=count_rows(equal))
+    removed = sum(entry.state in SENT for entry in matches.missing)
+    return Comparison(entries, known_rows, doubts, tuple(edits), removed)
+
+
+def _entry(journal: Journal, row: Row) -> Entry:
+    """Return a row of a file that the journal may not have; one with an id is made."""
+    has_id = row.pet_id is not None
+    return Entry(
+        0,
+        journal.id,
+        journal.target.label,
+        row.content,
+        row.number,
+        row.row_key,
+        waits=not has_id,
+        state="created" if has_id else "unsent",
+        pet_id=row.pet_id,
+        has_id=has_id,
+        reject_of=row.reject_of,
+    )
+
+
+def _find_repeats(rows: Sequence[Entry]) -> list[int]:
+    """Return the positions of rows that equal an earlier one, with their keys."""
+    first: dict[tuple[PetValues, str], int] = {}
+    return [
+        position
+        for position, row in enumerate(rows)
+        if not row.has_id
+        and first.setdefault((row.content, row.row_key), position) != position
+    ]
+
+
+def near_equals(journal: Journal) -> list[Equal]:
+    """
+    Return animals of the last listing, and rows of other imports, that share name and
+    category with a row of the file, and are not this import's.
+    """
+    with journal.reading() as db:
+        animals = [
+            Equal(PetValues(*content), f"the animal with id {pet_id}", pet_id, key)
+            for *content, pet_id, key in db.execute(_NEAR_ANIMALS, journal.facts())
+        ]
+        return animals + journal.near_rows(_NAMES)
+
+
+def _animals(journal: Journal, pet_ids: Iterable[int | None]) -> dict[int, PetValues]:
+    """Return what the last listing shows of some animals, by id."""
+    with journal.reading() as db:
+        animals = db.execute(_ANIMALS, (json.dumps([*pet_ids]),))
+        return {pet_id: PetValues(*content) for pet_id, *content in animals}
+
+
+def _check_keys(
+    journal: Journal, sheet: ReadSheet, entries: Iterable[Entry], rows: Iterable[Entry]
+) -> None:
+    """
+    Raise SheetError where a file has no keys and the import has, or keys under another
+    title that differ from those of the rows that equal them.
+    """
+    keys = group((entry for entry in entries if entry.row_key), content_of)
+    with journal.reading() as db:
+        titles = "SELECT key_title FROM import WHERE id = ?"
+        (earlier,) = db.execute(titles, (journal.id,)).fetchone() or (None,)
+    if not keys or journal.key_title == earlier:
+        return
+    help_ = (
+        f"give {option('row_key', earlier or '…')} again, or the column that has the"
+        f" same keys now; for another list, {option('name', '…')}"
+    )
+    file = sheet.file
+    if journal.key_title is None:
+        raise SheetError(f"the rows of {file} were told apart by a row key: {help_}")
+    for row in rows:
+        earlier_keys = [entry.row_key for entry in keys.get(row.content, ())]
+        if earlier_keys and row.row_key not in earlier_keys:
+            raise SheetError(
+                f"row {row.number} of {file} has the row key {row.row_key}, and had"
+                f" {earlier_keys[0]}: {help_}"
+            )
+
+
+def _refuse_ids(
+    journal: Journal, sheet: ReadSheet, entries: Iterable[Entry]
+) -> ReadSheet:
+    """
+    Give a problem to each row whose id no animal has, or one of another name and
+    category; a row that was compared before is known.
+    """
+    compared_ids = {entry.pet_id for entry in entries if entry.compared}
+    pet_ids = {row.pet_id for row in sheet.rows_to_send} - compared_ids - {None}
+    animals = _animals(journal, pet_ids)
+    rows_to_send = []
+    problem_rows = list(sheet.problem_rows)
+    for row in sheet.rows_to_send:
+        rule = ""
+        if row.pet_id in pet_ids:
+            rule = _foreign_id(row.content, animals.get(row.pet_id or 0))
+        if rule:
+            help_ = "correct it, or empty the cell to send the row as a new animal"
+            facts = ("petstore_id", str(row.pet_id), rule, help_)
+            column = column_letter(sheet.layout.titles.columns["petstore_id"])
+            problems = [RowProblem(row.number, column, *facts)]
+            problem_rows.append(ProblemRow(row.number, row.cells, problems))
+        else:
+            rows_to_send.append(row)
+    problem_rows.sort(key=attrgetter("number"))
+    return replace(
+        sheet, rows_to_send=tuple(rows_to_send), problem_rows=tuple(problem_rows)
+    )
+
+
+def _foreign_id(content: PetValues, animal: PetValues | None) -> str:
+    """Say why an id is not that of a row, "" where it is."""
+    if animal is None:
+        return "is the id of no animal"
+    if animal.name != content.name and animal.category_id != content.category_id:
+        return f"is the id of another animal ({animal})"
+    return ""
+
+
+def _find_edits(
+    journal: Journal, rows: Sequence[Entry], known_rows: Sequence[Entry]
+) -> tuple[list[Entry], list[Edit]]:
+    """
+    Return the rows as they are known, new ones with the values that their animal has,
+    and those whose values differ from what was sent and from what their animal has.
+    """
+    pairs = [*zip(rows, known_rows, strict=True)]
+    differing = {
+        known.pet_id
+        for row, known in pairs
+        if not known.waits and (row.content != known.content or not known.entry_id)
+    }
+    animals = _animals(journal, differing - {None}) if differing else {}
+    edits = []
+    described_rows = []
+    for row, known in pairs:
+        animal = animals.get(known.pet_id or 0, known.content)
+        if known.has_id and not known.entry_id:
+            known = known._replace(content=animal)
+        changes = [
+            f"{field} {old!r} → {value!r}"
+            for field, value, old, sent in zip(
+                spec.NEW_PET_FIELDS, row.content, animal, known.content, strict=True
+            )
+            if value not in (None, old, sent)
+        ]
+        if changes and not known.waits:
+            edits.append(Edit(row.number, known.pet_id, ", ".join(changes)))
+        described_rows.append(known)
+    return described_rows, edits
+
+
+def digest_cells(cells: Iterable[str]) -> str:
+    """Return what tells the cells of a row from others."""
+    return hashlib.sha256(json.dumps([*map(str, cells)]).encode()).hexdigest()[:16]
+
+
+def _settle_rejects(
+    journal: Journal, sheet: ReadSheet, entries: Iterable[Entry]
+) -> ReadSheet:
+    """
+    Give each row that was rejected, and made from a rejects file of this import, its
+    animal: by its key, or by its number where it still has the cells that were
+    rejected.
+    """
+    corrected_rows = [row for row in journal.read(_CORRECTED) if row.pet_id is not None]
+    if not corrected_rows:
+        return sheet
+    by_number = {entry.reject_of: entry for entry in corrected_rows}
+    by_key = {entry.row_key: entry for entry in corrected_rows if entry.row_key}
+    with journal.reading() as db:
+        rejects = "SELECT number, cells FROM reject WHERE import = ?"
+        cells_by_number = dict(db.execute(rejects, (journal.id,)))
+    rejected_keys = {entry.row_key for entry in entries if entry.state == "rejected"}
+    rejected_keys.update(row.row_key for row in sheet.problem_rows)
+
+    def corrected(row: Row | ProblemRow) -> Entry | None:
+        if row.row_key in by_key and row.row_key in rejected_keys:
+            return by_key[row.row_key]
+        is_same = cells_by_number.get(int(row.number)) == digest_cells(row.cells)
+        return by_number.get(int(row.number)) if is_same else None
+
+    rows_to_send: list[Row] = []
+    problem_rows: list[ProblemRow] = []
+    rows: list[Row | ProblemRow] = [*sheet.rows_to_send, *sheet.problem_rows]
+    for row in sorted(rows, key=attrgetter("number")):
+        if entry := corrected(row):
+            facts = (entry.content, row.cells, row.row_key, entry.pet_id)
+            rows_to_send.append(Row(row.number, *facts))
+        elif isinstance(row, Row):
+            rows_to_send.append(row)
+        else:
+            problem_rows.append(row)
+    return replace(
+        sheet, rows_to_send=tuple(rows_to_send), problem_rows=tuple(problem_rows)
+    )
+
+
+Question = list[tuple[str, Doubtful]]  # rows as they were shown, with their answers
+
+
+def answer(
+    journal: Journal, comparison: Comparison, doubtful: Doubtful
+) -> dict[int, Doubtful]:
+    """
+    Answer for doubtful rows, and keep which of them a person is shown.
+
+    An answer is for the rows that were shown before, for that reason; where none were,
+    for all. A row keeps its answer.
+
+    Args:
+        journal: Of the import.
+        comparison: The file.
+        doubtful: What a person says.
+
+    Returns:
+        The answer for each doubtful row, by its position; `ask` where there is none
+        yet.
+    """
+    answers: dict[int, Doubtful] = {}
+    question: Question = []
+    with journal.transaction() as db:
+        questions = "SELECT question FROM import WHERE id = ?"
+        (text,) = db.execute(questions, (journal.id,)).fetchone() or (None,)
+        earlier = group(map(tuple, json.loads(text or "[]")), itemgetter(0))
+        is_first = not earlier
+        for position, doubt in comparison.doubts.items():
+            row = repr((*comparison.rows[position].content, str(doubt)))
+            equal_rows = earlier[row]  # each has an answer of its own
+            is_shown = is_first or bool(equal_rows)
+            kept_answer: Doubtful = equal_rows.pop(0)[1] if equal_rows else "ask"
+            if is_shown and kept_answer == "ask":
+                kept_answer = doubtful
+            answers[position] = kept_answer
+            question.append((row, kept_answer))
+        journal.add_import(question=json.dumps(question))
+    return answers
