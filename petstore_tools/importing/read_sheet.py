@@ -286,7 +286,7 @@ def _records_below(layout: Layout) -> Iterator[Record]:
     for number, cells in layout.sheet.records():
         if number > layout.header_row:
             if layout.added_columns and not isinstance(cells, MalformedLine):
-                cells = [*map(layout.sheet.unescape, cells)]
+                cells = [*cells]
                 del cells[width : width + layout.added_columns]
             yield number, cells
 

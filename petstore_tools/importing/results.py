@@ -9,6 +9,7 @@ import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,13 +18,18 @@ from petstore_tools.errors import JournalError, SheetError
 from petstore_tools.importing.comparison import Edit
 from petstore_tools.importing.entries import Entry
 from petstore_tools.importing.journal import Journal
-from petstore_tools.importing.layout import ADDED
+from petstore_tools.importing.layout import ADDED, Layout, Titles
 from petstore_tools.importing.preview import ImportPreview
 from petstore_tools.importing.send import Stopped
-from petstore_tools.importing.values import ProblemRow
+from petstore_tools.importing.values import ProblemRow, Row
+from petstore_tools.importing.words import FIELDS
 from petstore_tools.listing.frames import status_dtype, text_dtype
 from petstore_tools.tabular.atomic import check_writable, replace_file
-from petstore_tools.tabular.cells import column_index
+from petstore_tools.tabular.cells import (
+    EXACT,
+    NonTextCell,
+    text_of,
+)
 from petstore_tools.tabular.sources import row_labels
 from petstore_tools.text import html_table, pluralize, utc_text
 
@@ -32,6 +38,9 @@ if TYPE_CHECKING:
 
 
 OUTCOMES = ("created", "rejected", "unknown", "unsent", "skipped")
+_ID_TITLE = "petstore_id"
+# our created file as the input, and its number
+_CREATED = re.compile(r"(.+)\.created(?:\.(\d+))?")
 # what Windows has in no file name
 _NO_FILE_NAME = re.compile(r'[\\/:*?"<>|\x00-\x1f]')
 
@@ -213,31 +222,38 @@ def check_folder(path: Path) -> Path:
     Raises:
         SheetError: Neither can be written.
     """
-    for place in (path, Path(path.name)):
+    reason = ""
+    for folder in (path.resolve().parent, Path.cwd()):
         try:
-            folder = place.resolve().parent
             check_writable(folder / ".petstore")
             return folder
         except OSError as error:
-            why = error
+            reason = str(error)
     raise SheetError(
         f"the result files of {path.name} can be written neither beside it nor in the"
-        f" current folder ({why}); run the import in another folder"
+        f" current folder ({reason}); run the import in another folder"
     )
 
 
-def _stem(preview: ImportPreview) -> str:
+def _name_file(preview: ImportPreview, outcome: str) -> tuple[str, int]:
     """
-    Return how the names of the result files begin; those of a sandbox or of staging say
-    so.
+    Return the name of a result file, and the first number that it may have; that of a
+    created file counts on, and those of a sandbox or of staging say so.
     """
     options = preview.sheet.options
     sheet = preview.sheet.layout.sheet
     stem = options.path.stem if options.name is None else options.name
+    number = 1
+    input_stem = _CREATED.fullmatch(stem)
+    if input_stem and outcome == "created":
+        stem = input_stem[1]
+        number = int(input_stem[2] or 1) + 1
     if len(sheet.names) > 1:
         stem += f".{sheet.name}"
-    mark = "" if preview.environment == "production" else f".{preview.environment}"
-    return _NO_FILE_NAME.sub("_", stem) + ("" if f"{mark}." in f"{stem}." else mark)
+    mark = f".{preview.environment}"
+    if preview.environment != "production" and f"{mark}." not in f"{stem}.":
+        stem += mark
+    return f"{_NO_FILE_NAME.sub('_', stem)}.{outcome}{sheet.suffix}", number
 
 
 def write_files(
@@ -257,106 +273,129 @@ def write_files(
     Returns:
         The files that were written, and what could not be written, and why.
     """
-    options = preview.sheet.options
-    if not options.is_file:
+    if not preview.sheet.options.is_file:
         return (), ()
-    path = options.path
-    sheet = preview.sheet.layout.sheet
-    titles = preview.sheet.layout.titles.header
-    absent = journal.read("import = :id AND NOT present")
-    sheet_rows = [row.cells for row in preview.sheet.rows_to_send]
-    sheet_rows += [_cells(preview, entry) for entry in absent]
-    created = []
-    for cells, entry in zip(sheet_rows, [*entries, *absent], strict=True):
-        if entry.state == "created":
-            pet_id = "" if entry.pet_id is None else str(entry.pet_id)
-            created.append([*cells, pet_id])
-    rejected, bad_cells = _rejects(preview, entries)
-    id_title = "id" if "id" not in titles else "petstore_id"
-    contents = {
-        "created": ([*titles, id_title], created, set()),
-        "rejected": ([*titles, *ADDED], rejected, bad_cells),
-    }
-    written = []
-    failed = []
-    for outcome, (header, rows, marks) in contents.items():
-        name = f"{_stem(preview)}.{outcome}{sheet.suffix}"
+    layout = preview.sheet.layout
+    path = preview.sheet.options.path.resolve()
+    files = []
+    failures = []
+    for outcome, (titles, rows, bad_cells) in _fill(preview, journal, entries).items():
+        name, number = _name_file(preview, outcome)
+        content = b""
         try:
-            content = sheet.content(header, rows, bad_cells=marks) if rows else b""
-            if content:
+            if rows:
+                above = _rows_above(layout)
+                content = layout.sheet.content(
+                    titles, rows, above=above, bad_cells=bad_cells
+                )
                 journal.note_written(_digest(content))
-            place = _write(check_folder(path) / name, path.resolve(), content, journal)
+            file = _find_place(check_folder(path) / name, number, path, journal)
+            if rows:
+                replace_file(file, content)
+                files.append(file)
+            else:
+                file.unlink(missing_ok=True)
         except (OSError, SheetError, JournalError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             if isinstance(error, PermissionError):
                 reason += "; close it where it is open"
-            failed.append(f"{name} ({reason})")
-        else:
-            written += [place] if content else []
-    return tuple(written), tuple(failed)
+            failures.append(f"{name} ({reason})")
+    return tuple(files), tuple(failures)
 
 
-def _cells(preview: ImportPreview, entry: Entry) -> tuple[str, ...]:
+def _fill(
+    preview: ImportPreview, journal: Journal, entries: Sequence[Entry]
+) -> dict[str, tuple[list[str], list[list[str]], set[tuple[int, int]]]]:
     """
-    Return the cells of a row that the file does not have any more, as far as they are
-    known.
+    Return titles, rows and bad cells of the created file, which has each animal with
+    its id, those last that the file has no more, and of the rejected one, which has
+    each row that was refused, with its number and the reason.
     """
-    titles = preview.sheet.layout.titles
-    values = zip(titles.indexes, entry.content, strict=True)
-    known = {at: str(value) for at, value in values if value is not None}
-    return tuple(known.get(at, "") for at in range(len(titles.header)))
+    sheet = preview.sheet
+    header = sheet.layout.titles.header
+    columns = sheet.layout.titles.columns
+    id_index = columns.get(_ID_TITLE, len(header))
+    rows: list[tuple[Row | ProblemRow, str, int | None, str, list[str]]] = [
+        (row, entry.state, entry.pet_id, entry.detail, ["name"])
+        for row, entry in zip(sheet.rows_to_send, entries, strict=True)
+    ]
+    for problem_row in sheet.problem_rows:
+        fields = [problem.field for problem in problem_row.problems]
+        pet_id = None if _ID_TITLE in fields else problem_row.pet_id
+        rows.append((problem_row, "rejected", pet_id, problem_row.reason, fields))
+    animals: list[list[str]] = []
+    rejects: list[list[str]] = []
+    bad_cells: set[tuple[int, int]] = set()
+    for row, state, pet_id, reason, fields in sorted(rows, key=lambda row: row[0][0]):
+        if state == "created" or pet_id is not None:
+            animals.append(_with_id(row.cells, id_index, pet_id))
+        if state == "rejected":
+            indexes = [columns.get(field, columns["name"]) for field in fields]
+            bad_cells.update((len(rejects), index) for index in indexes)
+            cells = _fit(row.cells, len(header), sheet.layout.sheet.delimiter)
+            rejects.append([*cells, _number_cell(row.number), reason])
+    for entry in journal.read("import = :id AND NOT present AND state = 'created'"):
+        cells = _known_cells(sheet.layout.titles, entry)
+        animals.append(_with_id(cells, id_index, entry.pet_id))
+    titles = [*header[:id_index], _ID_TITLE, *header[id_index + 1 :]]
+    return {
+        "created": (titles, animals, set()),
+        "rejected": ([*header, *ADDED], rejects, bad_cells),
+    }
 
 
-def _write(path: Path, source: Path, content: bytes, journal: Journal) -> Path:
+def _with_id(cells: Sequence[str], index: int, pet_id: int | None) -> list[str]:
+    """Return a row with the id of its animal in its place."""
+    id_cell = "" if pet_id is None else _number_cell(pet_id)
+    return [*cells[:index], id_cell, *cells[index + 1 :]]
+
+
+def _fit(cells: Sequence[str], width: int, delimiter: str) -> list[str]:
     """
-    Write a file where one of ours is or none, and remove ours where there is nothing to
-    write.
+    Return as many cells as there are titles; those beyond the last join it: nothing is
+    lost, and it stays a problem.
     """
-    stem = path.stem
-    number = 1
-    while path.exists() and not (
-        path.resolve() != source and journal.is_ours(_digest(path.read_bytes()))
-    ):
+    if len(cells) > width:
+        return [*cells[: width - 1], delimiter.join(cells[width - 1 :])]
+    return [*cells, *[""] * (width - len(cells))]
+
+
+def _rows_above(layout: Layout) -> list[Sequence[str]]:
+    """Return the rows above the header, those without a cell, too."""
+    first = layout.header_row + 1
+    if layout.titles.has_header:
+        first -= 1
+    records = takewhile(lambda record: record[0] < first, layout.sheet.records())
+    rows = dict(records)
+    return [rows.get(number, ()) for number in range(1, first)]
+
+
+def _known_cells(titles: Titles, entry: Entry) -> list[str]:
+    """Return the cells of a row that the file has no more, as far as they are known."""
+    values = {**dict(zip(FIELDS, entry.content, strict=True)), "row_key": entry.row_key}
+    cells = [""] * len(titles.header)
+    for field, index in titles.columns.items():
+        if values.get(field) is not None:
+            cells[index] = text_of(values[field])
+    return cells
+
+
+def _number_cell(number: int) -> str:
+    """Return a number as a workbook keeps it: exactly, or else as text."""
+    return NonTextCell(str(number), "a number", number if number < EXACT else None)
+
+
+def _find_place(path: Path, number: int, source: Path, journal: Journal) -> Path:
+    """Return the first numbered path where a file of this import is, or none."""
+    while True:
+        file = path.with_stem(f"{path.stem}.{number}") if number > 1 else path
+        if not file.exists():
+            return file
+        is_source = file.resolve() == source
+        if not is_source and journal.is_ours(_digest(file.read_bytes())):
+            return file
         number += 1
-        path = path.with_stem(f"{stem}.{number}")
-    if content:
-        replace_file(path, content)
-    else:
-        path.unlink(missing_ok=True)
-    return path
 
 
 def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
-
-
-def _rejects(
-    preview: ImportPreview, entries: Sequence[Entry]
-) -> tuple[list[list[str]], set[tuple[int, int]]]:
-    """
-    Return the rows of the rejects file, whose cells no spreadsheet runs as formulas,
-    and the positions of the bad cells, which a workbook marks.
-    """
-    layout = preview.sheet.layout
-    titles = layout.titles
-    width = len(titles.header)
-    at_name = titles.columns["name"]
-    refused: list[tuple[int, Sequence[str], str, list[int]]] = [
-        (row.number, row.cells, entry.detail, [at_name])
-        for row, entry in zip(preview.sheet.rows_to_send, entries, strict=True)
-        if entry.state == "rejected"
-    ]
-    for bad in preview.sheet.problem_rows:
-        places = [column_index(p.column) if p.column else at_name for p in bad.problems]
-        refused.append((bad.number, bad.cells, bad.reason, places))
-    rows = []
-    marks: set[tuple[int, int]] = set()
-    for at, (number, cells, why, places) in enumerate(sorted(refused)):
-        marks.update((at, place) for place in places)
-        # cells beyond the last join it: nothing is lost, and it stays a problem
-        last = layout.sheet.delimiter.join(cells[width - 1 :])
-        padded = [*cells[: width - 1], *[""] * (width - 1 - len(cells)), last]
-        rows.append(
-            [layout.sheet.escape(cell) for cell in (*padded, str(int(number)), why)]
-        )
-    return rows, marks

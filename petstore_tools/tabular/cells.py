@@ -21,7 +21,6 @@ from petstore_tools import spec
 EXACT = 2**53
 MERGED = "part of the merged cell"  # the beginning of the kind of such a cell
 FORMATTED = "a number that the sheet shows otherwise"  # 007, 50 %
-_FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r", "'")
 _DIGIT_SEPARATORS = ".,'\u2019 \u00a0\u202f"  # between groups of three
 _WHOLE = re.compile(r"(-?\d+)(?:[.,]0+)?", re.ASCII)
 _GROUPED = re.compile(
@@ -37,17 +36,26 @@ class NonTextCell(str):
     Attributes:
         kind: What it was: `a number`, `a number that the sheet shows otherwise`, `a
             number that may have been rounded`, `a date`, `a time`, `a boolean`.
+        value: What it was; None where nobody knows.
+        number_format: How .xlsx shows it: a code, or the number of one that every
+            workbook has; 0 where nobody knows.
     """
 
-    __slots__ = ("kind",)
+    __slots__ = ("kind", "number_format", "value")
     kind: str
+    value: Any
+    number_format: str | int
 
-    def __new__(cls, text: str, kind: str = "") -> Self:
+    def __new__(
+        cls, text: str, kind: str = "", value: Any = None, number_format: str | int = 0
+    ) -> Self:
         """
         Keep what it was; a pickle makes the cell without it, and sets it afterwards.
         """
         cell = super().__new__(cls, text)
         cell.kind = kind
+        cell.value = value
+        cell.number_format = number_format
         return cell
 
 
@@ -125,23 +133,10 @@ class Sheet:
         """
         raise NotImplementedError
 
-    def escape(self, cell: str) -> str:
-        """
-        Put `'` before a cell of a rejects file that a spreadsheet would run as a
-        formula.
 
-        >>> Sheet().escape("=A1"), Sheet().escape("Rex")
-        ("'=A1", 'Rex')
-        """
-        return "'" + cell if cell.startswith(_FORMULA_SIGNS) else cell
-
-    def unescape(self, cell: str) -> str:
-        """Undo `escape`; only for files that the toolkit wrote."""
-        typed_cell = cell.removeprefix("'")
-        return typed_cell if typed_cell.startswith(_FORMULA_SIGNS) else cell
-
-
-def text_of(value: Any, number_kind: str = "a number") -> str:
+def text_of(
+    value: Any, number_kind: str = "a number", number_format: str | int = 0
+) -> str:
     """
     Return a cell's value as text; one that was no text keeps what it was
     (`NonTextCell`).
@@ -149,23 +144,27 @@ def text_of(value: Any, number_kind: str = "a number") -> str:
     >>> text_of(7.0), text_of(7.0).kind
     ('7', 'a number')
     """
+    text = str(value)
+    kind = f"of type {type(value).__name__}"
     match value:
         case str():
-            return str(value)
+            return text
         case bool():
-            return NonTextCell(str(value).upper(), "a boolean")
+            text = text.upper()
+            kind = "a boolean"
         case Real():
             number = float(value)
-            if not abs(number) < EXACT:  # or no number at all: NaN
-                rounded = "a number that may have been rounded"
-                return NonTextCell(f"{number:.0f}", rounded)
             text = str(int(number)) if number.is_integer() else repr(number)
-            return NonTextCell(text, number_kind)
+            kind = number_kind
+            if not abs(number) < EXACT:  # or no number at all: NaN
+                text = f"{number:.0f}"
+                kind = "a number that may have been rounded"
         case date():
-            return NonTextCell(value.isoformat(), "a date")
+            text = value.isoformat()
+            kind = "a date"
         case time() | timedelta():
-            return NonTextCell(str(value), "a time")
-    return NonTextCell(str(value), f"of type {type(value).__name__}")
+            kind = "a time"
+    return NonTextCell(text, kind, value, number_format)
 
 
 class Problem(NamedTuple):

@@ -22,6 +22,8 @@ from petstore_tools.text import option, quoted
 
 _DELIMITERS = (",", ";", "\t", "|")
 _UTF16_BY_NUL = {0: "utf-16-be", 1: "utf-16-le"}  # position of the first NUL
+_FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r", "'")
+_OUR_TITLES = {"petstore_id", "petstore_row"}  # of files that the toolkit wrote
 _EXCERPT_LENGTH = 80  # characters of a line that are shown
 _SAMPLE_LENGTH = 100_000  # characters that tell the delimiter
 # the first line may name the delimiter, as Excel takes it
@@ -44,20 +46,54 @@ class CsvSource(Sheet):
     Attributes:
         text: Its decoded content.
         encoding: As Python names it.
+        is_ours: The toolkit wrote it, so its cells are escaped.
     """
 
     text: str
     encoding: str
+    is_ours: bool = False
 
     def records(self) -> Iterator[Record]:
         """Yield each record with its number as a spreadsheet shows it."""
-        return records(self.text, self.delimiter)
+        for number, cells in records(self.text, self.delimiter):
+            if self.is_ours and not isinstance(cells, MalformedLine):
+                cells = [*map(unescape, cells)]
+            yield number, cells
 
     def content(
-        self, header: Sequence[str], rows: Iterable[Sequence[str]], **_: Any
+        self,
+        titles: Sequence[str],
+        rows: Iterable[Sequence[str]],
+        *,
+        above: Iterable[Sequence[str]] = (),
+        **_: Any,
     ) -> bytes:
-        """Return a file like this one."""
-        return csv_bytes(header, rows, encoding=self.encoding, delimiter=self.delimiter)
+        """Return a file like this one, of which a spreadsheet runs no cell."""
+        lines = ([*map(escape, cells)] for cells in (*above, titles, *rows))
+        is_quoted = f'"{self.delimiter}"' in self.text
+        return csv_bytes(
+            next(lines),
+            lines,
+            encoding=self.encoding,
+            delimiter=self.delimiter,
+            quoting=csv.QUOTE_ALL if is_quoted else csv.QUOTE_MINIMAL,
+        )
+
+
+def escape(cell: str) -> str:
+    """
+    Put `'` before a cell that a spreadsheet would run as a formula.
+
+    >>> escape("=A1"), escape("Rex")
+    ("'=A1", 'Rex')
+    """
+    return "'" + cell if cell.startswith(_FORMULA_SIGNS) else cell
+
+
+def unescape(cell: str) -> str:
+    """Undo `escape`; only for files that the toolkit wrote."""
+    typed_cell = cell.removeprefix("'")
+    return typed_cell if typed_cell.startswith(_FORMULA_SIGNS) else cell
 
 
 def read_csv(content: bytes, name: str, encoding: str | None = None) -> CsvSource:
@@ -91,7 +127,13 @@ def read_csv(content: bytes, name: str, encoding: str | None = None) -> CsvSourc
     splits = partial(_stability, text[:_SAMPLE_LENGTH])
     delimiter = delimiter_line[1] if delimiter_line else max(_DELIMITERS, key=splits)
     notes = () if delimiter == "," else (f"cells are separated by {delimiter!r}",)
-    return replace(decoded, delimiter=delimiter, notes=(*decoded.notes, *notes))
+    sample = records(text[:_SAMPLE_LENGTH], delimiter)
+    return replace(
+        decoded,
+        delimiter=delimiter,
+        notes=(*decoded.notes, *notes),
+        is_ours=any(_OUR_TITLES & {*cells} for _, cells in sample),
+    )
 
 
 def _stability(text: str, delimiter: str) -> tuple[float, int]:
@@ -204,7 +246,7 @@ def csv_bytes(
     rows: Iterable[Sequence[str]],
     *,
     encoding: str = "utf-8",
-    delimiter: str = ",",
+    **dialect: Any,
 ) -> bytes:
     r"""
     Return a CSV file; every cell reads back to the same text.
@@ -216,7 +258,7 @@ def csv_bytes(
     # the writer quotes cells with either half of its own line ending, so it always
     # writes both
     writer = csv.writer(
-        SimpleNamespace(write=lines.append), delimiter=delimiter, lineterminator="\r\n"
+        SimpleNamespace(write=lines.append), lineterminator="\r\n", **dialect
     )
     writer.writerows((header, *rows))
     text = "".join(line.removesuffix("\r\n") + "\n" for line in lines)

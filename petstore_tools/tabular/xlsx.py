@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, time, timedelta
+from functools import cache
 from io import BytesIO
 from typing import Any
 from xml.etree import ElementTree
@@ -19,7 +20,6 @@ from xml.etree import ElementTree
 from petstore_tools import spec
 from petstore_tools.errors import SheetError
 from petstore_tools.tabular.cells import (
-    EXACT,
     FORMATTED,
     MERGED,
     NonTextCell,
@@ -38,6 +38,8 @@ WRITER_OPTIONS = {  # text is never a formula or a link
     "in_memory": True,
     "strings_to_formulas": False,
     "strings_to_urls": False,
+    "default_date_format": "yyyy-mm-dd hh:mm",
+    "nan_inf_to_errors": True,
 }
 _TOO_LONG = -2  # XlsxWriter's answer to a text longer than Excel keeps
 _HINTS = {
@@ -87,6 +89,7 @@ def workbook_bytes(
     titles: Sequence[str],
     rows: Iterable[Sequence[str]],
     *,
+    above: Sequence[Sequence[str]] = (),
     bad_cells: Collection[tuple[int, int]] = (),
     hints: Mapping[str, str] = {},
     categories: Mapping[int, str] | None = None,
@@ -97,7 +100,9 @@ def workbook_bytes(
 
     Args:
         titles: Of the columns.
-        rows: Cells as text; a number (`NonTextCell`) is written as one.
+        rows: Cells as text; one that was none (`NonTextCell`) is written as what it
+            was, and shown as it was.
+        above: Rows above the titles.
         bad_cells: Positions of the row and of the cell in it that are coloured, both
             from 0.
         hints: By title, of the first columns: such a column is to be filled in, with
@@ -114,19 +119,27 @@ def workbook_bytes(
     with xlsxwriter.Workbook(memory, WRITER_OPTIONS) as book:
         book.set_properties({"comments": note})
         sheet = book.add_worksheet("animals")
-        sheet.write_row(0, 0, titles, book.add_format({"bold": True}))
-        bad_format = book.add_format(_BAD_FORMAT)
-        for row, cells in enumerate(rows):
+
+        @cache
+        def cell_format(number_format: str | int, *, is_bad: bool) -> Any:
+            style: dict[str, Any] = {**_BAD_FORMAT} if is_bad else {}
+            if number_format:
+                style["num_format"] = number_format
+            return book.add_format(style) if style else None
+
+        first_row = len(above) + 1
+        for row, cells in enumerate((*above, titles, *rows)):
             for column, cell in enumerate(cells):
-                is_bad = (row, column) in bad_cells
-                value = _typed_value(cell, is_bad=is_bad)
-                cell_format = bad_format if is_bad else None
-                if sheet.write(row + 1, column, value, cell_format) == _TOO_LONG:
+                is_bad = (row - first_row, column) in bad_cells
+                style = cell_format(getattr(cell, "number_format", 0), is_bad=is_bad)
+                value = _written_value(cell, is_bad=is_bad)
+                if sheet.write(row, column, value, style) == _TOO_LONG:
                     raise SheetError(
                         f"a cell of {len(cell):,} characters is too long for a"
                         " workbook: use CSV"
                     )
-        sheet.freeze_panes(1, 0)
+        sheet.set_row(first_row - 1, None, book.add_format({"bold": True}))
+        sheet.freeze_panes(first_row, 0)
         sheet.autofit()
         drop_downs: dict[str, Any] = {"status": [*spec.STATUSES]}
         if categories:
@@ -147,19 +160,16 @@ def workbook_bytes(
     return memory.getvalue()
 
 
-def _typed_value(cell: str, *, is_bad: bool) -> str | float:
+def _written_value(cell: str, *, is_bad: bool) -> Any:
     """
     Return what is written: a bad cell that was no text does not pass for corrected.
     """
-    kind = getattr(cell, "kind", "")
-    is_name = is_bad and kind == FORMATTED  # of a name, what was typed is not known
-    if (
-        "number" in kind
-        and not is_name
-        and (abs(float(cell)) < EXACT or "rounded" in kind)
-    ):
-        return float(cell)
-    return "#N/A" if is_bad and kind else str(cell)
+    if not isinstance(cell, NonTextCell):
+        return cell
+    is_lost = cell.kind == FORMATTED and not cell.number_format
+    if cell.value is None or (is_bad and is_lost):
+        return "#N/A" if is_bad and "error" not in cell.kind else str(cell)
+    return cell.value
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -193,12 +203,6 @@ class Worksheet(Sheet):
     def records(self) -> Iterator[Record]:
         """Yield each row with its number."""
         yield from self.rows.items()
-
-    def escape(self, cell: str) -> str:
-        """Return the cell as it is: a text cell of a workbook runs nothing."""
-        return cell
-
-    unescape = escape
 
     def mark_merged(self) -> None:
         """Let each cell that a merged one covers say so, whatever it holds."""
@@ -251,7 +255,7 @@ class XlsxBook:
             self.sheets[name] = sheet.get("state", "visible") == "visible"
         strings = map(_string_text, self._part("xl/sharedStrings.xml"))
         self._strings = dict(enumerate(strings))  # of a list, -1 would be the last one
-        self._kinds = self._kinds_by_style()
+        self._styles = self._read_styles()
 
     def _part(self, name: str) -> ElementTree.Element:
         """Return a part of the book, an empty one where it has none."""
@@ -260,18 +264,23 @@ class XlsxBook:
                 return ElementTree.fromstring(self._book.read(part))
         return ElementTree.Element("none")
 
-    def _kinds_by_style(self) -> dict[str, str]:
-        """Return what a number of each style is: a date, as typed, or not."""
+    def _read_styles(self) -> dict[str, tuple[str, str | int]]:
+        """
+        Return what a number of each style is, a date, as typed, or not, and its format.
+        """
         styles = self._part("xl/styles.xml")
-        kinds = dict(_KINDS_BUILT_IN)
+        formats: dict[str, tuple[str, str | int]] = {}
         for number in styles.iterfind("{*}numFmts/{*}numFmt"):
             code = number.get("formatCode", "")
             kind = _NUMBER if code in _PLAIN_FORMATS else FORMATTED
-            is_date = any(_DATE_CODE.findall(code))
-            kinds[number.get("numFmtId", "")] = _DATE if is_date else kind
+            if any(_DATE_CODE.findall(code)):
+                kind = _DATE
+            formats[number.get("numFmtId", "")] = kind, code
+        ids = [style.get("numFmtId", "0") for style in styles.iterfind("{*}cellXfs/*")]
         return {
-            str(index): kinds.get(style.get("numFmtId", "0"), FORMATTED)
-            for index, style in enumerate(styles.iterfind("{*}cellXfs/{*}xf"))
+            str(index): formats.get(id_)
+            or (_KINDS_BUILT_IN.get(id_, FORMATTED), int(id_))
+            for index, id_ in enumerate(ids)
         }
 
     def read(self, name: str) -> Worksheet:
@@ -325,18 +334,19 @@ class XlsxBook:
                 return NonTextCell(text, f"the error {text}")
             case "d":
                 return NonTextCell(text, "a date")
-        kind = self._kinds.get(cell.get("s", ""), _NUMBER)
+        kind, number_format = self._styles.get(cell.get("s", ""), (_NUMBER, 0))
         if kind == _DATE:
             kind = FORMATTED  # of a number that stands for no date
             with suppress(OverflowError, ValueError):
                 days = timedelta(seconds=round(float(text) * 86_400))
                 day = _DAY_0 + days
                 if days < timedelta(days=1):
-                    return text_of(days)
-                return text_of(day if day.time() != time() else day.date())
+                    return text_of(days, number_format=number_format)
+                value = day if day.time() != time() else day.date()
+                return text_of(value, number_format=number_format)
         if "_" in text:  # Python reads 1_0 as 10
             raise ValueError(f"{text!r} is not a number")
-        return text_of(float(text), kind)
+        return text_of(float(text), kind, number_format)
 
 
 def _string_text(item: ElementTree.Element) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import os
 import resource
 import shutil
@@ -15,6 +14,7 @@ import pytest
 from harms import full_disk
 from inventories import connect_through, faulty_creates, stored_animals, write_rows
 from raw import reply_bytes
+from tables import read_json
 
 from petstore_tools import PetStore, Sandbox
 from petstore_tools.errors import DoubtfulRowsError
@@ -22,8 +22,11 @@ from petstore_tools.importing.imports import Target
 from petstore_tools.importing.journal import read_journal
 from petstore_tools.importing.options import Progress
 from petstore_tools.importing.results import ImportResult
+from petstore_tools.tabular.cells import NonTextCell
+from petstore_tools.tabular.sources import open_source
 from petstore_tools.tabular.xlsx import workbook_bytes
 
+CORPUS = Path(__file__).parent / "corpus"
 HEADER = "name,categoryId,status,note"
 
 
@@ -32,36 +35,35 @@ def run(box: Sandbox, path: Path, **options: object) -> ImportResult:
     return box.store.import_pets(path, progress=False, **options)  # type: ignore[arg-type]
 
 
-def read(path: Path) -> list[list[str]]:
-    """Read a file, its header first."""
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        return list(csv.reader(file))
+def look(cell: str) -> str | list[object]:
+    """Return a cell, one that was no text with what it was and how it looked."""
+    if isinstance(cell, NonTextCell):
+        return [str(cell), cell.kind, cell.number_format]
+    return cell
 
 
-@pytest.mark.case("P40")
-def test_the_created_file_keeps_every_cell_and_adds_the_id(
-    fast: Sandbox, tmp_path: Path
+@pytest.mark.case("P40", "P43")
+@pytest.mark.parametrize(("imports", "files"), read_json(__file__, "result_files.json"))
+def test_result_files_keep_what_was_typed_and_how_it_looked(
+    fast: Sandbox, tmp_path: Path, imports: list[list[str]], files: dict[str, object]
 ) -> None:
-    """Line breaks, quotes and tabs included; of a row that is gone, its values."""
-    odd = '"Rex ""the\u2028dog""",3,sold,"two\nlines\tand a tab"'
-    path = write_rows(tmp_path / "pets.csv", odd, "Mia,4,,b", header=HEADER)
-    run(fast, path)
-    write_rows(path, "x,Tom,5,", header="new,name,categoryId,status")
+    """
+    In the columns, order, encoding and quoting of the source; no cell is a formula, and
+    each animal has its id, also one that the file has no more.
+    """
+    for name, text, *encoding in imports:
+        path = tmp_path / name
+        path.write_bytes(text.encode(*encoding) or (CORPUS / name).read_bytes())
+        result = run(fast, path, doubtful="send")
 
-    first = read(tmp_path / "pets.sandbox.created.csv")
-    result = run(fast, path, doubtful="send")
-
-    assert first == [
-        ["name", "categoryId", "status", "note", "id"],
-        ['Rex "the\u2028dog"', "3", "sold", "two\nlines\tand a tab", "1"],
-        ["Mia", "4", "", "b", "2"],
-    ]
-    assert read(result.files[0]) == [
-        ["new", "name", "categoryId", "status", "id"],
-        ["x", "Tom", "5", "", "3"],
-        ["", 'Rex "the\u2028dog"', "3", "sold", "1"],
-        ["", "Mia", "4", "", "2"],
-    ]
+    contents = {
+        file.name: [[number, [*map(look, cells)]] for number, cells in sheet.records()]
+        if file.suffix == ".xlsx"
+        else file.read_bytes().decode(*encoding)
+        for file in result.files
+        for sheet in open_source(file)
+    }
+    assert contents == files
 
 
 @pytest.mark.case("P41", "P43", "P70")

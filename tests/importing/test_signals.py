@@ -182,5 +182,5 @@ def test_kill_9_of_the_command_doubles_and_loses_nothing(
     assert codes[-1] == 0
     assert animals == dict.fromkeys(ANIMALS, 1)
     with (tmp_path / "a.created.csv").open(encoding="utf-8-sig") as file:
-        ids = [row["id"] for row in csv.DictReader(file)]
+        ids = [row["petstore_id"] for row in csv.DictReader(file)]
     assert len({*ids} - {""}) == len(ids) == len(ROWS)
