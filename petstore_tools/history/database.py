@@ -30,8 +30,11 @@ from petstore_tools.text import parse_duration, utc_text
 if TYPE_CHECKING:
     import pandas as pd
 
+Moment = str | date  # an age, a date or a time
 _FORMAT = 2
+OPEN = 999_999_999  # closes a stay that is still open: later than any listing
 _TABLES = f"""
+PRAGMA auto_vacuum = FULL;
 PRAGMA user_version = {_FORMAT};
 CREATE TABLE listings (
     number INTEGER PRIMARY KEY, started_at REAL, ended_at REAL,
@@ -39,39 +42,34 @@ CREATE TABLE listings (
 );
 CREATE TABLE stays (
     id INTEGER, name TEXT, categoryId INTEGER, status TEXT,
-    first INTEGER, closed INTEGER, PRIMARY KEY (id, first)
+    first INTEGER, closed INTEGER, PRIMARY KEY (id, first), UNIQUE (closed, id)
 ) WITHOUT ROWID;
-CREATE UNIQUE INDEX open_stays ON stays (id) WHERE closed IS NULL;
-CREATE UNIQUE INDEX closed_stays ON stays (closed, id);
-CREATE INDEX first_stays ON stays (first);
 CREATE TABLE missed (
     id INTEGER, number INTEGER, PRIMARY KEY (id, number)
 ) WITHOUT ROWID;
-CREATE TABLE reported (status TEXT PRIMARY KEY, number INTEGER);
+CREATE TABLE reported (status TEXT, number INTEGER);
 """
 _LISTED_ANIMALS = """
-CREATE TEMP TABLE listed (
-    id INTEGER PRIMARY KEY, name TEXT, categoryId INTEGER, status TEXT
-)
+CREATE TEMP TABLE listed (id INTEGER PRIMARY KEY, name, categoryId, status)
 """
 # an animal that a listing with a hole does not show is missed once; a stay that is
 # shown otherwise, or not at all and not missed, is closed; what is new is opened
 _KEEP = (
     """
     INSERT INTO missed SELECT id, :number FROM stays
-    WHERE :may_have_hole AND closed IS NULL AND id NOT IN (SELECT id FROM listed)
+    WHERE :may_have_hole AND closed > :number AND id NOT IN (SELECT id FROM listed)
     AND (id, :number - 1) NOT IN missed
     """,
     """
     UPDATE stays SET closed = :number
-    WHERE closed IS NULL AND (id, :number) NOT IN missed AND NOT EXISTS (
+    WHERE closed > :number AND (id, :number) NOT IN missed AND NOT EXISTS (
         SELECT 1 FROM listed WHERE id = stays.id AND name = stays.name
         AND categoryId = stays.categoryId AND status IS stays.status
     )
     """,
-    """
-    INSERT INTO stays SELECT *, :number, NULL FROM listed
-    WHERE id NOT IN (SELECT id FROM stays WHERE closed IS NULL)
+    f"""
+    INSERT INTO stays SELECT *, :number, {OPEN} FROM listed
+    WHERE id NOT IN (SELECT id FROM stays WHERE closed > :number)
     """,
 )
 # what the oldest listing that is left does not show begins with the next one
@@ -79,11 +77,16 @@ _FORGET = (
     """
     UPDATE stays SET first = oldest + ((id, oldest) IN missed)
     FROM (SELECT min(number) AS oldest FROM listings)
-    WHERE first < oldest AND ifnull(closed > oldest, TRUE)
+    WHERE first < oldest AND closed > oldest
     """,
-    "DELETE FROM stays WHERE first NOT IN (SELECT number FROM listings)",
-    "DELETE FROM stays WHERE first = closed",
-    "UPDATE stays SET closed = NULL WHERE closed > (SELECT max(number) FROM listings)",
+    """
+    DELETE FROM stays
+    WHERE first = closed OR first NOT IN (SELECT number FROM listings)
+    """,
+    f"""
+    UPDATE stays SET closed = {OPEN}
+    WHERE closed > (SELECT max(number) FROM listings)
+    """,
     "DELETE FROM missed WHERE number NOT IN (SELECT number FROM listings)",
     "DELETE FROM reported WHERE number NOT IN (SELECT number FROM listings)",
 )
@@ -174,13 +177,13 @@ class HistoryDatabase:
             HistoryError: It began before the newest kept one ended.
         """
         started_at = round(listing.started_at, 6)  # as a datetime holds it
-        animals = frame[[*spec.PET_FIELDS]].astype("object").where(frame.notna(), None)
         with self._open("BEGIN IMMEDIATE") as database:
             newest = _check_order(database, started_at)
             number = newest + 1
             database.execute(_LISTED_ANIMALS)
-            rows = animals.itertuples(index=False, name=None)
-            database.executemany("INSERT INTO listed VALUES (?, ?, ?, ?)", rows)
+            # NaN, where there is no status, is NULL in SQLite
+            animals = frame[[*spec.PET_FIELDS]].itertuples(index=False, name=None)
+            database.executemany("INSERT INTO listed VALUES (?, ?, ?, ?)", animals)
             parameters = {"number": number, "may_have_hole": listing.may_have_hole}
             for statement in _KEEP:
                 database.execute(statement, parameters)
@@ -202,17 +205,13 @@ class HistoryDatabase:
         then.
         """
         with self._open("BEGIN IMMEDIATE") as database:
-            database.execute(
-                "INSERT INTO reported VALUES (?1, ?2) "
-                "ON CONFLICT (status) DO UPDATE SET number = max(number, ?2)",
-                (status or "", number),
-            )
+            database.execute("INSERT INTO reported VALUES (?, ?)", (status, number))
 
     def forget(
         self,
-        before: str | date | None = None,
+        before: Moment | None = None,
         *,
-        after: str | date | None = None,
+        after: Moment | None = None,
         now: float,
     ) -> int:
         """
@@ -228,17 +227,10 @@ class HistoryDatabase:
         end = inf if after is None else instant(after, now, ahead_s=inf)
         with self._open("BEGIN IMMEDIATE") as database:
             forgotten = database.execute(
-                "DELETE FROM listings WHERE ended_at < ? OR ended_at > ?", (begin, end)
+                "DELETE FROM listings WHERE ended_at NOT BETWEEN ? AND ?", (begin, end)
             ).rowcount
             for statement in _FORGET:
                 database.execute(statement)
-        # on a full disk the file keeps its size, and what is forgotten is forgotten all
-        # the same
-        with (
-            suppress(sqlite3.OperationalError),
-            closing(sqlite.read(self.path)) as database,
-        ):
-            database.execute("VACUUM")
         return forgotten
 
 
@@ -247,9 +239,10 @@ def _check_order(database: sqlite3.Connection, began_at: float) -> int:
     Return the number of the newest kept listing; raise where it ended after another one
     began.
     """
-    number, ended_at = database.execute(
-        "SELECT ifnull(max(number), 0), ifnull(max(ended_at), 0) FROM listings"
+    newest = database.execute(
+        "SELECT number, ended_at FROM listings ORDER BY number DESC"
     ).fetchone()
+    number, ended_at = newest or (0, 0.0)
     if began_at < ended_at:
         date_text = datetime.fromtimestamp(ceil(began_at), UTC).isoformat()
         raise HistoryError(
@@ -261,7 +254,7 @@ def _check_order(database: sqlite3.Connection, began_at: float) -> int:
 
 
 def instant(
-    moment: str | date, now: float, *, day_s: float = spec.DAY_S, ahead_s: float = 0.0
+    moment: Moment, now: float, *, day_s: float = spec.DAY_S, ahead_s: float = 0.0
 ) -> float:
     """
     Return the Unix seconds that an age, a date or a time means; UTC where it names no

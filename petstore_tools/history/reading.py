@@ -18,74 +18,81 @@ from pydantic import Json, TypeAdapter
 
 from petstore_tools import spec
 from petstore_tools.errors import ArgumentError, HistoryError, IncompleteListingError
-from petstore_tools.history.database import HistoryDatabase, instant
+from petstore_tools.history.database import OPEN, HistoryDatabase, Moment, instant
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.frames import (
-    UNSET,
     PetColumns,
     count_statuses,
     named_statuses,
     status_dtype,
     text_dtype,
 )
-from petstore_tools.text import option, pluralize, utc_text
+from petstore_tools.text import pluralize, utc_text
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_TIME_COLUMNS = (
-    "began_after",
-    "first_seen",
-    "last_seen",
-    "ended_after",
-    "ended_by",
+# of a stay: the number of a listing, and its start or its end
+_TIMES = {
+    "began_after": ("before", "started_at"),
+    "first_seen": ("begin", "ended_at"),
+    "last_seen": ("last", "ended_at"),
+    "ended_after": ("last", "started_at"),
+    "ended_by": ("closed", "ended_at"),
+}
+_EVENTS = ("event", "id", "name", "categoryId", "from", "to", "after", "by")
+_EVENT_COLUMNS = {"status": "to", "began_after": "after", "first_seen": "by"}
+_STAY_DTYPES = {
+    **dict.fromkeys(spec.PET_FIELDS, "object"),
+    **dict.fromkeys(("id", "categoryId", "before", "begin", "last", "closed"), "int64"),
+}
+_NO_SNAPSHOT = (
+    "there is no earlier snapshot to compare with: a report on all animals keeps one"
 )
-_EVENT_COLUMNS = ("event", "id", "name", "categoryId", "from", "to", "after", "by")
+_NO_REPORT = (
+    "no such report was written to a file before, so the newest snapshot is compared"
+)
 _KEPT_LISTING = TypeAdapter(tuple[int, Json[Listing], Json[dict[str, int]]])
-_CHUNK_ROWS = 50_000  # rows that are Python objects at a time
-_LAST_BEFORE = "SELECT ifnull(max(number), 0) FROM listings WHERE ended_at < ?"
-_LAST_REPORTED = "SELECT ifnull(max(number), 0) FROM reported WHERE status = ?"
-_TIMES = "SELECT number, started_at, ended_at FROM listings ORDER BY number"
-_ANIMALS_OF_LISTING = """
-SELECT id, name, categoryId, status FROM stays
-WHERE first <= :number AND ifnull(closed > :number, TRUE)
-AND status IS ifnull(:status, status)
-AND (:unseen OR (id, :number) NOT IN missed) ORDER BY id
+_KEPT = """
+SELECT number, listing, counts FROM listings WHERE ended_at <= ? ORDER BY number
 """
-# stays as the listings up to one show them, with the numbers of four listings: the last
-# one before it, the first and the last one that showed it, and the one that closed it
+_LAST_REPORTED = "SELECT max(number) FROM reported WHERE status IS ?"
+_LISTINGS = "SELECT number, started_at, ended_at FROM listings WHERE number <= ?"
+_ANIMALS = """
+SELECT id, name, categoryId, status FROM stays
+WHERE first <= ?1 AND closed > ?1 AND status IS ifnull(?2, status)
+AND (?3 OR (id, ?1) NOT IN missed) ORDER BY id
+"""
+# stays that were closed after a listing, as the listings up to another one show them,
+# with the numbers of the last one before it, of the first and the last one that showed
+# it, and of the one that closed it
 _STAYS = """
 SELECT id, name, categoryId, status,
     begin - 1 - (
         begin - 1 IN (SELECT number FROM listings WHERE may_have_hole) AND (
-            (id, begin - 1) IN missed OR NOT EXISTS (
-                SELECT 1 FROM stays WHERE id = stay.id AND closed = begin
-            )
+            (id, begin - 1) IN missed
+            OR NOT EXISTS (SELECT 1 FROM stays WHERE id = stay.id AND closed = begin)
         )
     ) AS before,
     begin, end - ((id, end) IN missed) AS last, closed
 FROM (
-    SELECT id, name, categoryId, status, {begin} AS begin,
-        iif(closed <= :until, closed, NULL) AS closed,
-        ifnull(min(closed - 1, :until), :until) AS end
-    FROM stays AS part WHERE {selection}
+    SELECT *, {begin} AS begin,
+        min(closed - 1, :until, (SELECT max(number) FROM listings)) AS end
+    FROM stays AS part
+    WHERE first <= :until AND closed > :since AND {selection}
 ) AS stay ORDER BY id, begin
 """
-_NOT_ENDED = "(closed IS NULL OR closed > :since)"
-_MOVED = "first > :since AND first <= :until OR closed > :since AND closed <= :until"
-# an unbroken time in a status: where its last stay ends, and its first one begins
-_STATUS_ENDS = f"""
-first <= :until AND {_NOT_ENDED} AND NOT EXISTS (
-    SELECT 1 FROM stays WHERE id = part.id AND first = part.closed
-    AND first <= :until AND status IS part.status
-)
-"""
-_STATUS_BEGINS = """(
+# an unbroken time in a status: where its first stay begins, and its last one
+_FIRST_IN_STATUS = """(
     SELECT max(first) FROM stays AS start
     WHERE id = part.id AND first <= part.first AND NOT EXISTS (
         SELECT 1 FROM stays
         WHERE id = start.id AND closed = start.first AND status IS start.status
     )
+)"""
+_LAST_IN_STATUS = """NOT EXISTS (
+    SELECT 1 FROM stays WHERE id = part.id AND first = part.closed
+    AND first <= :until AND status IS part.status
 )"""
 
 
@@ -146,20 +153,16 @@ class Snapshots(tuple[Snapshot, ...]):
     def counts(self) -> pd.DataFrame:
         """
         Lay out the counts of these listings: index `as_of` (datetime, UTC), an int64
-        column per status, `unset` last.
+        column per status.
 
         >>> store.snapshots().counts()["sold"].tolist()[-1]
         59
         """
         import pandas as pd
 
-        as_of = pd.DatetimeIndex([snapshot.as_of for snapshot in self], name="as_of")
-        counts = pd.DataFrame(
-            [snapshot.counts for snapshot in self], as_of.as_unit("us")
-        )
-        statuses = dict.fromkeys([*spec.STATUSES, *counts])
-        statuses = {**statuses, UNSET: statuses.pop(UNSET, None)}
-        return counts.reindex(columns=[*statuses]).fillna(0).astype("int64")
+        counts = [snapshot.counts for snapshot in self]
+        as_of = pd.Index([snapshot.as_of for snapshot in self], name="as_of")
+        return pd.DataFrame(counts, as_of).fillna(0).astype("int64")
 
 
 class History(HistoryDatabase):
@@ -176,10 +179,7 @@ class History(HistoryDatabase):
         """
         snapshots = list[Snapshot]()
         with self._open() as database:
-            rows = database.execute(
-                "SELECT number, listing, counts FROM listings ORDER BY number"
-            )
-            for row in rows:
+            for row in database.execute(_KEPT, [round(until_s, 6)]):
                 try:
                     number, listing, counts = _KEPT_LISTING.validate_python(row)
                 except ValueError as error:
@@ -189,8 +189,7 @@ class History(HistoryDatabase):
                 if status is not None:
                     counts = {status: counts.get(status, 0)}
                     listing = replace(listing.filtered(status), rows=counts[status])
-                if round(listing.ended_at, 6) <= round(until_s, 6):
-                    snapshots.append(Snapshot(number, listing, counts, self))
+                snapshots.append(Snapshot(number, listing, counts, self))
         return Snapshots(snapshots)
 
     def animals(self, snapshot: Snapshot, *, unseen: bool = False) -> pd.DataFrame:
@@ -204,13 +203,9 @@ class History(HistoryDatabase):
         import pandas as pd
 
         listing = snapshot.listing
-        parameters = {
-            "number": snapshot.number,
-            "status": listing.status,
-            "unseen": unseen,
-        }
+        parameters = (snapshot.number, listing.status, unseen)
         with self._open() as database:
-            rows = database.execute(_ANIMALS_OF_LISTING, parameters)
+            rows = database.execute(_ANIMALS, parameters)
             frame = pd.DataFrame(rows, columns=[*spec.PET_FIELDS])
         return PetColumns.of(frame).to_frame(listing)
 
@@ -260,11 +255,11 @@ class History(HistoryDatabase):
 
     def since(
         self,
-        reference: str | date | None,
+        reference: Moment | None,
         *,
+        until: Moment | None = None,
         status: str | None = None,
         now: float,
-        until: str | date | None = None,
     ) -> tuple[Snapshot | None, tuple[str, ...]] | None:
         """
         Return the listing to compare with, None where there is none, and what there is
@@ -274,9 +269,9 @@ class History(HistoryDatabase):
             reference: `last`: the listing of the last report that was written to a
                 file; or an age such as `7d`, a date or a time (UTC; of a date its end):
                 the newest listing that is not younger, else the oldest.
+            until: The other end, from which an age counts back.
             status: The filter.
             now: Unix seconds.
-            until: The other end, from which an age counts back.
 
         Raises:
             ArgumentError: It is none of these, in the future, or later than the other
@@ -284,146 +279,118 @@ class History(HistoryDatabase):
         """
         if reference is None:
             return None
-        end_s = now if until is None else instant(until, now, ahead_s=spec.DAY_S)
-        is_last = isinstance(reference, str) and reference.strip().casefold() == "last"
-        ahead_s = 0.0 if until is None else inf
-        latest_s = end_s if is_last else instant(reference, end_s, ahead_s=ahead_s)
-        if latest_s > end_s + 1e-6:  # a datetime may be rounded up
-            raise ArgumentError(
-                f"{option('since')} {reference} is later than {option('until')} {until}"
-            )
-        try:
-            snapshots = self.snapshots(status, end_s)
-            with self._open() as database:
-                (last,) = database.execute(_LAST_REPORTED, (status or "",)).fetchone()
-        except HistoryError as error:
-            return None, (f"not compared with an earlier listing: {error}",)
-        for snapshot in reversed(snapshots):
-            ended_at = round(snapshot.listing.ended_at, 6)
-            if snapshot.number <= last if is_last else ended_at <= latest_s:
-                return snapshot, ()
+        until_s = now if until is None else instant(until, now, ahead_s=spec.DAY_S)
+        is_last = str(reference).strip().casefold() == "last"
+        since_s = -inf if is_last else instant(reference, until_s)
+        snapshots = self.snapshots(status, until_s)
         if not snapshots:
-            note = "there is no earlier snapshot to compare with"
-            if status:
-                note += (
-                    "; a report on one status keeps none, so run petstore-tools report"
-                    " without --status before"
-                )
-            return None, (note,)
+            return None, (_NO_SNAPSHOT,)
         if is_last:
-            note = (
-                "no such report was written to a file before, so the newest snapshot is"
-                " compared"
-            )
-            return snapshots[-1], (note,)
+            with self._open() as database:
+                (number,) = database.execute(_LAST_REPORTED, [status]).fetchone()
+            if number is None:
+                return snapshots[-1], (_NO_REPORT,)
+            return snapshots[: number - snapshots[0].number + 1][-1], ()
+        if earlier_snapshots := self.snapshots(status, since_s):
+            return earlier_snapshots[-1], ()
         note = f"no snapshot is as old as {reference}, so the oldest one is compared"
         return snapshots[0], (note,)
 
     def until(
-        self, moment: str | date, *, status: str | None = None, now: float
+        self, moment: Moment, *, status: str | None = None, now: float
     ) -> Snapshot:
         """
-        Return the newest kept listing that had ended by an age, a date (its end) or a
-        time.
+        Return the newest kept listing that had ended by an age, a date (its end, which
+        may be today's) or a time.
 
         Raises:
             ArgumentError: It is none of these, in the future, or before the first kept
                 listing.
         """
-        # the end of today is still to come
-        end_s = instant(moment, now, ahead_s=spec.DAY_S)
-        snapshots = self.snapshots(status, end_s)
-        if snapshots:
-            return snapshots[-1]
-        listings = self.snapshots()
-        if not listings:
-            raise ArgumentError("no listing is kept yet: store.snapshot() keeps one")
-        ended_text = utc_text(listings[0].listing.ended_at)
-        raise ArgumentError(
-            f"{moment} is before the first kept listing, which ended at {ended_text}"
-        )
+        snapshots = self.snapshots(status, instant(moment, now, ahead_s=spec.DAY_S))
+        if not snapshots:
+            raise ArgumentError(
+                f"no listing is kept that had ended by {moment}: {self.snapshots()}"
+            )
+        return snapshots[-1]
 
     def _stays(
-        self, selection: str, *, begin: str = "first", **parameters: int | None
+        self, selection: str, begin: str = "first", since: int = 0, until: int = OPEN
     ) -> pd.DataFrame:
         """
-        Return stays by id and begin: the columns of a listing, status as text; `begin`
-        and `closed`, numbers of listings (float64, the latter missing while open); and
-        the times of `history`.
+        Return stays by id and begin: the columns of a listing, status as text; the
+        numbers of their listings (`before`, `begin`, `last`, `closed`); and the times
+        of `history`.
         """
         import pandas as pd
 
-        dtypes = {
-            **dict.fromkeys(spec.PET_FIELDS, "int64"),
-            **dict.fromkeys(("name", "status"), text_dtype()),
-            **dict.fromkeys(("before", "begin", "last", "closed"), "float64"),
-        }
+        query = _STAYS.format(selection=selection, begin=begin)
         with self._open() as database:
             listings = pd.DataFrame(
-                database.execute(_TIMES), columns=["number", "started_at", "ended_at"]
+                database.execute(_LISTINGS, [until]),
+                columns=["number", "started_at", "ended_at"],
             )
-            newest = int(listings["number"].max()) if len(listings) else 0
-            rows = database.execute(
-                _STAYS.format(selection=selection, begin=begin),
-                {"until": newest, **parameters},
-            )
-            # an empty chunk at the end, so that there is one where no stay is found
-            chunks = [
-                pd.DataFrame(chunk, columns=[*dtypes]).astype(dtypes)
-                for chunk in (*iter(lambda: rows.fetchmany(_CHUNK_ROWS), []), [])
-            ]
-        stays = pd.concat(chunks, ignore_index=True)
-        # pandas would cut the rest of a second off
+            rows = database.execute(query, {"since": since, "until": until}).fetchall()
+        stays = pd.DataFrame(rows, columns=[*_STAY_DTYPES]).astype(_STAY_DTYPES)
+        stays = stays.astype(dict.fromkeys(("name", "status"), text_dtype()))
         microseconds = (listings.set_index("number") * 1e6).round()
-        times = microseconds.apply(pd.to_datetime, unit="us", utc=True)
-        started_at, ended_at = times["started_at"], times["ended_at"]
-        return stays.assign(
-            began_after=stays["before"].map(started_at),
-            first_seen=stays["begin"].map(ended_at),
-            last_seen=stays["last"].map(ended_at),
-            ended_after=stays["last"].where(stays["closed"].notna()).map(started_at),
-            ended_by=stays["closed"].map(ended_at),
-        ).astype(dict.fromkeys(_TIME_COLUMNS, "datetime64[us, UTC]"))
+        times = microseconds.astype("int64").astype("datetime64[us, UTC]")
+        for name, (number, time) in _TIMES.items():
+            stays = stays.join(times[time].rename(name), on=number)
+        stays["ended_after"] = stays["ended_after"].where(stays["ended_by"].notna())
+        return stays
 
-    def events_between(self, since: int, until: int) -> pd.DataFrame:
+    def status_times(self, since: int, until: int = OPEN) -> pd.DataFrame:
+        """
+        Return the unbroken times of animals in a status that ended after a listing, by
+        another one (numbers), or went on then; a corrected name or category ends none.
+
+        Returns:
+            By id and begin: the columns and times of `history`, status as text, as
+            events name it; the numbers of their listings (`before`, `begin`, `last`,
+            `closed`); `days` (float64): from the middle of the time in which it began
+            to the middle of the time in which it ended, or to `last_seen`; missing
+            where nobody saw it begin.
+        """
+        times = self._stays(_LAST_IN_STATUS, _FIRST_IN_STATUS, since, until)
+        began = times["began_after"] + (times["first_seen"] - times["began_after"]) / 2
+        ended = times["ended_after"] + (times["ended_by"] - times["ended_after"]) / 2
+        duration = ended.fillna(times["last_seen"]) - began
+        times["days"] = duration.dt.total_seconds() / spec.DAY_S
+        times["status"] = named_statuses(times)
+        return times
+
+    def events_between(self, since: int, until: int = OPEN) -> pd.DataFrame:
         """
         Return what happened after a listing, by another one, both by their numbers: a
         row an event, as `events` returns them.
         """
         import pandas as pd
 
-        stays = self._stays(_MOVED, since=since, until=until)
-        status = named_statuses(stays)
-        former = status.shift(fill_value="")
-        # it goes on from the stay in the row before
-        continues = stays["id"].duplicated() & stays["begin"].eq(
-            stays["closed"].shift()
+        times = self.status_times(since, until)
+        ends = times[times["ended_by"].notna()]
+        absences = ends.assign(
+            begin=ends["closed"],
+            began_after=ends["ended_after"],
+            first_seen=ends["ended_by"],
+            status=ends["status"].where(ends["closed"] == OPEN),
         )
-        ends = stays["closed"].notna() & ~continues.shift(-1, fill_value=False)
-        begins = stays["begin"].gt(since) & ~(continues & former.eq(status))
-        sides = [
-            stays.assign(
-                after=stays["began_after"],
-                by=stays["first_seen"],
-                event="another status",
-                **{"from": former.where(continues), "to": status},
-            )[begins],
-            stays.assign(
-                after=stays["ended_after"],
-                by=stays["ended_by"],
-                event="gone",
-                **{"from": status, "to": status.mask(ends)},
-            )[ends],
-        ]
-        events = pd.concat(sides).sort_values(["by", "id", "begin"], ignore_index=True)
-        events.loc[events["to"].eq("sold").fillna(False), "event"] = "became sold"
+        # an animal that goes on has no absence
+        states = pd.concat([times, absences]).drop_duplicates(["id", "begin"])
+        states = states.sort_values(["id", "begin"])
+        states["from"] = states.groupby("id")["status"].shift()
+        events = states[states["begin"] > since].rename(columns=_EVENT_COLUMNS)
+        events["event"] = "another status"
+        events.loc[events["to"] == "sold", "event"] = "became sold"
         events.loc[events["from"].isna(), "event"] = "new"
-        return events[[*_EVENT_COLUMNS]].astype({"event": text_dtype()})
+        events.loc[events["to"].isna(), "event"] = "gone"
+        events = events.sort_values(["by", "id", "begin"], ignore_index=True)
+        return events[[*_EVENTS]].astype({"event": text_dtype()})
 
     def events(
         self,
-        since: str | date | None = None,
-        until: str | date | None = None,
+        since: Moment | None = None,
+        until: Moment | None = None,
         *,
         now: float,
     ) -> pd.DataFrame:
@@ -451,40 +418,12 @@ class History(HistoryDatabase):
             ArgumentError: `until` is before the first kept listing, `since` is after
                 it, or one is not as `instant` takes it.
         """
-        older, _ = self.since(since, now=now, until=until) or (None, ())
-        snapshots = self.snapshots()
-        if until is not None:
-            newer = self.until(until, now=now)
-        elif snapshots:
-            newer = snapshots[-1]
-        else:
-            return self.events_between(0, 0)
-        return self.events_between((older or snapshots[0]).number, newer.number)
-
-    def status_times(self, since: int, until: int) -> pd.DataFrame:
-        """
-        Return the unbroken times of animals in a status that ended after a listing, by
-        another one (numbers), or went on then; a corrected name or category ends none.
-
-        Returns:
-            The columns of `history`, status as text, as events name it; `days`
-            (float64): from the middle of the time in which it began to the middle of
-            the time in which it ended, or to `last_seen`; missing where nobody saw it
-            begin.
-        """
-        stays = self._stays(
-            _STATUS_ENDS, begin=_STATUS_BEGINS, since=since, until=until
-        )
-        began = stays["began_after"] + (stays["first_seen"] - stays["began_after"]) / 2
-        ended = stays["ended_after"] + (stays["ended_by"] - stays["ended_after"]) / 2
-        days = ended.fillna(stays["last_seen"]) - began
-        table = stays.assign(
-            status=named_statuses(stays), days=days.dt.total_seconds() / spec.DAY_S
-        )
-        return table[[*spec.PET_FIELDS, *_TIME_COLUMNS, "days"]]
+        newest = OPEN if until is None else self.until(until, now=now).number
+        older, _ = self.since(since or date.min, until=until, now=now) or (None, ())
+        return self.events_between(older.number if older else OPEN, newest)
 
     def history(
-        self, *, pet_id: int | None = None, since: str | date | None = None, now: float
+        self, *, pet_id: int | None = None, since: Moment | None = None, now: float
     ) -> pd.DataFrame:
         """
         Return one row per stay, by id and time.
@@ -496,7 +435,8 @@ class History(HistoryDatabase):
 
         Args:
             pet_id: Of one animal.
-            since: Leave out what had ended before this age, date or time.
+            since: Leave out what the newest listing that had ended by this age, date or
+                time no longer showed.
             now: Unix seconds.
 
         Returns:
@@ -506,14 +446,12 @@ class History(HistoryDatabase):
             and `ended_by` (both missing while open).
 
         Raises:
-            ArgumentError: An id is no int64, or `since` is not as `instant` takes it.
+            ArgumentError: An id is no int64, or `since` is not as `since` takes it.
         """
         from petstore_tools.models import check_id
 
-        since_s = 0.0 if since is None else instant(since, now)
-        with self._open() as database:
-            (number,) = database.execute(_LAST_BEFORE, [since_s]).fetchone()
         animal = "TRUE" if pet_id is None else f"id = {check_id(pet_id)}"
-        stays = self._stays(f"{animal} AND {_NOT_ENDED}", since=number)
-        statuses = stays["status"].astype(status_dtype(stays["status"].dropna()))
-        return stays.assign(status=statuses)[[*spec.PET_FIELDS, *_TIME_COLUMNS]]
+        older, _ = self.since(since, now=now) or (None, ())
+        stays = self._stays(animal, since=older.number if older else 0)
+        stays["status"] = stays["status"].astype(status_dtype(stays["status"].dropna()))
+        return stays[[*spec.PET_FIELDS, *_TIMES]]

@@ -9,6 +9,7 @@ import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 from functools import partial
 from pathlib import Path
 from typing import Any, AnyStr
@@ -365,6 +366,19 @@ def _compare_with_kept(
         "id", kind="stable", ignore_index=True
     )
     return _with_changes(report, history.animals(older, unseen=True), moved)
+
+
+def find_older(
+    history: History, since: str | date | None, *, status: str | None, now: float
+) -> tuple[Snapshot | None, tuple[str, ...]] | None:
+    """
+    Return the listing to compare with, as `History.since` does; where the history
+    cannot be used, the report goes on, and says so.
+    """
+    try:
+        return history.since(since, status=status, now=now)
+    except HistoryError as error:
+        return None, (f"not compared with an earlier listing: {error}",)
 
 
 def report_and_keep(

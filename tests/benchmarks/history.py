@@ -79,7 +79,8 @@ def main(animals: int, listings: int) -> None:
         copies: dict[int, tuple[History, pd.DataFrame]] = {}
         for number, frame in enumerate(inventories(animals, listings), 1):
             if number in (10, 100, 300, listings):
-                path = Path(folder, f"before{number}.db")
+                path = Path(folder, f"before{number}", history.path.name)
+                path.parent.mkdir()
                 shutil.copy(history.path, path)
                 copies[number] = (History(path), frame)
             theirs.append(cpu_s(partial(frame.to_parquet, parquet)))

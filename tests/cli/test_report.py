@@ -125,7 +125,7 @@ def test_a_damaged_history_is_named_and_no_output_is_missing(
     assert report.stderr.count("report in ") == 2
     assert "Note: not compared with an earlier listing: the history" in report.stderr
     assert (
-        "there is no earlier snapshot to compare with; a report on one status"
+        "no earlier snapshot to compare with: a report on all animals keeps one"
         in sold.stdout
     )
 

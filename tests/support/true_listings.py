@@ -216,9 +216,7 @@ def check_history(
         rng.choice(listings).facts.ended_at + rng.choice([0.0, 0.5]), UTC
     )
     recent = [
-        stay
-        for stay in expected_rows(stays)
-        if stay[-1] is None or stay[-1][1] >= since
+        stay for stay in expected_rows(stays) if stay[-1] is None or stay[-1][1] > since
     ]
     assert history_rows(history.history(since=since, now=now)) == recent
     check_report(report, listings)
