@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
 from html import escape
@@ -56,10 +58,25 @@ def flags(name: str, value: object) -> list[str]:
     """
     flag = f"--{name.replace('_', '-')}"
     if isinstance(value, list):
-        return [word for key, text in value for word in (flag, f"{key}={text}")]
+        pairs = [(key, "…" if text is ... else text) for key, text in value]
+        return [word for key, text in pairs for word in (flag, f"{key}={text}")]
     if value is False:
         return [f"--no-{name}"]
     return [flag] if isinstance(value, bool | None) else [flag, str(value)]
+
+
+def write_command(words: Sequence[str]) -> str:
+    """
+    Write a command as the shell of this system reads it.
+
+    >>> write_command(["petstore-tools", "import", "our $ animals.csv"])
+    "petstore-tools import 'our $ animals.csv'"
+    """
+    if sys.platform == "win32":
+        from subprocess import list2cmdline
+
+        return list2cmdline(words)
+    return shlex.join(words)
 
 
 def pluralize(number: int, noun: str) -> str:

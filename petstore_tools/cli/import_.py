@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
+from collections.abc import Callable, Sequence
+from dataclasses import fields
 from functools import partial
 from json import dumps
 from typing import Any, cast
@@ -15,88 +16,58 @@ from petstore_tools.errors import Interrupted
 from petstore_tools.importing.options import Doubtful, ImportOptions
 from petstore_tools.importing.preview import ImportPreview
 from petstore_tools.importing.results import ImportResult
+from petstore_tools.importing.run import preview as check_import
 from petstore_tools.store import PetStore, run_import
 from petstore_tools.tabular.sources import FORMATS
-from petstore_tools.text import pluralize, utc_text
+from petstore_tools.text import flags, pluralize, utc_text, write_command
+
+
+class CommandOptions(ImportOptions):
+    """The options of a command, which are shown as one, too."""
+
+    def spell(self, missing: Sequence[str]) -> str:
+        """Write the command that is to be copied."""
+        command = ["petstore-tools", "import", str(self.source)]
+        for name, value in self.arguments(missing).items():
+            command += flags(name, value)
+        return write_command(command)
+
+
+def _take_options(command: Callable[..., int]) -> Callable[..., int]:
+    """Let a command take each option of an import that has a flag."""
+    for definition in reversed(fields(ImportOptions)):
+        form = definition.metadata.get("form")
+        flag = f"--{definition.name.replace('_', '-')}"
+        help_ = definition.metadata["help"]
+        if form is None:
+            continue
+        if "=" in form:
+            option = options.pairs(flag, form, help_)
+        elif "|" in form:
+            choices = click.Choice(form.split("|"))
+            option = click.option(
+                flag, type=choices, default=definition.default, help=help_
+            )
+        elif form:
+            kind = click.IntRange(min=1) if form == "N" else str
+            option = click.option(flag, type=kind, metavar=form, help=help_)
+        else:
+            flag = flag if definition.default is False else "--no-header"
+            option = click.option(
+                flag,
+                definition.name,
+                flag_value=not definition.default,
+                default=definition.default,
+                help=help_,
+            )
+        command = option(command)
+    return command
 
 
 @click.command("import", epilog=f"FILE may end in {', '.join(FORMATS)}.")
 @click.argument("file")
-@options.pairs(
-    "--columns",
-    "TITLE=FIELD",
-    help="Which column holds name, categoryId or status. Repeat the option for more.",
-)
-@click.option(
-    "--no-header",
-    "header",
-    flag_value=False,
-    default=True,
-    help="There is no header: name all columns by letter, such as --columns A=name.",
-)
-@click.option(
-    "--categories",
-    metavar="FILE",
-    help=(
-        "A file with the columns id and name. Cells may then hold names of categories."
-    ),
-)
-@options.pairs(
-    "--statuses",
-    "WORD=STATUS",
-    help="What a word means, such as verkauft=sold. Repeat the option for more.",
-)
-@options.pairs(
-    "--defaults",
-    "FIELD=VALUE",
-    help="The value of rows that have none, such as status=available.",
-)
-@click.option(
-    "--encoding",
-    metavar="NAME",
-    help="Encoding of a text file.  [default: UTF-8, else cp1252]",
-)
-@click.option(
-    "--row-key",
-    metavar="TITLE",
-    help="The column that tells rows apart, by its title or letter, such as Chip.",
-)
-@click.option(
-    "--sheet",
-    metavar="NAME",
-    help="Which sheet.  [default: the one that has the columns]",
-)
-@click.option(
-    "--name",
-    metavar="NAME",
-    help=(
-        "The name of this list, if another one was imported under the same file name.  "
-        "[default: the file name]"
-    ),
-)
+@_take_options
 @options.flag("--dry-run", help="Check the file and estimate the cost; send nothing.")
-@click.option(
-    "--first",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Send N rows and stop. The same command without it sends the rest.",
-)
-@options.flag("--strict", help="Send nothing while any row has a problem.")
-@options.flag(
-    "--drop-duplicates",
-    help="Send only one of the rows that have the same three values.",
-)
-@click.option(
-    "--doubtful",
-    type=click.Choice(("ask", "skip", "send")),
-    default="ask",
-    show_default=True,
-    help=(
-        "What happens to doubtful rows: skip leaves them out, send creates them, ask"
-        " asks on a terminal and sends nothing elsewhere."
-    ),
-)
-@options.WAIT
 @options.YES
 @options.flag("--json", "as_json", help="Print the result as one JSON object.")
 @options.ENVIRONMENT
@@ -129,12 +100,12 @@ def import_(
       petstore-tools import animals.csv --defaults status=available
       petstore-tools import animals.csv --yes --wait --json
     """
+    import_options = CommandOptions(file, **choices)
     with PetStore(environment=environment) as store:
         if not dry_run:
-            return _import(
-                store, ImportOptions(file, **choices), yes=yes, as_json=as_json
-            )
-        preview = store.preview_import(file, **choices)
+            return _import(store, import_options, yes=yes, as_json=as_json)
+        import_options = import_options.with_categories(store.settings.categories)
+        preview = check_import(store.inventory, store.journal_folder, import_options)
     click.echo(dumps(preview.to_dict()) if as_json else preview)
     if preview.refusal:
         return exits.USAGE
@@ -162,7 +133,7 @@ def _import(
             f"{rows} may exist already. See which, and why: {command}"
         )
     if result.stopped is not None and result.stopped.kind != "first rows":
-        command = shlex.join(["petstore-tools", *sys.argv[1:]])
+        command = write_command(["petstore-tools", *sys.argv[1:]])
         if result.stopped.resumes_at is not None:
             command += f"   # from {utc_text(result.stopped.resumes_at)}"
         options.write_message(f"Continue with: {command}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -86,20 +86,25 @@ def confirm(question: str, *, yes: bool, refusal: str = "Nothing was sent") -> b
 def pairs(flag: str, form: str, help: str) -> Callable[[Command], Command]:  # noqa: A002
     """
     Return an option such as `TITLE=FIELD` that may be repeated: a mapping, None for
-    none.
+    none. Where its form names a FILE, one may stand in place of the pairs.
     """
 
-    def read(pair: str) -> tuple[str, str]:
-        left, sign, right = pair.rpartition("=")
-        if not (left and sign):
-            raise click.UsageError(f'{pair!r} must be written as "{form}"')
-        return left, right
+    def read(
+        _: object, __: object, words: Sequence[str]
+    ) -> dict[str, str] | str | None:
+        if "FILE" in form and len(words) == 1:
+            (word,) = words
+            if "=" not in word or Path(word).is_file():
+                return word
+        pairs = {}
+        for pair in words:
+            left, sign, right = pair.rpartition("=")
+            if not (left and sign):
+                raise click.UsageError(f'{pair!r} must be written as "{form}"')
+            pairs[left] = right
+        return pairs or None
 
+    help_ = f"{help} Repeat the option for more."
     return click.option(
-        flag,
-        type=read,
-        multiple=True,
-        callback=lambda _, __, pairs: dict(pairs) or None,
-        metavar=f'"{form}"',
-        help=help,
+        flag, multiple=True, callback=read, metavar=f'"{form}"', help=help_
     )

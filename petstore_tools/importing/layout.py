@@ -14,13 +14,13 @@ from itertools import islice
 from petstore_tools import spec
 from petstore_tools.importing.options import ImportOptions
 from petstore_tools.importing.values import Matcher
-from petstore_tools.importing.words import BETTER_TITLES, FIELDS, TITLES, bare
+from petstore_tools.importing.words import BETTER_TITLES, FIELDS, TITLES, bare, fold
 from petstore_tools.tabular.cells import Sheet, are_blank, column_letter, is_blank
 from petstore_tools.text import first_of, option
 
 HEADER_WITHIN = 1_000  # rows in which the header is searched
 ADDED = ["petstore_row", "petstore_problem"]  # columns of a rejects file
-_EXACT = {name.casefold(): name for name in FIELDS}
+_EXACT = {fold(name): name for name in FIELDS}
 _SHOWN = 20  # titles
 
 
@@ -121,7 +121,7 @@ class Layout:
     def matcher(self) -> Matcher:
         """What decides its cells."""
         options = self.options
-        return Matcher(options.category_names, options.statuses, options.defaults)
+        return Matcher(options.category_words, options.statuses, options.defaults)
 
     @property
     def header(self) -> str:
@@ -182,6 +182,10 @@ def find_layout(sheet: Sheet, options: ImportOptions) -> Layout:
         rows_above.append(number)
         if layout.is_complete:
             return layouts[-1]
+    if len(layouts) == HEADER_WITHIN:
+        note = f"a header was looked for in the first {HEADER_WITHIN:,} rows"
+        sheet = replace(sheet, notes=(*sheet.notes, note))
+        layouts = [replace(layout, sheet=sheet) for layout in layouts]
     if not layouts:
         layouts = [Layout(sheet, 0, read_titles([], options), options)]
     return max(layouts, key=lambda layout: layout.likeness)
@@ -271,6 +275,9 @@ def _choose_columns(
     errors = []
     for key, field in columns.items():
         title = str(key).strip()
+        if field not in FIELDS and title in FIELDS:
+            errors.append(f"{title!r} is the field, and {field!r} the title")
+            title, field = str(field), title
         index = _find_column(titles, title)
         if field not in FIELDS:
             allowed = "a column can be name, categoryId or status"
@@ -286,7 +293,7 @@ def _exact_fields(titles: Sequence[str], chosen: Mapping[int, str]) -> dict[int,
     """Return the field of each column whose title is its name, unless it is chosen."""
     fields = {}
     for index, title in enumerate(titles):
-        field = _EXACT.get(re.sub(r"[\s_-]", "", title).casefold())
+        field = _EXACT.get(fold(re.sub(r"[\s_-]", "", title)))
         if field is not None and field not in chosen.values():
             fields[index] = field
     return fields

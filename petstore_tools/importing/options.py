@@ -1,15 +1,17 @@
 """
-What an import is asked to do: every option is spelled here, and passed on as one value.
+What an import is asked to do: each option is defined once, with its help and its flag,
+and all are passed on as one value.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, fields, replace
+from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from functools import cached_property, wraps
 from inspect import getdoc, signature
 from pathlib import Path
+from textwrap import fill
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -23,23 +25,26 @@ from typing import (
 
 from petstore_tools import spec
 from petstore_tools.errors import ArgumentError, SheetError
-from petstore_tools.tabular.categories import read_categories
-from petstore_tools.text import flags, option, python_literal
+from petstore_tools.tabular.categories import read_words
+from petstore_tools.text import option, python_literal
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from petstore_tools.tabular.categories import Categories
+    from petstore_tools.tabular.categories import Categories, CategoryWords
     from petstore_tools.throttle.throttle import Wait
 
 Doubtful = Literal["ask", "skip", "send"]
 _LETTERS = re.compile("[A-Z]{1,3}")
 # what nobody types as a title: a key of ours, or letters and digits without an end
 _SECRET = re.compile(r"psk_.*|(?=.*\d)(?=.*[A-Za-z])[\w.~+/=-]{24,}")
-_KINDS: Mapping[str, tuple[Any, str]] = {
-    **dict.fromkeys(("name", "row_key", "sheet", "encoding"), (str, "a text")),
-    **dict.fromkeys(("columns", "statuses", "defaults"), (Mapping, "a dict")),
-    "first": (int, "a whole number"),
+_KINDS: Mapping[str, tuple[Any, str]] = {  # of values, by what stands behind the flag
+    "NAME": (str, "a text"),
+    "TITLE": (str, "a text"),
+    "TITLE=FIELD": (Mapping, "a dict"),
+    "WORD=STATUS": (Mapping, "a dict"),
+    "FIELD=VALUE": (Mapping, "a dict"),
+    "N": (int, "a whole number"),
 }
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -66,64 +71,104 @@ class Progress:
     wait: Wait | None = None
 
 
+def _option(help_text: str, form: str | None = "", default: Any = None) -> Any:
+    """
+    Define an option of an import.
+
+    Args:
+        help_text: What it says, for calls and commands.
+        form: What stands behind its flag, "" for nothing; None: it has no flag.
+        default: What holds without it.
+    """
+    return field(default=default, metadata={"help": help_text, "form": form})
+
+
 @dataclass(frozen=True, eq=False)
 class ImportOptions:
-    """
-    What is imported, and how.
+    """What is imported, and how; the fields say what each option is."""
 
-    Attributes:
-        source: The path of a text such as .csv or of a workbook
-            (`tabular.sources.FORMATS`), or a DataFrame; delimiter, encoding and
-            header row are found.
-        name: What a DataFrame is called, or another list under an old file name: the
-            same name goes on with the same import.
-        row_key: The column that tells rows apart, by its title or its letter, such as
-            `Chip`: a row is its key, and is sent once. It is never sent itself.
-        sheet: Which sheet of a workbook; None: the visible one that has the columns.
-        encoding: Of a text file, such as `cp1250`; None: UTF-8, else cp1252.
-        header: False: there is none, and all columns are named by letter.
-        columns: Field (`name`, `categoryId`, `status`) by title or letter, where the
-            titles do not tell.
-        categories: What the categories are called, so that a cell may hold a name
-            instead of an id: a dict, a Series, a DataFrame, or a file with the columns
-            `id` and `name`.
-        statuses: Status by word of yours, such as `{"verkauft": "sold"}`; in any case;
-            `{"n/a": ""}` is no status.
-        defaults: Value by field for empty cells and missing columns, such as
-            `{"status": "available"}`; `name` takes none.
-        first: Send so many rows and stop; the same call without it goes on.
-        strict: Send nothing while a row has a problem.
-        drop_duplicates: Of rows with the same three values, send one.
-        doubtful: What happens to rows that may exist already: `skip` leaves them out,
-            `send` creates them, `ask` sends nothing and raises DoubtfulRowsError. After
-            that it answers for the rows that were shown, and others are asked about.
-        wait: Wait for the next day's quota instead of stopping.
-        progress: False: nothing is printed; True: a bar; a function: called with
-            Progress.
-    """
-
-    source: str | Path | pd.DataFrame
+    source: str | Path | pd.DataFrame = field(
+        metadata={
+            "help": (
+                "The path of a text such as .csv or of a workbook, or a DataFrame;"
+                " delimiter, encoding and header row are found."
+            )
+        }
+    )
     _: KW_ONLY
-    name: str | None = None
-    row_key: str | None = None
-    sheet: str | None = None
-    encoding: str | None = None
-    header: bool = True
-    columns: Mapping[str, str] | None = None
-    categories: Categories | None = None
-    statuses: Mapping[str, str] | None = None
-    defaults: Mapping[str, str | int] | None = None
-    first: int | None = None
-    strict: bool = False
-    drop_duplicates: bool = False
-    doubtful: Doubtful = "ask"
-    wait: bool = False
-    progress: bool | Callable[[Progress], None] | None = None
+    name: str | None = _option(
+        "What a DataFrame is called, or another list under an old file name; the same"
+        " name goes on with the same import.",
+        "NAME",
+    )
+    row_key: str | None = _option(
+        "The column that tells rows apart, by its title or letter, such as Chip. Each"
+        " key is sent once. The column itself is never sent.",
+        "TITLE",
+    )
+    sheet: str | None = _option(
+        "Which sheet of a workbook; without it, the visible one that has the columns.",
+        "NAME",
+    )
+    columns: Mapping[str, str] | None = _option(
+        "Which column holds name, categoryId or status, by its title or letter, where"
+        " the titles do not tell.",
+        "TITLE=FIELD",
+    )
+    header: bool = _option(
+        "header=False (--no-header): there is no header, and all columns are named by"
+        " letter.",
+        default=True,
+    )
+    categories: Categories | None = _option(
+        "Which id a word stands for; beside words, a whole number is an id. Or a list"
+        " of all categories, ids to names: a file with two such columns, a DataFrame, a"
+        " Series or a dict. An id that the list lacks is refused.",
+        "WORD=ID or FILE",
+    )
+    statuses: Mapping[str, str] | None = _option(
+        "Which status a word stands for, such as verkauft=sold, in any case; an empty"
+        " one is no status.",
+        "WORD=STATUS",
+    )
+    defaults: Mapping[str, str | int] | None = _option(
+        "The value of empty cells and missing columns, such as status=available; name"
+        " takes none.",
+        "FIELD=VALUE",
+    )
+    encoding: str | None = _option(
+        "Encoding of a text file, such as cp1250; without it, UTF-8, else cp1252.",
+        "NAME",
+    )
+    first: int | None = _option(
+        "Send so many rows and stop; the same call without it goes on.", "N"
+    )
+    drop_duplicates: bool = _option(
+        "Of rows with the same three values, send one.", default=False
+    )
+    strict: bool = _option("Send nothing while a row has a problem.", default=False)
+    doubtful: Doubtful = _option(
+        "What happens to rows that may exist already: skip leaves them out, send"
+        " creates them, ask asks on a terminal and sends nothing elsewhere. An answer"
+        " is for the rows that were shown.",
+        "|".join(get_args(Doubtful)),
+        "ask",
+    )
+    wait: bool = _option(
+        "Wait for the next day's quota instead of stopping.", default=False
+    )
+    progress: bool | Callable[[Progress], None] | None = _option(
+        "False: nothing is printed; True: a bar; a function is called with Progress.",
+        None,
+    )
 
     def __post_init__(self) -> None:
-        for name, (kind, word) in _KINDS.items():
-            if not isinstance(value := getattr(self, name), kind | None):
-                raise ArgumentError(f"{name} must be {word}, not {value!r}")
+        for definition in fields(self):
+            value = getattr(self, definition.name)
+            form = definition.metadata.get("form") or ""
+            kind, word = _KINDS.get(form, (object, ""))
+            if not isinstance(value, kind | None):
+                raise ArgumentError(f"{definition.name} must be {word}, not {value!r}")
         if self.row_key is not None and _SECRET.fullmatch(self.row_key.strip()):
             raise ArgumentError(
                 "row_key is the title or the letter of a column, and this looks like an"
@@ -140,8 +185,8 @@ class ImportOptions:
             )
         if self.first is not None and self.first < 1:
             raise ArgumentError(f"first must be at least 1, not {self.first}")
-        given = self.name or ""
-        is_name = Path(given).name == given and given.strip(".")
+        name = self.name or ""
+        is_name = Path(name).name == name and name.strip(".")
         if not is_name and not (self.is_file and self.name is None):
             raise SheetError(
                 "give the path of a file, or a DataFrame with a name, such as"
@@ -179,22 +224,48 @@ class ImportOptions:
     @property
     def by_letter(self) -> bool:
         """Whether all required columns are named by letter."""
-        given = self.columns or {}
-        needed = {*spec.REQUIRED} - {*(self.defaults or {})}
-        return needed <= {*given.values()} and all(
-            map(_LETTERS.fullmatch, map(str, given))
+        columns = self.columns or {}
+        required = {*spec.REQUIRED} - {*(self.defaults or {})}
+        return required <= {*columns.values()} and all(
+            map(_LETTERS.fullmatch, map(str, columns))
         )
 
     @cached_property
-    def category_names(self) -> dict[int, str] | None:
+    def category_words(self) -> CategoryWords:
         """
-        What the categories are called, by id.
+        Which id each word for a category stands for.
 
         Raises:
-            ArgumentError: They do not give each id one name.
+            ArgumentError: One of them has no id.
             SheetError: Their file cannot be read.
         """
-        return read_categories(self.categories)
+        return read_words(self.categories)
+
+    def arguments(self, missing: Sequence[str] = ()) -> dict[str, Any]:
+        """
+        Return the options that are not as they are by themselves, by name; mappings as
+        pairs.
+
+        Args:
+            missing: Fields whose columns nobody knows; what is to be filled in is `…`.
+        """
+        arguments = {}
+        for definition in fields(self)[1:-1]:  # without the source, and progress
+            value = getattr(self, definition.name)
+            if isinstance(value, Mapping):
+                value = [*value.items()]
+            if definition.name == "columns":
+                value = [*(value or ()), *(("…", name) for name in missing)]
+            if value not in (definition.default, []):
+                arguments[definition.name] = value
+        return arguments
+
+    def spell(self, missing: Sequence[str]) -> str:
+        """Write the call that is to be copied."""
+        call = [python_literal(self.source) if self.is_file else "frame"]
+        for name, value in self.arguments(missing).items():
+            call.append(f"{name}={python_literal(value)}")
+        return f"store.import_pets({', '.join(call)})"
 
 
 def takes_options(
@@ -207,62 +278,37 @@ def takes_options(
     Args:
         make: The class of the options.
     """
+    parameters = signature(make).parameters
 
     def decorate(
         method: Callable[[S, ImportOptions], R],
     ) -> Callable[Concatenate[S, P], R]:
         @wraps(method)
         def call(self: S, /, *args: P.args, **kwargs: P.kwargs) -> R:
+            if unknown_names := kwargs.keys() - parameters.keys():
+                raise ArgumentError(
+                    f"{method.__name__} has no option {', '.join(unknown_names)}; it"
+                    f" takes {', '.join(parameters)}"
+                )
             return method(self, make(*args, **kwargs))
 
-        own = signature(method)
-        itself, _ = own.parameters.values()
-        shown = [itself, *signature(make).parameters.values()]
-        call.__signature__ = own.replace(parameters=shown)  # type: ignore[attr-defined]
-        call.__doc__ = f"{getdoc(method)}\n\n{getdoc(make)}"
+        undecorated = signature(method)
+        itself, _ = undecorated.parameters.values()
+        call.__signature__ = undecorated.replace(  # type: ignore[attr-defined]
+            parameters=[itself, *parameters.values()]
+        )
+        call.__doc__ = f"{getdoc(method)}\n\nArgs:\n{_help_of_options()}"
         return call
 
     return decorate
 
 
-_PLAIN = re.compile(r"[\w.,/=+:@-]+")
-
-
-def spell(options: ImportOptions, missing: Sequence[str]) -> str:
-    """
-    Write a call and a command to be copied.
-
-    Args:
-        options: What they say; an id that is not known is `...`.
-        missing: Fields whose columns nobody knows.
-    """
-    call = [python_literal(options.source) if options.is_file else "frame"]
-    command = ["petstore-tools", "import", str(options.source)]
-    for field in fields(options)[1:-1]:  # without the source, and progress
-        name = field.name
-        value = getattr(options, name)
-        if isinstance(value, Mapping):
-            blanks = missing if name == "columns" else ()
-            value = [*value.items(), *(("…", field_name) for field_name in blanks)]
-        if value in (field.default, []):
-            continue
-        call.append(f"{name}={python_literal(value)}")
-        command += flags(name, "FILE" if name == "categories" else value)
-    said = f"store.import_pets({', '.join(call)})"
-    if options.is_file:
-        said += f" ({' '.join(map(_argument, command))})"
-    if "…" in said:
-        said += (
-            "; replace each … by the title or letter, the id or the word that is meant"
+def _help_of_options() -> str:
+    """Return what each option says, a paragraph an option."""
+    paragraphs = []
+    for definition in fields(ImportOptions):
+        line = f"{definition.name}: {definition.metadata['help']}"
+        paragraphs.append(
+            fill(line, 88, initial_indent=" " * 4, subsequent_indent=" " * 8)
         )
-    if "FILE" in command:
-        said += ", and FILE by a file with the columns id and name"
-    if "status" in missing:
-        said += "; leave out the status if no column has one"
-    return said
-
-
-def _argument(text: str) -> str:
-    """Quote an argument where a shell needs it, as each of them understands."""
-    escaped = text.replace('"', '\\"')
-    return text if _PLAIN.fullmatch(text) else f'"{escaped}"'
+    return "\n".join(paragraphs)

@@ -91,8 +91,7 @@ class Fix(NamedTuple):
 
 def group(problems: Iterable[RowProblem]) -> list[Fix]:
     """
-    Group the first problem of each row by column, rule and help; the largest group
-    first.
+    Group problems by column, rule and help; the largest group first.
     """
     groups: dict[tuple[str, ...], list[RowProblem]] = defaultdict(list)
     for problem in problems:
@@ -324,22 +323,18 @@ class ImportPreview:
 
     @cached_property
     def groups(self) -> list[Fix]:
-        """
-        The problems, grouped by what fixes them; each row counts under its first
-        problem.
-        """
-        return group(row.problems[0] for row in self.sheet.problem_rows)
+        """The problems, grouped by what fixes them."""
+        return group(self.problems)
 
     @property
     def fixes(self) -> pd.DataFrame:
         """
-        What fixes the problems: each row of the file counts once, under its first
-        problem.
+        What fixes the problems; a row that has several stands in several lines.
 
         >>> pets = pd.DataFrame({"name": ["Rex", "Mia"], "categoryId": ["cats", "2a"]})
         >>> store.preview_import(pets, name="pets").fixes[["rows", "column", "rule"]]
-           rows column                  rule
-        0     2      B  is a name, not an id
+           rows column                         rule
+        0     2      B  is not the id of a category
 
         Returns:
             Columns `rows` (int64: how many), `row` (int64, or a label: the first),

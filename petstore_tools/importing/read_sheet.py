@@ -6,18 +6,20 @@ that asks for what is missing.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from petstore_tools import spec
-from petstore_tools.errors import SheetError
+from petstore_tools.errors import ArgumentError, SheetError
 from petstore_tools.importing.layout import Layout, find_layout, read_titles
-from petstore_tools.importing.options import ImportOptions, spell
+from petstore_tools.importing.options import ImportOptions
 from petstore_tools.importing.values import (
+    NO_ID,
+    NO_STATUS,
     Match,
     PetValues,
     ProblemRow,
@@ -28,13 +30,13 @@ from petstore_tools.importing.values import (
     count_matches,
 )
 from petstore_tools.importing.words import (
-    A_NOTE,
-    A_TOTAL,
     FIELDS,
     IDENTITY,
     STATUS_WORDS,
     fold,
     is_known,
+    is_note,
+    is_total,
 )
 from petstore_tools.tabular.cells import (
     MalformedLine,
@@ -51,8 +53,6 @@ COLUMNS = 30  # of the file that are shown
 SAMPLES = 3  # values shown of a column
 # categories or status words that are asked for: more are no words
 MOST_WORDS = 50
-# until a meaning is given
-_QUESTIONS = frozenset(("is a name, not an id", "is not a status"))
 # the attribute of a row that may repeat, and what is wrong where it does
 _REPEATS = {
     "row_key": (
@@ -137,8 +137,9 @@ class ReadSheet:
         The call and the command with everything that needs an answer, "" where nothing
         does.
         """
-        rules = {problem.rule for problem in self.problems}
-        asks = rules & _QUESTIONS or self.layout.titles.proposals
+        asks = self.layout.titles.proposals or any(
+            _asks(row, ()) for row in self.problem_rows
+        )
         return write_questions(self.layout) if asks else ""
 
     @cached_property
@@ -187,10 +188,16 @@ def open_layout(options: ImportOptions) -> Layout:
         SheetError: Not there, of another format, empty, not text, or without the
             required columns: then it shows the call with everything that needs an
             answer.
+        ArgumentError: The categories cannot be used: likewise.
     """
+    name = options.path.name if options.is_file else "the DataFrame"
+    try:
+        _ = options.category_words
+    except (ArgumentError, SheetError) as error:
+        layout = open_layout(replace(options, categories={}))
+        raise type(error)(f"{error}. {write_questions(layout)}") from error
     sheets = open_source(options.source, options.sheet, options.encoding)
     layouts = [find_layout(sheet, options) for sheet in sheets]
-    name = options.path.name if options.is_file else "the DataFrame"
     candidates = [layout for layout in layouts if layout.is_complete]
     if not candidates:
         likeliest = max(layouts, key=lambda layout: layout.likeness)
@@ -202,8 +209,7 @@ def open_layout(options: ImportOptions) -> Layout:
         names = ", ".join(repr(layout.sheet.name) for layout in candidates)
         layout = replace(candidates[0], options=replace(options, sheet="…"))
         raise SheetError(
-            f"{name}: sheets {names} may be meant: name one. To read it:"
-            f" {write_questions(layout)}"
+            f"{name}: sheets {names} may be meant: name one. {write_questions(layout)}"
         )
     return candidates[0]
 
@@ -213,40 +219,65 @@ def _refusal(layout: Layout) -> str:
     if not layout.titles.header:
         return "there is no header row"
     reasons = "; ".join([layout.titles.refusal(), *layout.sheet.notes])
-    return f"{reasons}. To read it: {write_questions(layout)}"
+    return f"{reasons}. {write_questions(layout)}"
 
 
 def write_questions(layout: Layout) -> str:
     """
-    Return the one call, and the one command, that asks for each title, category and
-    status word which needs an answer; what is proposed stands there, the rest is left
-    open.
+    Return the one call that asks for each title, category and status word which needs
+    an answer; what is proposed stands there, the rest is left open.
     """
-    options = layout.options
     columns = {**layout.titles.answers, **layout.titles.proposals}
-    options = replace(options, columns=columns)
+    options = replace(layout.options, columns=columns)
     titles = read_titles(layout.titles.header, options)
     titles = replace(titles, has_header=layout.titles.has_header)
     layout = replace(layout, titles=titles)
     words = _unread_words(layout)
-    proposals = {word: STATUS_WORDS.get(fold(word), "…") for word in words["status"]}
-    statuses = {**(options.statuses or {}), **proposals}
+    statuses = {word: STATUS_WORDS.get(fold(word), "…") for word in words["status"]}
     categories: Any = options.categories
-    # beside names, an id is known that is listed, too
     if words["categoryId"]:
-        decided = layout.matcher.decided["categoryId"].values()
-        ids = sorted({value for value in decided if isinstance(value, int)})
-        categories = dict.fromkeys(words["categoryId"], ...)
-        categories |= {str(id_): id_ for id_ in ids}
-    elif not isinstance(categories, str | Path | None):
-        categories = {"…": ...}
-    answers = replace(options, categories=categories, statuses=statuses)
-    if "row_key" not in titles.columns and options.row_key:
-        answers = replace(answers, row_key="…")
+        categories = {**(categories or {}), **dict.fromkeys(words["categoryId"], ...)}
+    elif not isinstance(categories, str | Path | Mapping | None):
+        categories = ...
     missing = [*titles.missing]
+    defaults: dict[str, Any] = {**(options.defaults or {})}
+    if "categoryId" in missing and not _free_columns(layout):
+        missing.remove("categoryId")
+        defaults["categoryId"] = ...
     if _may_hold_status(layout):
         missing.append("status")
-    return spell(answers, missing)
+    has_key = not options.row_key or "row_key" in titles.columns
+    answers = replace(
+        options,
+        row_key=options.row_key if has_key else "…",
+        categories=categories,
+        statuses={**(options.statuses or {}), **statuses},
+        defaults=defaults,
+    )
+    call = answers.spell(missing)
+    hints = []
+    if "…" in call:
+        hints.append(
+            "Replace each … by the title or letter, the id or the word that is meant,"
+            " or leave that entry out."
+        )
+    if "categoryId" in missing:
+        default = option("defaults", {"categoryId": ...})
+        hints.append(f"One category for all rows is {default}.")
+    if "status" in missing:
+        hints.append("Leave out the status if no column has one.")
+    return f"{' '.join([*hints, 'To read it:'])}\n{call}"
+
+
+def _free_columns(layout: Layout) -> set[int]:
+    """Return the columns that are filled, and are no field."""
+    columns = {
+        index
+        for _, cells in _records_below(layout)
+        for index, cell in enumerate(cells)
+        if not is_blank(cell)
+    }
+    return columns - {*layout.titles.columns.values()}
 
 
 def _may_hold_status(layout: Layout) -> bool:
@@ -271,11 +302,24 @@ def _unread_words(layout: Layout) -> dict[str, list[str]]:
     """Return the distinct cells of each field that wait for their meaning."""
     words: dict[str, dict[str, str]] = {field: {} for field in FIELDS}
     for row in read_rows(layout):
-        for problem in row.problems if isinstance(row, ProblemRow) else ():
-            if problem.rule in _QUESTIONS:
+        if _asks(row, layout.titles.missing):
+            for problem in row.problems:
                 word = problem.value.strip()
                 words[problem.field].setdefault(fold(word), word)
+    for field in layout.titles.missing:
+        words[field].clear()
     return {field: [*cells.values()][:MOST_WORDS] for field, cells in words.items()}
+
+
+def _asks(row: AnyRow, missing: Sequence[str]) -> TypeGuard[ProblemRow]:
+    """
+    Say whether a row can be sent as soon as its words have a meaning, and the missing
+    fields a column.
+    """
+    return isinstance(row, ProblemRow) and all(
+        problem.rule in (NO_ID, NO_STATUS) or problem.field in missing
+        for problem in row.problems
+    )
 
 
 def _records_below(layout: Layout) -> Iterator[Record]:
@@ -340,23 +384,9 @@ def _decide(
     fields: Sequence[str],
     layout: Layout,
 ) -> Row | ProblemRow:
-    """
-    Decide each cell of a row that is not empty. Of a note no default makes an animal,
-    and of a total none of its numbers does, unless the row has a status of its own.
-    """
+    """Decide each cell of a row that is not empty."""
     values: list[Any] = [*map(layout.matcher.decide, names, fields)]
-    name = fields[0].strip()
-    note = ""
-    if not (fields[2].strip() and isinstance(values[2], str)):
-        labels = {name, next(filter(str.strip, cells), "")}
-        if any(map(A_TOTAL.fullmatch, labels)):
-            note = "is a total or a line about the table"
-    if name and not (fields[1].strip() or cell_kind(fields[1])):
-        is_alone = sum(map(is_blank, cells)) == len(cells) - 1
-        if is_alone and layout.titles.indexes.count(None) < 2:
-            note = "stands alone in its row"
-        elif A_NOTE.fullmatch(name):
-            note = "is a total or a line about the table"
+    note = _note(cells, fields, values[2], layout)
     if note:
         values = [Problem(note, "complete the row, or delete it"), None, None]
     pet_id, row_key = _identity(names, values) if len(names) > 3 else (None, "")
@@ -375,6 +405,27 @@ def _decide(
         if isinstance(value, Problem)
     ]
     return ProblemRow(number, cells, problems, row_key, pet_id)
+
+
+def _note(
+    cells: Sequence[str], fields: Sequence[str], status: object, layout: Layout
+) -> str:
+    """
+    Say why a row is no animal, "" where it may be one: no default fills a row that
+    stands alone, or that begins like a total, a page or a signature; and a total needs
+    a status of its own.
+    """
+    name = fields[0].strip()
+    labels = {name, next(filter(str.strip, cells), "")}
+    has_status = fields[2].strip() and isinstance(status, str)
+    needs_default = name and not (fields[1].strip() or cell_kind(fields[1]))
+    is_alone = needs_default and sum(map(is_blank, cells)) == len(cells) - 1
+    if is_alone and layout.titles.indexes.count(None) < 2:
+        return "stands alone in its row"
+    is_line = not has_status and any(map(is_total, labels))
+    if is_line or (needs_default and (is_total(name) or is_note(name))):
+        return "is a total or a line about the table"
+    return ""
 
 
 def _identity(names: Sequence[str], values: Sequence[Any]) -> tuple[int | None, str]:

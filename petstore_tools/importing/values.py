@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from petstore_tools import spec
 from petstore_tools.errors import ArgumentError
@@ -27,9 +27,13 @@ from petstore_tools.tabular.cells import (
 )
 from petstore_tools.text import option, pluralize, quoted
 
+if TYPE_CHECKING:
+    from petstore_tools.tabular.categories import CategoryWords
+
 Value = str | int | None  # of a name, a category, a status, a key, an id
-
-
+# of a word until somebody says what it means
+NO_ID = "is not the id of a category"
+NO_STATUS = "is not a status"
 _AS_TEXT = "format the column as text and give the value again"
 _HELPS = {  # by a word for what a cell is in place of text
     "formula": (
@@ -37,6 +41,13 @@ _HELPS = {  # by a word for what a cell is in place of text
     ),
     "error": "type the value",
     "merged": "undo the merging and type the value into each cell, or delete the row",
+}
+# what is read in place of text: in a name only what is shown as typed, as a category
+# and a status each word that somebody may explain
+_NUMBERS = ("", "a number", FORMATTED)
+_KINDS = {
+    "name": ("", "a number"),
+    **dict.fromkeys(("categoryId", "status"), (*_NUMBERS, "a boolean")),
 }
 _IS_SHORTENED = Problem("is a number that the spreadsheet shortened", _AS_TEXT)
 _SHORTENED = re.compile(r"-?\d(?:[.,]\d+)?E\+\d+", re.ASCII)
@@ -70,14 +81,13 @@ class Matcher:
     Decides cells by rules, each distinct cell once.
 
     Args:
-        categories: Name by id; None where only ids are accepted. A cell is an id first,
-            then a name.
+        categories: Words for categories; a whole number is an id.
         statuses: Status by word, in any case, beside the document's own words; "" is no
             status.
         defaults: By field, for empty cells and missing columns; never for `name`.
 
     Attributes:
-        decided: What each distinct cell of a category or a status means, by field.
+        defaults: Likewise, as they are read.
 
     Raises:
         ArgumentError: A rule contradicts the document, another rule or itself.
@@ -85,22 +95,29 @@ class Matcher:
 
     def __init__(
         self,
-        categories: Mapping[int, str] | None = None,
+        categories: CategoryWords | None = None,
         statuses: Mapping[str, str] | None = None,
         defaults: Mapping[str, str | int] | None = None,
     ) -> None:
-        self.decided: defaultdict[str, dict[str, Value | Problem]] = defaultdict(dict)
-        self._categories = categories
-        # by folded word, the document's own among them
-        self._words: dict[str, str] = {status: status for status in spec.STATUSES}
+        pairs = () if categories is None else categories.pairs
+        is_list = categories is not None and categories.is_list
+        # what each distinct cell means, by field; those of names are not kept
+        self._decided: defaultdict[str, dict[str, Value | Problem]] = defaultdict(dict)
+        self._known_ids = {id_ for _, id_ in pairs} if is_list else None
+        # by field and folded word, the document's own among them
+        self._ids: defaultdict[str, set[int]] = defaultdict(set)
+        for word, id_ in pairs:
+            self._ids[fold(word)].add(id_)
+        self._statuses: dict[str, str] = {status: status for status in spec.STATUSES}
         for word, status in (statuses or {}).items():
-            self._add_word(str(word), status)
-        self._ids: defaultdict[str, set[int]] = defaultdict(set)  # by name
-        for id_, name in (categories or {}).items():
-            self._ids[fold(name)].add(id_)
-        self._defaults: dict[str, Value] = {}
+            self._add_status(str(word), status)
+        self._words: Mapping[str, Collection[str]] = {
+            "categoryId": self._ids.keys() - {""},
+            "status": self._statuses,
+        }
+        self.defaults: dict[str, Value] = {}
         for field, value in (defaults or {}).items():
-            if field not in ("categoryId", "status"):
+            if field not in self._words:
                 raise ArgumentError(
                     f"defaults are for categoryId and status, not {field!r}"
                 )
@@ -108,30 +125,33 @@ class Matcher:
             if default is None or isinstance(default, Problem):
                 reason = default.rule if default else "is empty"
                 raise ArgumentError(f"defaults: {value!r} for {field} {reason}")
-            self._defaults[field] = default
+            self.defaults[field] = default
 
-    def _add_word(self, word: str, status: str) -> None:
+    def _add_status(self, word: str, status: str) -> None:
         allowed = ", ".join(spec.STATUSES)
         if fold(status) not in ("", *spec.STATUSES):
             raise ArgumentError(f"statuses: {status!r} is not a status; use {allowed}")
         if not fold(word):
             default = option("defaults", {"status": "…"})
             raise ArgumentError(f"statuses: an empty cell is not a word; use {default}")
-        meaning = self._words.setdefault(fold(word), fold(status))
+        meaning = self._statuses.setdefault(fold(word), fold(status))
         if meaning != fold(status):
             raise ArgumentError(
                 f"statuses: {word!r} means {meaning!r} already, not {status!r}"
             )
 
     def decide(self, field: str, cell: str) -> Value | Problem:
-        """Read a cell of a field; of a missing column the cell is ""."""
-        decided = self.decided[field]
+        """
+        Read a cell of a field, None where it is empty and may be; of a missing column
+        the cell is "".
+        """
+        decided = self._decided[field]
         if type(cell) is str and cell in decided:  # nearly all are
             return decided[cell]
         kind = cell_kind(cell)
-        if kind not in ("", "a number") and (kind != FORMATTED or field == "name"):
-            is_word = field == "status" and fold(cell) in self._words
-            if not is_word or kind.startswith(MERGED):
+        if kind not in _KINDS.get(field, _NUMBERS):
+            is_word = fold(cell) in self._words.get(field, ())
+            if kind.startswith(MERGED) or not is_word:
                 helps = [help_ for word, help_ in _HELPS.items() if word in kind]
                 return Problem(f"is {kind}", *(helps or [_AS_TEXT]))
         if field in _READERS:  # nearly all are distinct
@@ -147,44 +167,36 @@ class Matcher:
         if not text:
             help_ = option("defaults", {"categoryId": "ID"})
             empty = Problem("is empty", f"give the id of the category, or {help_}")
-            return self._defaults.get("categoryId", empty)
+            return self.defaults.get("categoryId", empty)
         number = whole_number(text)
-        ids = set(self._ids.get(fold(text), ()))
-        if isinstance(number, int) and number in (self._categories or {number}):
+        ids: set[int] = {*self._ids.get(fold(text), ())}
+        if isinstance(number, int) and number in (self._known_ids or {number}):
             ids.add(number)
         if len(ids) == 1:
             return min(ids)
         if ids:
-            help_ = (
-                "rename one of them, or give the id:"
-                f" {' or '.join(map(str, sorted(ids)))}"
-            )
+            choice = " or ".join(map(str, sorted(ids)))
+            help_ = f"rename one of them, or give the id: {choice}"
             return Problem("stands for several categories", help_)
-        if isinstance(number, Problem):
-            return number
         if _SHORTENED.fullmatch(text):
             return _IS_SHORTENED
-        if self._categories is not None:
+        if self._known_ids is not None:
             help_ = "add it to the categories, or correct the cell"
             return Problem("is not a known category", help_)
-        if any(map(str.isalpha, text)):
-            file = option("categories", "FILE")
-            return Problem("is a name, not an id", f"name the category file: {file}")
-        return Problem(
-            "is not a whole number", "correct the cell, or choose another column"
-        )
+        help_ = option("categories", {"WORD": "ID"})
+        return Problem(NO_ID, f"give the id, or say which one is meant: {help_}")
 
     def _status(self, cell: str) -> Value | Problem:
         text = fold(cell)
-        if text in self._words:
-            return self._words[text] or None
+        if text in self._statuses:
+            return self._statuses[text] or None
         if not text:
-            return self._defaults.get("status")
+            return self.defaults.get("status")
         flag = option("statuses", {"WORD": "sold"})
         help_ = (
             f"use {', '.join(spec.STATUSES)}, or give the meaning of the word: {flag}"
         )
-        return Problem("is not a status", help_)
+        return Problem(NO_STATUS, help_)
 
 
 def _name(cell: str) -> str | Problem:
@@ -217,7 +229,11 @@ def _pet_id(cell: str) -> int | Problem | None:
     return Problem("is not the id of an animal", help_)
 
 
-_READERS = {"name": _name, "row_key": _row_key, "petstore_id": _pet_id}
+_READERS: Mapping[str, Callable[[str], Value | Problem]] = {
+    "name": _name,
+    "row_key": _row_key,
+    "petstore_id": _pet_id,
+}
 
 
 def cell_kind(cell: str) -> str:

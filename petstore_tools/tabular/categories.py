@@ -1,9 +1,12 @@
-"""What categories are called, as people keep it: a dict, a frame or a file."""
+"""
+Categories as people keep them, a dict, a frame or a file: what they are called, and
+which id a word stands for.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import islice
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,19 +24,33 @@ if TYPE_CHECKING:
 _HEADER_WITHIN = 10  # rows in which the titles of categories may be
 
 
+@dataclass(frozen=True)
+class CategoryWords:
+    """
+    Words for categories.
+
+    Attributes:
+        pairs: Each word with its id.
+        is_list: Whether there are no other ids than these.
+    """
+
+    pairs: Sequence[tuple[str, int]] = ()
+    is_list: bool = False
+
+
 def read_categories(source: Categories | None) -> dict[int, str] | None:
     """
     Read what categories are called.
 
     >>> read_categories({"Dogs": 3, "Cats": 4})
     {3: 'Dogs', 4: 'Cats'}
-    >>> read_categories(pd.DataFrame({"id": [3, 4], "name": ["Dogs", "Cats"]}))
+    >>> read_categories(pd.DataFrame({"Nr": [3, 4], "Art": ["Dogs", "Cats"]}))
     {3: 'Dogs', 4: 'Cats'}
 
     Args:
         source: A dict or a Series whose keys or whose values are all ids; a DataFrame
-            or a file with the columns `id` and `name`; of a workbook, the first visible
-            sheet that has both.
+            or a file with the columns `id` and `name`, or with two columns of which one
+            holds ids; of a workbook, the first visible sheet that has both.
 
     Returns:
         Name by id, without blanks around; None for None.
@@ -44,28 +61,61 @@ def read_categories(source: Categories | None) -> dict[int, str] | None:
     """
     if source is None:
         return None
-    file = Path(source).name if isinstance(source, str | Path) else "the DataFrame"
-    if hasattr(source, "items") and not hasattr(source, "columns"):
-        rows = _pairs_of(source)
-    else:
-        rows = _rows_of(open_source(source), file)
     names: dict[int, str] = {}
-    for origin, id_text, name in rows:
-        number = _id_in(id_text)
+    for name, number in read_words(source).pairs:
+        first_name = names.setdefault(number, name)
+        if first_name != name:
+            raise ArgumentError(
+                f"categories: {number} is called {first_name!r} and {name!r}; give each"
+                " id one name"
+            )
+    return names
+
+
+def read_words(source: Categories | None) -> CategoryWords:
+    """
+    Read which id each word for a category stands for.
+
+    >>> read_words({"Dog": 3, "Dogs": 3})
+    CategoryWords(pairs=[('Dog', 3), ('Dogs', 3)], is_list=False)
+
+    Args:
+        source: As for `read_categories`; an id may have several words. A dict from
+            words to ids is no list: there are other ids.
+
+    Raises:
+        ArgumentError, SheetError: As of `read_categories`.
+    """
+    if source is None:
+        return CategoryWords()
+    is_list = not isinstance(source, Mapping)
+    if hasattr(source, "items") and not hasattr(source, "columns"):
+        rows = [("the table", str(key), str(word)) for key, word in source.items()]
+        turned_rows = [(repr(word), text, word) for _, word, text in rows]
+        if not _have_ids(rows):
+            rows = turned_rows
+        elif rows and _have_ids(turned_rows):
+            raise ArgumentError(
+                "categories: all keys and all values are ids; nobody can tell which are"
+                " words"
+            )
+        else:
+            is_list = bool(rows)
+    else:
+        file = Path(source).name if isinstance(source, str | Path) else "the DataFrame"
+        rows = [*_rows(open_source(source), file)]
+    if is_list and not rows:
+        raise ArgumentError("categories: there is no category in it")
+    pairs = []
+    for origin, text, word in rows:
+        number = _id_in(text)
         if number is None:
             raise ArgumentError(
-                f"categories: {origin}: {id_text!r} is not an id (a whole number within"
+                f"categories: {origin}: {text!r} is not an id (a whole number within"
                 " int64)"
             )
-        first_name = names.setdefault(number, name.strip())
-        if first_name != name.strip():
-            raise ArgumentError(
-                f"categories: {origin}: {number} is called {first_name!r} and"
-                f" {name.strip()!r}; give each id one name"
-            )
-    if not names:
-        raise ArgumentError("categories: there is no category in it")
-    return names
+        pairs.append((word.strip(), number))
+    return CategoryWords(pairs, is_list)
 
 
 def _id_in(text: str) -> int | None:
@@ -73,39 +123,36 @@ def _id_in(text: str) -> int | None:
     return number if isinstance(number, int) else None
 
 
-def _pairs_of(table: Any) -> Iterator[tuple[str, str, str]]:
-    """Yield origin, id and name of each pair of a dict or a Series."""
-    pairs = [(str(key), str(value)) for key, value in table.items()]
-    turned_pairs = [(value, key) for key, value in pairs]
-    candidates = [*filter(_are_ids, (pairs, turned_pairs))]
-    if pairs and len(candidates) != 1:
-        raise ArgumentError(
-            "categories: either all keys or all values must be ids (whole numbers), and"
-            " not both"
-        )
-    for id_text, name in candidates[0]:
-        yield "the table", id_text, name
+def _have_ids(rows: Iterable[tuple[str, str, str]]) -> bool:
+    """Say whether each row has an id in its place."""
+    return all(_id_in(text) is not None for _, text, _ in rows)
 
 
-def _are_ids(pairs: Iterable[tuple[str, str]]) -> bool:
-    """Say whether the first of each pair is an id."""
-    return all(_id_in(id_text) is not None for id_text, _ in pairs)
-
-
-def _rows_of(sheets: Iterable[Sheet], file: str) -> Iterator[tuple[str, str, str]]:
-    """Yield origin, id and name of each row of the first sheet with both columns."""
+def _rows(sheets: Iterable[Sheet], file: str) -> Iterator[tuple[str, str, str]]:
+    """Yield origin, id and word of each row of the first sheet with both columns."""
     for sheet in sheets:
-        records = sheet.records()
-        for _, header in islice(records, _HEADER_WITHIN):
+        records = [
+            record for record in sheet.records() if any(map(str.strip, record[1]))
+        ]
+        for index, (_, header) in enumerate(records[:_HEADER_WITHIN]):
             titles = [cell.strip().casefold() for cell in header]
             if titles.count("id") == titles.count("name") == 1:
-                for number, cells in records:
-                    if any(map(str.strip, cells)):
-                        row = dict(zip(titles, cells, strict=False))
-                        id_text, name = row.get("id", ""), row.get("name", "")
-                        yield f"{file} row {number}", id_text, name
+                for number, cells in records[index + 1 :]:
+                    row = dict(zip(titles, cells, strict=False))
+                    origin = f"{file} row {number}"
+                    yield origin, row.get("id", ""), row.get("name", "")
                 return
+        table = [[cell for cell in cells if cell.strip()] for _, cells in records]
+        if not table or {*map(len, table)} != {2}:
+            continue
+        are_ids = [_id_in(cell) is not None for cell in table[-1]]
+        if sum(are_ids) == 1:
+            id_index = are_ids.index(True)
+            begin = int(_id_in(table[0][id_index]) is None)  # behind the titles
+            for (number, _), cells in zip(records[begin:], table[begin:], strict=True):
+                yield f"{file} row {number}", cells[id_index], cells[1 - id_index]
+            return
     raise ArgumentError(
-        f"categories: {file} has no columns id and name; give a dict, a Series, or a"
-        " DataFrame or a file with these columns"
+        f"categories: {file} has no columns id and name, and no two columns of which"
+        " one holds ids"
     )

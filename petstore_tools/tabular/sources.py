@@ -144,6 +144,8 @@ def open_source(
         return [FrameSource(frame=frame)]
     path = Path(source)
     suffix = path.suffix.casefold()
+    if path.is_dir():
+        raise SheetError(f"{path.name or path} is a folder: give the path of a file")
     if suffix not in FORMATS:
         raise SheetError(
             f"{path.name or path} cannot be imported; save the sheet as one of these:"

@@ -18,7 +18,9 @@ from typing import Any
 import pytest
 
 from petstore_tools import Sandbox
+from petstore_tools.cli.import_ import CommandOptions
 from petstore_tools.errors import SheetError
+from petstore_tools.importing.read_sheet import read_sheet
 from petstore_tools.tabular.cells import are_blank
 from petstore_tools.tabular.sources import open_source
 
@@ -55,6 +57,13 @@ def test_each_file_imports_or_says_what_helps(
             box.store.preview_import(path, **options)
         assert case["refusal"] in str(refused.value)
         return
+    if "command" in case:
+        try:
+            text = read_sheet(CommandOptions(path, **options)).questions
+        except SheetError as error:
+            text = str(error)
+        assert case["command"] in text
+        return
 
     preview = box.store.preview_import(path, **options)
 
@@ -71,7 +80,7 @@ def test_each_file_imports_or_says_what_helps(
     for row in read.rows_left_out:
         left_out[row.reason].append(row.number)
     assert left_out == case.get("left_out", {})
-    assert preview.fixes["rows"].sum() == preview.bad_rows
+    assert preview.fixes["rows"].sum() == len(preview.problems)
     # each row of the sheet that is not empty is sent, bad or left out
     sheets = open_source(path, options.get("sheet"), options.get("encoding"))
     (sheet,) = [sheet for sheet in sheets if sheet.name == read.layout.sheet.name]

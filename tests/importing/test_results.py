@@ -233,7 +233,7 @@ def test_every_row_stands_in_the_frame_with_its_outcome(
     frame = result.frame
     assert list(frame["outcome"]) == ["created", "rejected"]
     assert list(frame["name"]) == ["Rex", "Mia"]
-    assert "'x' is a name, not an id" in frame["detail"][1]
+    assert "'x' is not the id of a category" in frame["detail"][1]
     files = "files: pets.sandbox.created.csv, pets.sandbox.rejected.csv"
     counts = "pets.csv → sandbox: 3 rows: 1 created, 1 rejected, 1 skipped"
     assert str(result) == f"{counts}; {files}"

@@ -15,6 +15,7 @@ from petstore_tools import spec
 from petstore_tools.errors import ArgumentError
 from petstore_tools.importing.values import Matcher, fold
 from petstore_tools.importing.words import FIELDS
+from petstore_tools.tabular.categories import CategoryWords
 from petstore_tools.tabular.cells import NonTextCell, Problem
 from petstore_tools.text import quoted
 
@@ -24,6 +25,12 @@ def test_a_value_that_is_quoted_whole_bears_no_mark_of_a_cut() -> None:
     assert [quoted("x" * length)[-2] for length in (40, 41)] == ["x", "…"]
 
 
+def make_matcher(rules: dict[str, Any]) -> Matcher:
+    """Return what decides by rules, of which the categories are names by id."""
+    pairs = [(name, id_) for id_, name in (rules.get("categories") or {}).items()]
+    return Matcher(**rules | {"categories": CategoryWords(pairs, bool(pairs))})
+
+
 @pytest.mark.parametrize(
     ("rules", "reason"),
     read_cases(__file__, "rules.txt"),
@@ -31,7 +38,7 @@ def test_a_value_that_is_quoted_whole_bears_no_mark_of_a_cut() -> None:
 def test_rules_that_contradict_are_refused(rules: str, reason: str) -> None:
     """Before any row is read."""
     with pytest.raises(ArgumentError, match=reason):
-        Matcher(**literal_eval(rules))
+        make_matcher(literal_eval(rules))
 
 
 NAMES = (
@@ -77,7 +84,7 @@ def test_a_cell_has_one_meaning_and_its_value_is_read_as_itself(
     rules: dict[str, Any], cells: Sequence[str], field_name: str
 ) -> None:
     """Never two ids; a problem says what is wrong and what helps."""
-    matcher = Matcher(**rules)
+    matcher = make_matcher(rules)
     for text in cells:
         value = matcher.decide(field_name, text)
         if isinstance(value, Problem):
@@ -91,7 +98,7 @@ def test_a_cell_has_one_meaning_and_its_value_is_read_as_itself(
             assert ids_of_the_name <= {value}
             assert value in categories
         if value is not None:
-            second_reading = Matcher(**rules).decide(field_name, str(value))
+            second_reading = make_matcher(rules).decide(field_name, str(value))
             ambiguous = "stands for several categories"
             assert second_reading == value or (
                 isinstance(second_reading, Problem) and second_reading.rule == ambiguous
