@@ -195,7 +195,7 @@ class Worksheet(Sheet):
         filled = {column: cell for column, cell in cells if not is_blank(cell)}
         if filled:
             if number <= next(reversed(self.rows), 0):
-                raise ValueError(f"row {number} stands there twice, or behind a later one")
+                raise ValueError(f"row {number} stands twice, or behind a later one")
             columns = range(max(filled) + 1)
             # a tuple of texts is nothing that Python's garbage collector walks again
             self.rows[number] = tuple([filled.get(column, "") for column in columns])

@@ -44,8 +44,8 @@ def test_a_problem_names_the_row_by_its_label(
 
     labels = frame.index.tolist()
     assert str(preview.problems[0]).startswith(
-        f"{label}, column B (categoryId): 'cats' is a name, not an id; name the"
-        ' category file: categories="FILE"'
+        f"{label}, column B (categoryId): 'cats' is not the id of a category; give"
+        " the id, or say which one is meant: categories="
     )
     assert preview.fixes["row"].tolist() == labels[1:2]
     assert [fix["row"] for fix in preview.to_dict()["fixes"]] == [str(labels[1])]
