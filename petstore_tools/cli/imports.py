@@ -11,7 +11,7 @@ from petstore_tools import settings, spec
 from petstore_tools.cli import exits, options
 from petstore_tools.errors import SettingsError
 from petstore_tools.importing import imports
-from petstore_tools.importing.comparison import near_equals
+from petstore_tools.importing.comparison import candidates
 from petstore_tools.importing.doubtful import equals_by_row
 from petstore_tools.importing.imports import ImportInfo
 from petstore_tools.importing.journal import Journal, open_journal, read_journal
@@ -211,8 +211,8 @@ def _confirm_absent(store: PetStore, journal: Journal, row: int, *, yes: bool) -
         reasons.append(f"a listing can show it {delay}")
     rows = [entry._replace(waits=True) for entry in entries]
     journal.take_file(rows)
-    equals = [*equals_by_row(rows, near_equals(journal)).values()]
-    reasons += [f"{nearest[0].label} has the same values" for nearest in equals]
+    equals = [*equals_by_row(rows, candidates(journal)).values()]
+    reasons += [f"{nearest[0]} has the same values" for nearest in equals]
     if not reasons:
         return True
     options.write_message(f"Row {row} may exist: {', and '.join(reasons)}.")

@@ -17,7 +17,6 @@ from petstore_tools import spec
 from petstore_tools.errors import SheetError
 from petstore_tools.importing.doubtful import (
     Doubt,
-    Equal,
     count_rows,
     equals_by_row,
     find_doubtful,
@@ -39,7 +38,7 @@ from petstore_tools.text import option
 
 # animals of the last listing that share name and category with the file, each with its
 # key under the title of the file
-_NEAR_ANIMALS = f"""
+_ANIMALS_LIKE = f"""
 SELECT a.name, a.category_id, a.status, a.id, ifnull(row.row_key, '')
 FROM temp.animal a
 LEFT JOIN row ON row.pet_id = a.id
@@ -230,7 +229,7 @@ def compare_rows(
     journal.take_file(rows)
     foreign = sorted(journal.read(_WITH_ITS_KEYS), key=attrgetter("entry_id"))
     matches = match(entries, rows, {entry.row_key: entry for entry in foreign})
-    equals = equals_by_row(matches.rows, near_equals(journal))
+    equals = equals_by_row(matches.rows, candidates(journal))
     sharing = group(journal.read(_OF_SHARING_IMPORTS), attrgetter("import_id"))
     doubts = find_doubtful(matches, entries, equals=equals, others=sharing.values())
     known_rows, edits = _find_edits(journal, rows, matches.rows)
@@ -271,17 +270,18 @@ def _find_repeats(rows: Sequence[Entry]) -> list[int]:
     ]
 
 
-def near_equals(journal: Journal) -> list[Equal]:
+def candidates(journal: Journal) -> list[Entry]:
     """
     Return animals of the last listing, and rows of other imports, that share name and
     category with a row of the file, and are not this import's.
     """
     with journal.reading() as db:
-        animals = [
-            Equal(PetValues(*content), f"the animal with id {pet_id}", pet_id, key)
-            for *content, pet_id, key in db.execute(_NEAR_ANIMALS, journal.facts())
+        animals = db.execute(_ANIMALS_LIKE, journal.facts())
+        like = [
+            Entry(0, "", "", PetValues(*content), 0, row_key, pet_id=pet_id)
+            for *content, pet_id, row_key in animals
         ]
-        return animals + journal.near_rows(_NAMES)
+        return like + journal.rows_like(_NAMES)
 
 
 def _animals(journal: Journal, pet_ids: Iterable[int | None]) -> dict[int, PetValues]:

@@ -27,7 +27,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from petstore_tools.importing.entries import (
     SENT,
@@ -36,7 +36,6 @@ from petstore_tools.importing.entries import (
     content_of,
     group,
     match,
-    rank,
 )
 from petstore_tools.importing.values import PetValues
 from petstore_tools.text import first_of
@@ -44,28 +43,6 @@ from petstore_tools.text import first_of
 Reason = Literal["equal", "the same name", "the same position", "the same row key"]
 IS_EQUAL = "equal:"  # begins the detail of a row that was left out as equal
 _FEW = 5  # rows that a doubt names
-
-
-class Equal(NamedTuple):
-    """
-    What may be the animal of a row already: one that a listing shows, or a row that
-    another import sent.
-
-    Attributes:
-        content: Its three values.
-        label: What it is, for people.
-        pet_id: Of its animal, where that is known.
-        row_key: Its key under the title that the file's keys have, "" for none.
-        is_row: It is a row; the animal that it made counts once with it.
-        is_open: Its answer is awaited, so it is not known yet whether it exists.
-    """
-
-    content: PetValues
-    label: str
-    pet_id: int | None = None
-    row_key: str = ""
-    is_row: bool = False
-    is_open: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +71,7 @@ def find_doubtful(
     matches: Matches,
     entries: Sequence[Entry],
     *,
-    equals: Mapping[int, Sequence[Equal]],
+    equals: Mapping[int, Sequence[Entry]],
     others: Iterable[Sequence[Entry]] = (),
 ) -> dict[int, Doubt]:
     """
@@ -114,16 +91,20 @@ def find_doubtful(
     rows = matches.rows
     doubts = find_same_keys(matches) | find_equal(rows, entries, equals)
     file = _File(rows, doubts.keys())
-    removals = [_Removal.of(entries, matches.missing, file)]
-    if not any(row.has_id for row in rows):
-        is_begun = any(entry.state in SENT for entry in entries)
-        for sheet in others:
-            missing = match(sheet, rows).missing
-            removals.append(_Removal.of(sheet, missing, file, is_begun=is_begun))
-    for removal in removals:
-        if removal.entries:
-            doubts = find_same_names(file, removal) | doubts
-            doubts = find_same_positions(file, removal) | doubts
+    ours = _removed(matches.missing, rows)
+    doubts = find_same_names(file, ours, width=1) | doubts
+    for version in _versions(entries):
+        gaps = _gaps(version, ours, file.contents)
+        doubts = find_same_positions(file, gaps, width=1) | doubts
+    if any(row.has_id for row in rows):
+        others = ()
+    is_begun = any(entry.state in SENT for entry in entries)
+    for sheet in others:
+        theirs = _removed(match(sheet, rows).missing, rows)
+        doubts = find_same_names(file, theirs, width=2) | doubts
+        for version in () if is_begun else _versions(sheet):
+            gaps = _gaps_of_copy(version, theirs, file.contents)
+            doubts = find_same_positions(file, gaps, width=2) | doubts
     return dict(sorted(doubts.items()))
 
 
@@ -134,60 +115,60 @@ def find_same_keys(matches: Matches) -> dict[int, Doubt]:
     """
     doubts = {}
     for position, namesake in matches.namesakes.items():
-        because = f"{namesake} has its key: {namesake.content} ({namesake.animal})"
-        is_open = namesake.state in ("sending", "unknown")
-        doubts[position] = Doubt("the same row key", because, is_open, namesake)
+        because = f"{namesake} has its key: {namesake.content}"
+        facts = (because, namesake.is_open, namesake)
+        doubts[position] = Doubt("the same row key", *facts)
     return doubts
 
 
 def equals_by_row(
-    rows: Sequence[Entry], equals: Iterable[Equal]
-) -> dict[int, list[Equal]]:
+    rows: Sequence[Entry], candidates: Iterable[Entry]
+) -> dict[int, list[Entry]]:
     """
     Return what equals each row that waits, by its position: a row without a status
     equals those of any, and none with another key; an animal counts once.
 
     Args:
         rows: Those of a file.
-        equals: What shares name and category with them, and is not this import's.
+        candidates: Animals that a listing shows, then rows that other imports sent.
     """
     own_ids = {row.pet_id for row in rows if row.pet_id is not None}
-    near = group(equals, lambda equal: equal.content[:2])
-    equals_of_rows = {}
+    foreign = (entry for entry in candidates if entry.pet_id not in own_ids)
+    by_name = group(foreign, lambda entry: entry.content[:2])
+    equals = {}
     for position, row in enumerate(rows):
-        if row.waits and (candidates := near.get(row.content[:2])):
-            once = {
-                equal.pet_id or -number: equal
-                for number, equal in enumerate(candidates)
-                if _equals(equal, row) and equal.pet_id not in own_ids
-            }
-            if once:
-                equals_of_rows[position] = [*once.values()]
-    return equals_of_rows
+        by_animal: dict[int, Entry] = {}
+        for candidate in by_name.get(row.content[:2], ()) if row.waits else ():
+            is_counted = by_animal.keys() & candidate.possible_ids
+            if not is_counted and _equals(candidate, row):
+                by_animal[candidate.pet_id or -candidate.entry_id] = candidate
+        if by_animal:
+            equals[position] = [*by_animal.values()]
+    return equals
 
 
-def _equals(equal: Equal, row: Entry) -> bool:
-    """Say whether an animal or a row of the same name and category may be a row."""
-    if equal.row_key and row.row_key:
-        return equal.row_key == row.row_key
-    statuses = {equal.content.status, row.content.status}
+def _equals(candidate: Entry, row: Entry) -> bool:
+    """Say whether what has a row's name and category may be the row."""
+    if candidate.row_key and row.row_key:
+        return candidate.row_key == row.row_key
+    statuses = {candidate.content.status, row.content.status}
     return len(statuses) == 1 or None in statuses
 
 
-def count_rows(equals: Iterable[Equal]) -> int:
+def count_rows(equals: Iterable[Entry]) -> int:
     """Count the rows of other imports."""
-    return sum(equal.is_row for equal in equals)
+    return sum(equal.entry_id > 0 for equal in equals)
 
 
 def find_equal(
     rows: Sequence[Entry],
     entries: Iterable[Entry],
-    equals: Mapping[int, Sequence[Equal]],
+    equals: Mapping[int, Sequence[Entry]],
 ) -> dict[int, Doubt]:
     """
     Of rows with the same values, as many as there are animals and rows of other imports
     with these, less those that rows of this file were left out for; where a person
-    answered for a row, less the rows that were there then.
+    answered for a row, less the rows that there were then.
     """
     left_out = Counter(
         entry.content
@@ -196,26 +177,25 @@ def find_equal(
     )
     doubts = {}
     for content, positions in group(equals, lambda at: rows[at].content).items():
-        excess = {}
+        counts = {}
         for position in positions:
             row = rows[position]
             count = len(equals[position]) - left_out[content]
             if row.answered:
                 count = count_rows(equals[position]) - row.equals
-            excess[position] = count
-        doubtful = [position for position in positions if excess[position] > 0]
-        most = max(excess.values())
-        for position in doubtful[-most:] if most > 0 else ():
-            doubts[position] = _equal_doubt(
-                equals[position], most, [rows[other].number for other in doubtful]
-            )
+            counts[position] = count
+        doubtful = [position for position in positions if counts[position] > 0]
+        most = max(counts.values())
+        numbers = [rows[position].number for position in doubtful]
+        for position in doubtful[-most:]:
+            doubts[position] = _equal_doubt(equals[position], most, numbers)
     return doubts
 
 
-def _equal_doubt(equals: Sequence[Equal], most: int, numbers: Sequence[int]) -> Doubt:
+def _equal_doubt(equals: Sequence[Entry], most: int, numbers: Sequence[int]) -> Doubt:
     """Name an equal animal or row, and how many of which rows it may be."""
-    shown = max(equals, key=lambda equal: (equal.is_open, equal.is_row))
-    because = f"{shown.label} has the same values"
+    example = max(equals, key=attrgetter("is_open", "entry_id"))
+    because = f"{example} has the same values"
     if len(equals) > 1:
         because += f", and {len(equals) - 1:,} more"
     if most < len(numbers):
@@ -234,131 +214,101 @@ class _File:
     Attributes:
         contents: The values of each row.
         unanswered: Positions of rows that wait, and for which nobody answered.
-        fresh: Of these, positions of new rows by their values: of equal rows nobody can
-            tell which one is new.
-        has_keys: Whether its rows have keys.
+        new_rows: Of these, positions of new rows by their values: of equal rows nobody
+            can tell which one is new.
     """
 
     def __init__(self, rows: Sequence[Entry], doubtful: Collection[int]) -> None:
         self.contents = [row.content for row in rows]
-        self.has_keys = any(row.row_key for row in rows)
         self.unanswered = [
             position
             for position, row in enumerate(rows)
             if row.waits and not row.answered and position not in doubtful
         ]
         new_contents = {row.content for row in rows if row.waits and not row.entry_id}
-        self.fresh = group(
+        self.new_rows = group(
             (at for at in self.unanswered if self.contents[at] in new_contents),
             self.contents.__getitem__,
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Removal:
+def _removed(missing: Iterable[Entry], rows: Iterable[Entry]) -> list[Entry]:
     """
-    Rows of an import that were sent, and that a file does not have.
-
-    Attributes:
-        entries: These rows.
-        examples: A row that was sent, by values: of equal rows nobody can tell which
-            one is gone, and the one that got furthest is named.
-        versions: The rows of the import in the order of its last version that was no
-            part, and in that of its last run.
-        is_ours: Whether it is this import.
-        is_begun: Whether a row of this import was sent.
+    Return the rows that were sent and are gone, less those that an id or a key tells
+    from the rows of the file.
     """
-
-    entries: Sequence[Entry]
-    examples: Mapping[PetValues, Entry]
-    versions: Sequence[Sequence[Entry]]
-    is_ours: bool
-    is_begun: bool
-
-    @classmethod
-    def of(
-        cls,
-        sheet: Sequence[Entry],
-        missing: Iterable[Entry],
-        file: _File,
-        *,
-        is_begun: bool | None = None,
-    ) -> _Removal:
-        """
-        Return what a file does not have of the rows of an import.
-
-        Args:
-            sheet: All its rows, by their position in the sheet.
-            missing: Those that the file does not have.
-            file: What is compared.
-            is_begun: Whether a row of this import was sent; None: `sheet` is its own.
-        """
-        ranked = sorted(sheet, key=rank, reverse=True)
-        examples = {entry.content: entry for entry in ranked if entry.state in SENT}
-        removed = [
-            entry
-            for entry in missing
-            if entry.content in examples
-            and not (entry.has_id or (file.has_keys and entry.row_key))
-        ]
-        whole = [entry for entry in sheet if entry.position is not None]
-        by_position = sorted(whole, key=attrgetter("position"))
-        last_run = [entry for entry in sheet if entry.present]
-        versions = (by_position, last_run)
-        return cls(removed, examples, versions, is_begun is None, bool(is_begun))
-
-    @property
-    def name_width(self) -> int:
-        """How many values are the name; of another import the category counts, too."""
-        return 1 if self.is_ours else 2
-
-    def doubt(self, reason: Reason, entry: Entry) -> Doubt:
-        """Say that a row may be an edit of one of these."""
-        example = self.examples[entry.content]
-        return Doubt(reason, f"{example} was {entry.content} ({example.animal})")
+    has_keys = any(row.row_key for row in rows)
+    return [
+        entry
+        for entry in missing
+        if entry.state in SENT and not (entry.has_id or (has_keys and entry.row_key))
+    ]
 
 
-def find_same_names(file: _File, removal: _Removal) -> dict[int, Doubt]:
-    """The rows that bear the name of a row that was sent and is in the file no more."""
-    width = removal.name_width
-    names = {entry.content[:width]: entry for entry in removal.entries}
+def _versions(sheet: Iterable[Entry]) -> list[list[Entry]]:
+    """
+    Return the rows of an import in the order of its last version that was no part of
+    one before, and in that of its last run.
+    """
+    whole = [entry for entry in sheet if entry.position is not None]
+    last_run = [entry for entry in sheet if entry.present]
+    return [sorted(whole, key=attrgetter("position")), last_run]
+
+
+def find_same_names(
+    file: _File, removed: Iterable[Entry], *, width: int
+) -> dict[int, Doubt]:
+    """
+    The rows that bear the name of a row that was sent and is in the file no more.
+
+    Args:
+        file: What is compared.
+        removed: Rows that were sent, and are gone.
+        width: How many values are the name: 1, or 2 with the category.
+    """
+    names = {entry.content[:width]: entry for entry in removed}
     doubts = {}
-    for position in file.unanswered:
+    for position in file.unanswered if names else ():
         if namesake := names.get(file.contents[position][:width]):
-            doubts[position] = removal.doubt("the same name", namesake)
+            doubts[position] = _edit("the same name", namesake)
     return doubts
 
 
-def find_same_positions(file: _File, removal: _Removal) -> dict[int, Doubt]:
-    """
-    The new rows that stand where a row that was sent is gone, where fewer of them bear
-    its name than rows of that name are gone there.
-    """
-    width = removal.name_width
-    doubts: dict[int, Doubt] = {}
-    if not removal.is_ours and removal.is_begun:
-        return doubts
-    for version in removal.versions:
-        gaps = _gaps if removal.is_ours else _gaps_of_copy
-        for removed, contents in gaps(version, removal.entries, file.contents):
-            fresh = [at for content in contents for at in file.fresh.get(content, ())]
-            names = Counter(entry.content[:width] for entry in removed)
-            names -= Counter(file.contents[position][:width] for position in fresh)
-            ranked = sorted(removed, key=rank)  # the same in each run
-            renamed = [entry for entry in ranked if entry.content[:width] in names]
-            if renamed:
-                doubt = removal.doubt("the same position", renamed[0])
-                doubts = dict.fromkeys(fresh, doubt) | doubts
-    return doubts
+def _edit(reason: Reason, entry: Entry) -> Doubt:
+    """Say that a row may be an edit of one that was sent."""
+    return Doubt(reason, f"{entry} was {entry.content}")
 
 
 Gap = tuple[Sequence[Entry], Iterable[PetValues]]
 
 
+def find_same_positions(
+    file: _File, gaps: Iterable[Gap], *, width: int
+) -> dict[int, Doubt]:
+    """
+    The new rows that stand where a row that was sent is gone, where fewer of them bear
+    its name than rows of that name are gone there.
+
+    Args:
+        file: What is compared.
+        gaps: Rows that are gone, and the values of the rows that are there now.
+        width: As in `find_same_names`.
+    """
+    doubts: dict[int, Doubt] = {}
+    for removed, contents in gaps:
+        positions = [at for content in contents for at in file.new_rows[content]]
+        names = Counter(entry.content[:width] for entry in removed)
+        names -= Counter(file.contents[position][:width] for position in positions)
+        renamed = [entry for entry in removed if entry.content[:width] in names]
+        if renamed:
+            first = min(renamed, key=attrgetter("number"))  # the same in each run
+            doubt = _edit("the same position", first)
+            doubts = dict.fromkeys(positions, doubt) | doubts
+    return doubts
+
+
 def _gaps(
-    version: Sequence[Entry],
-    removed_entries: Collection[Entry],
-    contents: Sequence[PetValues],
+    version: Sequence[Entry], removed: Collection[Entry], contents: Sequence[PetValues]
 ) -> Iterator[Gap]:
     """
     Yield the rows that are gone between two neighbours, and the values of the rows that
@@ -369,9 +319,11 @@ def _gaps(
 
     Args:
         version: Rows of an import, in the order of one of its versions.
-        removed_entries: Those that are gone.
+        removed: Those that are gone.
         contents: The values of each row of the file.
     """
+    if not removed:
+        return
     before = [entry.content for entry in version]
     counts = Counter(before)
     counts_in_file = Counter(contents)
@@ -381,10 +333,10 @@ def _gaps(
     order = [content for content in before if content in neighbours]
     if order != [content for content in contents if content in neighbours]:
         neighbours.clear()
-    removed = group(set(removed_entries).intersection(version), content_of)
+    by_content = group(removed, content_of)
     rows_between = _between(contents, neighbours)
     for gap, values in _between(before, neighbours).items():
-        entries = [entry for content in values for entry in removed.get(content, ())]
+        entries = [entry for content in values for entry in by_content[content]]
         yield entries, rows_between[gap]
 
 
@@ -403,9 +355,7 @@ def _between(
 
 
 def _gaps_of_copy(
-    version: Sequence[Entry],
-    removed_entries: Collection[Entry],
-    contents: Sequence[PetValues],
+    version: Sequence[Entry], removed: Collection[Entry], contents: Sequence[PetValues]
 ) -> Iterator[Gap]:
     """
     Yield each row that is gone, and the values of the rows that the file has between
@@ -416,12 +366,12 @@ def _gaps_of_copy(
     """
     last = {content: position for position, content in enumerate(contents)}
     first = {contents[at]: at for at in reversed(range(len(contents)))}
-    removed = {entry.content for entry in removed_entries}
-    for index, entry in enumerate(version):
-        if entry.content in removed:  # of equal rows, any may be gone
+    by_content = {entry.content: entry for entry in removed}
+    for index, entry in enumerate(version if removed else ()):
+        if entry.content in by_content:
             before = [row.content for row in version[max(0, index - 1) : index]]
             after = [row.content for row in version[index + 1 : index + 2]]
             if last.keys() >= {*before, *after}:
                 begin = first[before[0]] + 1 if before else 0
                 end = last[after[0]] if after else len(contents)
-                yield [entry], contents[begin:end]
+                yield [by_content[entry.content]], contents[begin:end]

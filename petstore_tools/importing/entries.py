@@ -31,7 +31,7 @@ class Entry(NamedTuple):
     Attributes:
         entry_id: In the table of the journal; 0 where the row is new to it.
         import_id: The import that has the row.
-        file: Name of its file, for people.
+        file: Name of its file, for people; "" for an animal that a listing shows.
         content: Its three values: those that were sent, or that its animal has.
         number: Its position in the sheet when the file last had it.
         row_key: Its key in a column of the user's own, "" for none.
@@ -83,12 +83,20 @@ class Entry(NamedTuple):
     reject_of: int = 0
 
     def __str__(self) -> str:
-        return f"row {self.number} of {self.file}"
+        if not self.file:
+            return f"the animal with id {self.pet_id}"
+        animal = self.state if self.pet_id is None else f"id {self.pet_id}"
+        return f"row {self.number} of {self.file} ({animal})"
 
     @property
-    def animal(self) -> str:
-        """Its animal in words, or what became of it."""
-        return self.state if self.pet_id is None else f"id {self.pet_id}"
+    def possible_ids(self) -> set[int]:
+        """Ids of animals of which a person decides whether one is the row."""
+        return {*map(int, self.may_be.split(" or "))} if self.may_be else set()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether its answer is awaited, so that it is not known yet if it exists."""
+        return self.state in ("sending", "unknown")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +107,8 @@ class Matches:
     Attributes:
         rows: The entry of each row, with its number in the file, or the row where the
             journal does not have it.
-        missing: Entries that the file does not have.
+        missing: Entries that the file does not have: of equal ones, the one that got
+            furthest, since nobody can tell which one is gone.
         namesakes: By the position of a row, the one that was sent with its key and
             that may be another.
     """
@@ -117,7 +126,7 @@ def group(values: Iterable[V], key: Callable[[V], K]) -> defaultdict[K, list[V]]
     return groups
 
 
-def rank(entry: Entry) -> tuple[int, int]:
+def _rank(entry: Entry) -> tuple[int, int]:
     """Order entries by how far they got, then by their position in the sheet."""
     return _RANKS.index(entry.state), entry.number
 
@@ -137,7 +146,7 @@ def match(
         foreign: Rows that other imports sent under the title of the file's keys, by
             key.
     """
-    ranked = sorted(entries, key=rank, reverse=True)
+    ranked = sorted(entries, key=_rank, reverse=True)
     by_id = {entry.pet_id: entry for entry in ranked if entry.pet_id is not None}
     by_key = {entry.row_key: entry for entry in ranked if entry.row_key}
     matched: dict[int, Entry] = {}
@@ -152,21 +161,26 @@ def match(
     of_file = {entry.entry_id for entry in (*matched.values(), *namesakes.values())}
     spare = [entry for entry in ranked if entry.entry_id not in of_file]
     equal_entries = group(spare, content_of)
-    merged_rows = list(rows)
+    merged_rows = []
     for position, row in enumerate(rows):
-        if position not in matched and position not in namesakes and not row.has_id:
-            equal = equal_entries.get(row.content)
-            if equal and not (row.row_key and equal[-1].row_key):
-                matched[position] = equal.pop()
-            elif other := (foreign or {}).get(row.row_key):
-                if _is_same_row(row, other):
-                    merged_rows[position] = take_over(row, other)
-                else:
-                    namesakes[position] = other
+        equal = equal_entries.get(row.content)
+        is_known = position in matched or position in namesakes or row.has_id
+        if equal and not is_known and not (row.row_key and equal[-1].row_key):
+            matched[position] = equal.pop()
         if entry := matched.get(position):
-            merged_rows[position] = _merge(entry, row)
-    missing = [entry for equal in equal_entries.values() for entry in equal]
-    return Matches(merged_rows, missing, namesakes)
+            row = _merge(entry, row)
+        other = (foreign or {}).get(row.row_key)
+        if other and row.waits and not row.answered and position not in namesakes:
+            if _is_same_row(row, other):
+                row = take_over(row, other)
+            else:
+                namesakes[position] = other
+        merged_rows.append(row)
+    first = {entry.content: entry for entry in ranked}
+    removed = [
+        first[entry.content] for equal in equal_entries.values() for entry in equal
+    ]
+    return Matches(merged_rows, removed, namesakes)
 
 
 def _names(entry: Entry) -> tuple[str, str]:

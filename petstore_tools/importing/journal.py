@@ -16,7 +16,7 @@ from pathlib import Path
 from petstore_tools import sqlite
 from petstore_tools.clock import Clock, SystemClock
 from petstore_tools.errors import JournalError
-from petstore_tools.importing.doubtful import Equal, count_rows, equals_by_row
+from petstore_tools.importing.doubtful import count_rows, equals_by_row
 from petstore_tools.importing.entries import Entry
 from petstore_tools.importing.imports import (
     TABLES,
@@ -96,10 +96,9 @@ IS_OURS = """
 EXISTS (SELECT 1 FROM row o WHERE import = :id AND (pet_id = {0} OR listed_id = {0}))
 """
 # rows that other imports sent; one that was left out as equal is no further one
-_NEAR_ROWS = f"""
+_ROWS_LIKE = f"""
 import != :id AND NOT waits AND (name, category_id) IN ({{}})
 AND (state != 'skipped' OR detail NOT LIKE 'equal:%')
-AND (may_be = '' OR NOT EXISTS (SELECT 1 FROM temp.animal))
 AND NOT {IS_OURS.format("ifnull(row.pet_id, row.listed_id)")}
 """
 _CLOCK = SystemClock()
@@ -170,20 +169,16 @@ class Journal:
                 ),
             )
 
-    def near_rows(self, names: str, **facts: object) -> list[Equal]:
-        """Return what other imports sent of some names and categories (a query)."""
-        rows = read_entries(self._db, _NEAR_ROWS.format(names), self.facts(**facts))
+    def rows_like(self, names: str, **facts: object) -> list[Entry]:
+        """
+        Return the rows that other imports sent of some names and categories (a query),
+        with those keys that can be compared with keys of the file.
+        """
+        rows = read_entries(self._db, _ROWS_LIKE.format(names), self.facts(**facts))
         titles = "SELECT id FROM import WHERE key_title = nullif(?, '')"
         comparable = {id_ for (id_,) in self._db.execute(titles, (self.key_title,))}
         return [
-            Equal(
-                row.content,
-                f"{row} ({row.animal})",
-                row.pet_id,
-                row.row_key if row.import_id in comparable else "",
-                is_row=True,
-                is_open=row.state in ("sending", "unknown"),
-            )
+            row if row.import_id in comparable else row._replace(row_key="")
             for row in rows
         ]
 
@@ -258,10 +253,10 @@ class Journal:
                 return False
             name, category_id, _ = intent.content
             names = "SELECT :name, :category_id"
-            near = self.near_rows(names, name=name, category_id=category_id)
-            equals = equals_by_row([intent], near).get(0, [])
+            candidates = self.rows_like(names, name=name, category_id=category_id)
+            equals = equals_by_row([intent], candidates).get(0, [])
             may_leave = count_rows(equals) <= intent.equals
-            detail = "" if may_leave else f"{equals[-1].label} was sent meanwhile"
+            detail = "" if may_leave else f"{equals[-1]} was sent meanwhile"
             self._change(_INTEND, intent, may_leave=may_leave, detail=detail)
         return may_leave
 
@@ -280,9 +275,7 @@ class Journal:
         """Change a row that is in the state that an update names."""
         facts |= {"entry_id": entry.entry_id, "now": self.clock.now()}
         if not self._db.execute(update, facts).rowcount:
-            raise JournalError(
-                f"another program changed {entry} of import {entry.import_id} meanwhile"
-            )
+            raise JournalError(f"another program changed {entry} meanwhile")
 
     def is_ours(self, digest: str) -> bool:
         """Say whether a run of this import wrote a result file with this digest."""

@@ -201,7 +201,7 @@ def record_decision(journal: Journal, number: int, pet_id: int | None) -> None:
             db.execute(_AGREE, (rows[0].entry_id,))
         except sqlite3.IntegrityError as error:
             owner = read_entries(db, "pet_id = :pet_id", facts)[0]
-            raise JournalError(f"id {pet_id} belongs to {owner} already") from error
+            raise JournalError(f"this animal is {owner} already") from error
 
 
 def none_is_left(journal: Journal) -> bool:

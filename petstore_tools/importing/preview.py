@@ -277,10 +277,13 @@ class ImportPreview:
         lines = [
             f"{pluralize(self.comparison.sent, 'row')} of {self.file} count as sent"
             " already. A new name or status in a file does not reach the service.",
-            f"{_SKIP} leaves these rows out; of them, petstore-tools imports reconcile"
-            f" {self.journal} --row N --absent marks single ones to be sent.",
-            f"{_SEND} creates them.",
+            f"{_SKIP} leaves these rows out, {_SEND} creates them.",
         ]
+        if self.environment != "sandbox":  # its journal ends with the program
+            lines.append(
+                "Of those left out, petstore-tools imports reconcile"
+                f" {self.journal} --row N --absent marks single ones to be sent."
+            )
         if self.comparison.sent:
             name = option("name", "…")
             lines.append(f"Another list under an old file name needs a name: {name}.")

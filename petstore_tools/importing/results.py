@@ -334,7 +334,8 @@ def _fill(
             bad_cells.update((len(rejects), index) for index in indexes)
             cells = _fit(row.cells, len(header), sheet.layout.sheet.delimiter)
             rejects.append([*cells, _number_cell(row.number), reason])
-    for entry in journal.read("import = :id AND NOT present AND state = 'created'"):
+    removed = "import = :id AND NOT present AND state = 'created' AND listed_id IS NULL"
+    for entry in journal.read(removed):
         cells = _known_cells(sheet.layout.titles, entry)
         animals.append(_with_id(cells, id_index, entry.pet_id))
     titles = [*header[:id_index], _ID_TITLE, *header[id_index + 1 :]]

@@ -328,6 +328,7 @@ class ProblemRow(NamedTuple):
     problems: list[RowProblem]
     row_key: str = ""
     pet_id: int | None = None
+    reject_of: int = 0
 
     @property
     def reason(self) -> str:

@@ -127,7 +127,9 @@ def test_a_person_cannot_decide_against_the_constraint(tmp_path: Path) -> None:
         for entry in add(b, REX, MIA):
             answer(b, entry._replace(equals=1), Outcome("unknown"))
 
-        with pytest.raises(JournalError, match="belongs to row 2 of a.csv already"):
+        with pytest.raises(
+            JournalError, match=r"this animal is row 2 of a.csv \(id 7\)"
+        ):
             record_decision(b, 2, 7)
         with pytest.raises(
             JournalError, match="row 2 of import .* is not to be decided"
