@@ -159,11 +159,12 @@ def _answer(row: Entry, doubt: Doubt | None, answer: Doubtful) -> Entry:
         return row._replace(state="unsent", detail="")
     if answer == "send":
         return row._replace(state="unsent", answered=True, detail=str(doubt))
-    if doubt.namesake and not doubt.is_open:
+    if doubt.namesake:
         name = row.content.name
-        if doubt.namesake.import_id != row.import_id:
+        if doubt.namesake.import_id == row.import_id:
+            return doubt.namesake._replace(number=row.number, alias=name)
+        if not doubt.is_open:
             return take_over(row, doubt.namesake)._replace(alias=name)
-        return doubt.namesake._replace(number=row.number, alias=name)
     return row._replace(state="skipped", answered=not doubt.is_open, detail=str(doubt))
 
 
@@ -377,7 +378,7 @@ def _find_edits(
     described_rows = []
     for row, known in pairs:
         animal = animals.get(known.pet_id or 0, known.content)
-        if known.has_id and not known.entry_id:
+        if row.has_id and not known.entry_id:
             known = known._replace(content=animal)
         changes = [
             f"{field} {old!r} → {value!r}"
@@ -420,7 +421,7 @@ def _settle_rejects(
         if row.row_key in by_key and row.row_key in rejected_keys:
             return by_key[row.row_key]
         is_same = cells_by_number.get(int(row.number)) == digest_cells(row.cells)
-        return by_number.get(int(row.number)) if is_same else None
+        return by_number.get(row.reject_of or int(row.number)) if is_same else None
 
     rows_to_send: list[Row] = []
     problem_rows: list[ProblemRow] = []

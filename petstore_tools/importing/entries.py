@@ -215,5 +215,6 @@ def take_over(row: Entry, other: Entry) -> Entry:
         answered=True,
         pet_id=other.pet_id,
         has_id=other.pet_id is not None,
+        alias=other.alias,
         detail=f"{other} has its key",
     )
