@@ -37,12 +37,11 @@ from petstore_tools.tabular.cells import column_letter
 from petstore_tools.text import option
 
 # animals of the last listing that share name and category with the file, each with its
-# key under the title of the file
+# key
 _ANIMALS_LIKE = f"""
 SELECT a.name, a.category_id, a.status, a.id, ifnull(row.row_key, '')
 FROM temp.animal a
 LEFT JOIN row ON row.pet_id = a.id
-    AND row.import IN (SELECT id FROM import WHERE key_title = nullif(:key_title, ''))
 WHERE (a.name, a.category_id) IN (SELECT name, category_id FROM temp.file)
 AND NOT {IS_OURS.format("a.id")}
 """
@@ -54,12 +53,10 @@ import IN (
     WHERE import != :id AND NOT waits
 )
 """
-# rows that other imports sent with a key of the file, under the same title
+# rows that other imports sent with a key of the file
 _WITH_ITS_KEYS = """
-row_key IN (SELECT row_key FROM temp.file) AND row_key != '' AND NOT waits
-AND import IN (
-    SELECT id FROM import WHERE key_title = nullif(:key_title, '') AND id != :id
-)
+row_key IN (SELECT row_key FROM temp.file WHERE row_key != '') AND import != :id
+AND NOT waits
 """
 # rows of rejects files of this import that were made
 _CORRECTED = """
@@ -187,11 +184,12 @@ def compare(
         SheetError: Its keys are not those that the rows of this import had.
     """
     entries = journal.read()
-    sheet = _settle_rejects(journal, sheet, entries)
+    sheet = _settle_rejects(journal, sheet)
     if complete:
         sheet = _refuse_ids(journal, sheet, entries)
-    rows = [_entry(journal, row) for row in sheet.rows_to_send]
-    _check_keys(journal, sheet, entries, rows)
+    title = sheet.layout.titles.key_title or journal.id
+    rows = [_entry(journal, row, title) for row in sheet.rows_to_send]
+    entries = _take_title(sheet, entries, rows)
     repeats = _find_repeats(rows)
     dropped: set[int] = set()
     if sheet.options.drop_duplicates:
@@ -242,7 +240,7 @@ def compare_rows(
     return Comparison(entries, known_rows, doubts, tuple(edits), removed)
 
 
-def _entry(journal: Journal, row: Row) -> Entry:
+def _entry(journal: Journal, row: Row, title: str) -> Entry:
     """Return a row of a file that the journal may not have; one with an id is made."""
     has_id = row.pet_id is not None
     return Entry(
@@ -251,7 +249,7 @@ def _entry(journal: Journal, row: Row) -> Entry:
         journal.target.label,
         row.content,
         row.number,
-        row.row_key,
+        f"{title}\n{row.row_key}" if row.row_key else "",
         waits=not has_id,
         state="created" if has_id else "unsent",
         pet_id=row.pet_id,
@@ -277,7 +275,7 @@ def candidates(journal: Journal) -> list[Entry]:
     category with a row of the file, and are not this import's.
     """
     with journal.reading() as db:
-        animals = db.execute(_ANIMALS_LIKE, journal.facts())
+        animals = db.execute(_ANIMALS_LIKE, {"id": journal.id})
         like = [
             Entry(0, "", "", PetValues(*content), 0, row_key, pet_id=pet_id)
             for *content, pet_id, row_key in animals
@@ -292,33 +290,36 @@ def _animals(journal: Journal, pet_ids: Iterable[int | None]) -> dict[int, PetVa
         return {pet_id: PetValues(*content) for pet_id, *content in animals}
 
 
-def _check_keys(
-    journal: Journal, sheet: ReadSheet, entries: Iterable[Entry], rows: Iterable[Entry]
-) -> None:
+def _take_title(
+    sheet: ReadSheet, entries: list[Entry], rows: Sequence[Entry]
+) -> list[Entry]:
     """
-    Raise SheetError where a file has no keys and the import has, or keys under another
-    title that differ from those of the rows that equal them.
+    Return the rows of an import with their keys under the title of the file's.
+
+    Raises:
+        SheetError: The file has no keys and the import has, or keys under another title
+            that differ from those of the rows that equal them.
     """
-    keys = group((entry for entry in entries if entry.row_key), content_of)
-    with journal.reading() as db:
-        titles = "SELECT key_title FROM import WHERE id = ?"
-        (earlier,) = db.execute(titles, (journal.id,)).fetchone() or (None,)
-    if not keys or journal.key_title == earlier:
-        return
-    help_ = (
-        f"give {option('row_key', earlier or '…')} again, or the column that has the"
-        f" same keys now; for another list, {option('name', '…')}"
-    )
-    file = sheet.file
-    if journal.key_title is None:
-        raise SheetError(f"the rows of {file} were told apart by a row key: {help_}")
+    keyed = [entry for entry in entries if entry.row_key]
+    if not (keyed and rows):
+        return entries
+    title = rows[0].key_title
+    earlier = [entry for entry in keyed if entry.key_title != title]
+    by_content = group(earlier, content_of)
     for row in rows:
-        earlier_keys = [entry.row_key for entry in keys.get(row.content, ())]
-        if earlier_keys and row.row_key not in earlier_keys:
+        keys = {entry.key for entry in by_content[row.content]}
+        if not row.row_key or (keys and row.key not in keys):
+            has_title = keyed[0].key_title != keyed[0].import_id
+            row_key = option("row_key", keyed[0].key_title if has_title else "…")
             raise SheetError(
-                f"row {row.number} of {file} has the row key {row.row_key}, and had"
-                f" {earlier_keys[0]}: {help_}"
+                f"the row keys of {sheet.file} are not those that its rows had (row"
+                f" {row.number}): give {row_key} again, or the column that has the same"
+                f" keys now; for another list, {option('name', '…')}"
             )
+    return [
+        entry._replace(row_key=f"{title}\n{entry.key}") if entry.row_key else entry
+        for entry in entries
+    ]
 
 
 def _refuse_ids(
@@ -331,23 +332,29 @@ def _refuse_ids(
     compared_ids = {entry.pet_id for entry in entries if entry.compared}
     pet_ids = {row.pet_id for row in sheet.rows_to_send} - compared_ids - {None}
     animals = _animals(journal, pet_ids)
-    rows_to_send = []
-    problem_rows = list(sheet.problem_rows)
+    rows: list[Row | ProblemRow] = [*sheet.problem_rows]
     for row in sheet.rows_to_send:
         rule = ""
         if row.pet_id in pet_ids:
             rule = _foreign_id(row.content, animals.get(row.pet_id or 0))
         if rule:
             help_ = "correct it, or empty the cell to send the row as a new animal"
-            facts = ("petstore_id", str(row.pet_id), rule, help_)
             column = column_letter(sheet.layout.titles.columns["petstore_id"])
-            problems = [RowProblem(row.number, column, *facts)]
-            problem_rows.append(ProblemRow(row.number, row.cells, problems))
+            facts = (column, "petstore_id", str(row.pet_id), rule, help_)
+            problems = [RowProblem(row.number, *facts)]
+            rows.append(ProblemRow(row.number, row.cells, problems))
         else:
-            rows_to_send.append(row)
-    problem_rows.sort(key=attrgetter("number"))
+            rows.append(row)
+    return _with_rows(sheet, rows)
+
+
+def _with_rows(sheet: ReadSheet, rows: Iterable[Row | ProblemRow]) -> ReadSheet:
+    """Return a sheet with other rows, in their order."""
+    ordered = sorted(rows, key=attrgetter("number"))
     return replace(
-        sheet, rows_to_send=tuple(rows_to_send), problem_rows=tuple(problem_rows)
+        sheet,
+        rows_to_send=tuple(row for row in ordered if isinstance(row, Row)),
+        problem_rows=tuple(row for row in ordered if isinstance(row, ProblemRow)),
     )
 
 
@@ -398,45 +405,30 @@ def digest_cells(cells: Iterable[str]) -> str:
     return hashlib.sha256(json.dumps([*map(str, cells)]).encode()).hexdigest()[:16]
 
 
-def _settle_rejects(
-    journal: Journal, sheet: ReadSheet, entries: Iterable[Entry]
-) -> ReadSheet:
+def _settle_rejects(journal: Journal, sheet: ReadSheet) -> ReadSheet:
     """
     Give each row that was rejected, and made from a rejects file of this import, its
     animal: by its key, or by its number where it still has the cells that were
     rejected.
     """
-    corrected_rows = [row for row in journal.read(_CORRECTED) if row.pet_id is not None]
-    if not corrected_rows:
+    corrected = [entry for entry in journal.read(_CORRECTED) if entry.pet_id]
+    if not corrected:
         return sheet
-    by_number = {entry.reject_of: entry for entry in corrected_rows}
-    by_key = {entry.row_key: entry for entry in corrected_rows if entry.row_key}
+    by_number = {entry.reject_of: entry for entry in corrected}
+    by_key = {entry.key: entry for entry in corrected if entry.row_key}
     with journal.reading() as db:
         rejects = "SELECT number, cells FROM reject WHERE import = ?"
         cells_by_number = dict(db.execute(rejects, (journal.id,)))
-    rejected_keys = {entry.row_key for entry in entries if entry.state == "rejected"}
-    rejected_keys.update(row.row_key for row in sheet.problem_rows)
-
-    def corrected(row: Row | ProblemRow) -> Entry | None:
-        if row.row_key in by_key and row.row_key in rejected_keys:
-            return by_key[row.row_key]
-        is_same = cells_by_number.get(int(row.number)) == digest_cells(row.cells)
-        return by_number.get(row.reject_of or int(row.number)) if is_same else None
-
-    rows_to_send: list[Row] = []
-    problem_rows: list[ProblemRow] = []
     rows: list[Row | ProblemRow] = [*sheet.rows_to_send, *sheet.problem_rows]
-    for row in sorted(rows, key=attrgetter("number")):
-        if entry := corrected(row):
+    for index, row in enumerate(rows):
+        number = int(row.number)
+        entry = by_key.get(row.row_key)
+        if cells_by_number.get(number) == digest_cells(row.cells):
+            entry = entry or by_number.get(row.reject_of or number)
+        if entry is not None:
             facts = (entry.content, row.cells, row.row_key, entry.pet_id)
-            rows_to_send.append(Row(row.number, *facts))
-        elif isinstance(row, Row):
-            rows_to_send.append(row)
-        else:
-            problem_rows.append(row)
-    return replace(
-        sheet, rows_to_send=tuple(rows_to_send), problem_rows=tuple(problem_rows)
-    )
+            rows[index] = Row(row.number, *facts)
+    return _with_rows(sheet, rows)
 
 
 Question = list[tuple[str, Doubtful]]  # rows as they were shown, with their answers

@@ -149,7 +149,7 @@ def equals_by_row(
 
 def _equals(candidate: Entry, row: Entry) -> bool:
     """Say whether what has a row's name and category may be the row."""
-    if candidate.row_key and row.row_key:
+    if row.row_key and candidate.key_title == row.key_title:
         return candidate.row_key == row.row_key
     statuses = {candidate.content.status, row.content.status}
     return len(statuses) == 1 or None in statuses

@@ -34,7 +34,8 @@ class Entry(NamedTuple):
         file: Name of its file, for people; "" for an animal that a listing shows.
         content: Its three values: those that were sent, or that its animal has.
         number: Its position in the sheet when the file last had it.
-        row_key: Its key in a column of the user's own, "" for none.
+        row_key: The title of a column of the user's own and its key there, in two
+            lines; "" for none.
         present: Whether the file of the last run had it.
         waits: Whether it was not sent, and nobody left it out for good.
         state: What became of it so far.
@@ -87,6 +88,16 @@ class Entry(NamedTuple):
             return f"the animal with id {self.pet_id}"
         animal = self.state if self.pet_id is None else f"id {self.pet_id}"
         return f"row {self.number} of {self.file} ({animal})"
+
+    @property
+    def key_title(self) -> str:
+        """The title of its key; the name of the import for a letter without one."""
+        return self.row_key.partition("\n")[0]
+
+    @property
+    def key(self) -> str:
+        """Its key."""
+        return self.row_key.partition("\n")[2]
 
     @property
     def possible_ids(self) -> set[int]:

@@ -24,8 +24,6 @@ CREATE TABLE import (
     id TEXT PRIMARY KEY, environment TEXT NOT NULL, service_id TEXT NOT NULL,
     path TEXT NOT NULL, sheet TEXT NOT NULL,
     bad_rows INTEGER NOT NULL, changed_at REAL NOT NULL,
-    -- title of the column that tells its rows apart, '' for a letter alone
-    key_title TEXT,
     -- doubtful rows as a person was shown them, each with its answer, `ask` where there
     -- is none yet: a JSON list of pairs
     question TEXT,
@@ -36,6 +34,7 @@ CREATE TABLE row (
     entry_id INTEGER PRIMARY KEY,
     import TEXT NOT NULL REFERENCES import (id) ON DELETE CASCADE,
     name TEXT NOT NULL, category_id INTEGER NOT NULL, status TEXT,
+    -- title of a column and the key there, in two lines
     number INTEGER NOT NULL, row_key TEXT NOT NULL,
     present INTEGER NOT NULL DEFAULT 1, position INTEGER,
     state TEXT NOT NULL CHECK (

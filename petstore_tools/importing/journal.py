@@ -36,11 +36,9 @@ _ENTRY = (
 )
 _ADD_IMPORT = """
 INSERT INTO import VALUES (
-    :id, :environment, :service_id, :path, :sheet, :bad_rows, :now, :key_title,
-    :question, :rejects
+    :id, :environment, :service_id, :path, :sheet, :bad_rows, :now, :question, :rejects
 ) ON CONFLICT DO UPDATE SET
     bad_rows = excluded.bad_rows, changed_at = excluded.changed_at,
-    key_title = ifnull(excluded.key_title, key_title),
     question = ifnull(excluded.question, question),
     rejects = ifnull(excluded.rejects, rejects)
 """
@@ -118,8 +116,6 @@ class Journal:
         folder, target, clock: As given.
         wait_s: How long a change waits for other programs.
         bad_rows: Rows of the file that have problems.
-        key_title: Title of the column that tells the rows of the file apart, "" for a
-            letter alone, None where no column does.
     """
 
     def __init__(self, folder: Path, target: Target, clock: Clock) -> None:
@@ -127,7 +123,6 @@ class Journal:
         self.target = target
         self.wait_s = sqlite.BUSY_S
         self.bad_rows = 0
-        self.key_title: str | None = None
         self.clock = clock
         self.folder = folder
         self._path = folder / f"{target.database_name}.db"
@@ -142,7 +137,7 @@ class Journal:
     def read(self, where: str = "import = :id", **facts: object) -> list[Entry]:
         """Return the rows that a condition names, by their position in the sheet."""
         with self.reading() as db:
-            return read_entries(db, where, self.facts(**facts))
+            return read_entries(db, where, {"id": self.id, **facts})
 
     def unsent(self) -> list[Entry]:
         """Return the rows of the file that are to be sent."""
@@ -171,16 +166,9 @@ class Journal:
 
     def rows_like(self, names: str, **facts: object) -> list[Entry]:
         """
-        Return the rows that other imports sent of some names and categories (a query),
-        with those keys that can be compared with keys of the file.
+        Return the rows that other imports sent of some names and categories (a query).
         """
-        rows = read_entries(self._db, _ROWS_LIKE.format(names), self.facts(**facts))
-        titles = "SELECT id FROM import WHERE key_title = nullif(?, '')"
-        comparable = {id_ for (id_,) in self._db.execute(titles, (self.key_title,))}
-        return [
-            row if row.import_id in comparable else row._replace(row_key="")
-            for row in rows
-        ]
+        return self.read(_ROWS_LIKE.format(names), **facts)
 
     def add_file(self, rows: Sequence[Entry], *, compared: bool) -> None:
         """
@@ -204,7 +192,7 @@ class Journal:
             for row in rows
         )
         with self.transaction() as db:
-            self.add_import(question="[]", key_title=self.key_title)
+            self.add_import(question="[]")
             db.execute(
                 "UPDATE row SET present = 0, row_key = iif(row_key IN"
                 " (SELECT row_key FROM temp.file), '', row_key) WHERE import = ?",
@@ -312,17 +300,13 @@ class Journal:
 
     def add_import(self, **changes: str | None) -> None:
         """
-        Add this import, or change it: its `question`, `key_title`, or how its `rejects`
-        files begin; what is not named stays as it is.
+        Add this import, or change it: its `question`, or how its `rejects` files begin;
+        what is not named stays as it is.
         """
-        nothing = {"question": None, "key_title": None, "rejects": None}
+        nothing = {"question": None, "rejects": None}
         facts = nothing | asdict(self.target) | changes
         facts |= {"path": str(self.target.path), "bad_rows": self.bad_rows}
         self._db.execute(_ADD_IMPORT, facts | {"id": self.id, "now": self.clock.now()})
-
-    def facts(self, **facts: object) -> dict[str, object]:
-        """Return what queries are told of this import."""
-        return {"id": self.id, "key_title": self.key_title, **facts}
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:

@@ -188,7 +188,7 @@ def record_decision(journal: Journal, number: int, pet_id: int | None) -> None:
     undecided = """import = :id AND number = :number
         AND (state = 'unknown' OR state = 'skipped' AND :pet_id IS NULL)"""
     with journal.transaction() as db:
-        facts = journal.facts(number=number, pet_id=pet_id)
+        facts = {"id": journal.id, "number": number, "pet_id": pet_id}
         rows = read_entries(db, undecided, facts)
         rows = [row for row in rows if row.present] or rows
         if len(rows) != 1:

@@ -373,7 +373,7 @@ def _rows_above(layout: Layout) -> list[Sequence[str]]:
 
 def _known_cells(titles: Titles, entry: Entry) -> list[str]:
     """Return the cells of a row that the file has no more, as far as they are known."""
-    values = {**dict(zip(FIELDS, entry.content, strict=True)), "row_key": entry.row_key}
+    values = {**dict(zip(FIELDS, entry.content, strict=True)), "row_key": entry.key}
     cells = [""] * len(titles.header)
     for field, index in titles.columns.items():
         if values.get(field) is not None:

@@ -127,7 +127,6 @@ def preview(
     """
     sheet = read_sheet(options)
     with read_journal(folder, _target(inventory.client, sheet)) as journal:
-        journal.key_title = sheet.layout.titles.key_title
         return check(inventory, sheet, journal)
 
 
@@ -211,7 +210,6 @@ class _Run:
         self._client = inventory.client
         self._journal = journal
         journal.bad_rows = len(sheet.problem_rows)
-        journal.key_title = sheet.layout.titles.key_title
         self._sheet = sheet
         self._options = sheet.options
         self._sender = Sender(self._client, journal, progress)
@@ -389,16 +387,12 @@ class _Run:
     def _result(self, stopped: Stopped | None) -> ImportResult:
         """Write the result files, and say what became of every row."""
         preview = self._preview
-        entries = list(preview.comparison.rows)
+        entries = preview.comparison.rows
         if self._added:
-            present = self._journal.read("import = :id AND present")
-            # of a DataFrame, the numbers of the file have labels
-            entries = [
-                entry._replace(number=row.number)
-                for row, entry in zip(entries, present, strict=True)
-            ]
+            entries = self._journal.read("import = :id AND present")
+        # of a DataFrame, the numbers of the file have labels
         entries = [
-            entry._replace(content=row.content)
+            entry._replace(number=row.number, content=row.content)
             for row, entry in zip(preview.sheet.rows_to_send, entries, strict=True)
         ]
         files, not_written = write_files(preview, self._journal, entries)

@@ -35,7 +35,9 @@ def file(text: str) -> list[Entry]:
 
 def _identify(row: Entry, word: str) -> Entry:
     """Give a row its key, or the animal that its id names."""
-    row = row._replace(row_key=word.partition("@")[2])
+    row = row._replace(
+        row_key=f"Chip\n{key}" if (key := word.partition("@")[2]) else ""
+    )
     if pet_id := word.partition("#")[2]:
         facts = row._replace(pet_id=int(pet_id), has_id=True)
         return facts._replace(waits=False, state="created")
