@@ -9,13 +9,19 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import islice
+from itertools import islice, takewhile
 
 from petstore_tools import spec
 from petstore_tools.importing.options import ImportOptions
 from petstore_tools.importing.values import Matcher
 from petstore_tools.importing.words import BETTER_TITLES, FIELDS, TITLES, bare, fold
-from petstore_tools.tabular.cells import Sheet, are_blank, column_letter, is_blank
+from petstore_tools.tabular.cells import (
+    Sheet,
+    are_blank,
+    column_letter,
+    is_blank,
+    whole_number,
+)
 from petstore_tools.text import first_of, option
 
 HEADER_WITHIN = 1_000  # rows in which the header is searched
@@ -122,6 +128,24 @@ class Layout:
         """What decides its cells."""
         options = self.options
         return Matcher(options.category_words, options.statuses, options.defaults)
+
+    @property
+    def cells_above(self) -> list[Sequence[str]]:
+        """The rows above the header, empty ones, too."""
+        end = self.header_row if self.titles.has_header else self.header_row + 1
+        rows = dict(takewhile(lambda record: record[0] < end, self.sheet.records()))
+        return [rows.get(number, ()) for number in range(1, end)]
+
+    @cached_property
+    def original_numbers(self) -> dict[int, int]:
+        """Of each row of a rejects file, its number in the sheet that was imported."""
+        numbers = {}
+        index = len(self.titles.header)
+        for number, cells in self.sheet.records() if self.added_columns else ():
+            original = whole_number("".join(cells[index : index + 1]).strip())
+            if number > self.header_row and isinstance(original, int):
+                numbers[number] = original
+        return numbers
 
     @property
     def header(self) -> str:

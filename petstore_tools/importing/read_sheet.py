@@ -390,8 +390,9 @@ def _decide(
     if note:
         values = [Problem(note, "complete the row, or delete it"), None, None]
     pet_id, row_key = _identity(names, values) if len(names) > 3 else (None, "")
+    reject_of = layout.original_numbers.get(number, 0)
     if Problem not in map(type, values):
-        return Row(number, PetValues(*values[:3]), cells, row_key, pet_id)
+        return Row(number, PetValues(*values[:3]), cells, row_key, pet_id, reject_of)
     columns = layout.titles.columns
     problems = [
         RowProblem(
@@ -404,7 +405,7 @@ def _decide(
         for field, cell, value in zip(names, fields, values, strict=False)
         if isinstance(value, Problem)
     ]
-    return ProblemRow(number, cells, problems, row_key, pet_id)
+    return ProblemRow(number, cells, problems, row_key, pet_id, reject_of)
 
 
 def _note(
@@ -466,4 +467,5 @@ def _add_problem(
     cell = row.cells[index]
     repeat = RowProblem(row.number, column_letter(index), field, cell, *problem)
     problems = [*getattr(row, "problems", ()), repeat]
-    return ProblemRow(row.number, row.cells, problems, row.row_key, row.pet_id)
+    identity = (row.row_key, row.pet_id, row.reject_of)
+    return ProblemRow(row.number, row.cells, problems, *identity)

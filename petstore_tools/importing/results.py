@@ -7,27 +7,26 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import takewhile
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from petstore_tools.errors import JournalError, SheetError
-from petstore_tools.importing.comparison import Edit
+from petstore_tools.importing.comparison import Edit, digest_cells
 from petstore_tools.importing.entries import Entry
 from petstore_tools.importing.journal import Journal
 from petstore_tools.importing.layout import ADDED, Layout, Titles
 from petstore_tools.importing.preview import ImportPreview
+from petstore_tools.importing.read_sheet import ReadSheet
 from petstore_tools.importing.send import Stopped
 from petstore_tools.importing.values import ProblemRow, Row
 from petstore_tools.importing.words import FIELDS
 from petstore_tools.listing.frames import status_dtype, text_dtype
-from petstore_tools.tabular.atomic import check_writable, replace_file
+from petstore_tools.tabular.atomic import check_folder, replace_file
 from petstore_tools.tabular.cells import (
-    EXACT,
-    NonTextCell,
+    number_cell,
     text_of,
 )
 from petstore_tools.tabular.sources import row_labels
@@ -39,8 +38,8 @@ if TYPE_CHECKING:
 
 OUTCOMES = ("created", "rejected", "unknown", "unsent", "skipped")
 _ID_TITLE = "petstore_id"
-# our created file as the input, and its number
-_CREATED = re.compile(r"(.+)\.created(?:\.(\d+))?")
+# a result file as the input, and its number
+_RESULT = re.compile(r"(.+)\.(created|rejected)(?:\.(\d+))?")
 # what Windows has in no file name
 _NO_FILE_NAME = re.compile(r'[\\/:*?"<>|\x00-\x1f]')
 
@@ -90,7 +89,7 @@ class ImportResult:
     notes: tuple[str, ...] = ()
     not_written: tuple[str, ...] = ()
     entries: tuple[Entry, ...] = ()
-    bad: tuple[ProblemRow, ...] = ()
+    problem_rows: tuple[ProblemRow, ...] = ()
     name_index: int = 0
     edits: tuple[Edit, ...] = ()
 
@@ -146,10 +145,10 @@ class ImportResult:
             outcome = (entry.state, entry.pet_id, int(entry.changed_at) or None)
             reason = (edits.get(entry.number, entry.detail), entry.may_be)
             rows.append((entry.number, *entry.content, *outcome, *reason))
-        for bad in self.bad:
-            name = dict(enumerate(bad.cells)).get(self.name_index)
-            rejected = (None, None, "rejected", None, None, bad.reason, None)
-            rows.append((bad.number, name, *rejected))
+        for row in self.problem_rows:
+            name = dict(enumerate(row.cells)).get(self.name_index)
+            rejected = (None, None, "rejected", None, None, row.reason, None)
+            rows.append((row.number, name, *rejected))
         rows.sort(key=itemgetter(0))
         frame = pd.DataFrame(rows, columns=["row", *kinds], dtype="object")
         frame = frame.astype(kinds).assign(row=row_labels([row[0] for row in rows]))
@@ -164,8 +163,8 @@ class ImportResult:
         >>> result.to_dict()["created"]
         10
         """
-        return {
-            **{name: getattr(self, name) for name in ("rows", *OUTCOMES)},
+        counts = {name: getattr(self, name) for name in ("rows", *OUTCOMES)}
+        return counts | {
             "stopped": self.stopped and self.stopped.kind,
             "resumes_at": self.resumes_at and utc_text(self.resumes_at),
             "journal": self.journal,
@@ -175,27 +174,26 @@ class ImportResult:
         }
 
     def __str__(self) -> str:
-        (_, created), *others = self._counts()
-        parts = [f"{created:,} created"]
-        if before := created - self.created_now:
-            parts = [f"{self.created_now:,} created now", f"{before:,} before"]
-        parts += [f"{count:,} {name}" for name, count in others]
-        return "; ".join([f"{self._title()}: {', '.join(parts)}", *self._said()])
+        counts = [f"{count:,} {outcome}" for outcome, count in self._counts()]
+        if earlier := self.created - self.created_now:
+            counts[0] = f"{self.created_now:,} created now, {earlier:,} before"
+        return "; ".join([f"{self._title()}: {', '.join(counts)}", *self._remarks()])
 
-    def _said(self) -> list[str]:
+    def _remarks(self) -> list[str]:
         """Return what should be known beside the counts."""
-        said = [] if self.stopped is None else [f"stopped: {self.stopped.why}"]
+        remarks = [] if self.stopped is None else [f"stopped: {self.stopped.why}"]
         if self.resumes_at is not None:
-            said.append(f"the same call goes on from {utc_text(self.resumes_at)}")
-        said += [*self.notes, *(f"not written: {file}" for file in self.not_written)]
+            remarks.append(f"the same call goes on from {utc_text(self.resumes_at)}")
+        remarks += self.notes
+        remarks += [f"not written: {file}" for file in self.not_written]
         if self.edits:
             rows = pluralize(len(self.edits), "row")
-            said.append(f"{rows} edited: the service cannot change an animal")
+            remarks.append(f"{rows} edited: the service cannot change an animal")
         if self.ambiguous:
-            said.append(f"{pluralize(self.ambiguous, 'row')} for a person to decide")
+            remarks.append(f"{pluralize(self.ambiguous, 'row')} for a person to decide")
         if self.files:
-            said.append(f"files: {', '.join(path.name for path in self.files)}")
-        return said
+            remarks.append(f"files: {', '.join(path.name for path in self.files)}")
+        return remarks
 
     __repr__ = __str__
 
@@ -211,43 +209,23 @@ class ImportResult:
 
     def _repr_html_(self) -> str:
         rows = self._counts()
-        note = "\n".join(self._said())
+        note = "\n".join(self._remarks())
         return html_table(self._title(), ("outcome", "rows"), rows, note=note)
-
-
-def check_folder(path: Path) -> Path:
-    """
-    Return the folder of the result files: that of the input, else the current one.
-
-    Raises:
-        SheetError: Neither can be written.
-    """
-    reason = ""
-    for folder in (path.resolve().parent, Path.cwd()):
-        try:
-            check_writable(folder / ".petstore")
-            return folder
-        except OSError as error:
-            reason = str(error)
-    raise SheetError(
-        f"the result files of {path.name} can be written neither beside it nor in the"
-        f" current folder ({reason}); run the import in another folder"
-    )
 
 
 def _name_file(preview: ImportPreview, outcome: str) -> tuple[str, int]:
     """
-    Return the name of a result file, and the first number that it may have; that of a
-    created file counts on, and those of a sandbox or of staging say so.
+    Return the name of a result file, and the first number that it may have: beside a
+    result file the next one. Names of a sandbox or of staging say so.
     """
     options = preview.sheet.options
     sheet = preview.sheet.layout.sheet
     stem = options.path.stem if options.name is None else options.name
     number = 1
-    input_stem = _CREATED.fullmatch(stem)
-    if input_stem and outcome == "created":
+    input_stem = _RESULT.fullmatch(stem)
+    if input_stem and input_stem[2] == outcome:
         stem = input_stem[1]
-        number = int(input_stem[2] or 1) + 1
+        number = int(input_stem[3] or 1) + 1
     if len(sheet.names) > 1:
         stem += f".{sheet.name}"
     mark = f".{preview.environment}"
@@ -275,21 +253,30 @@ def write_files(
     """
     if not preview.sheet.options.is_file:
         return (), ()
-    layout = preview.sheet.layout
-    path = preview.sheet.options.path.resolve()
+    sheet = preview.sheet
+    path = sheet.options.path.resolve()
+    lines = _order_rows(sheet, entries)
+    tables = {
+        "created": _fill_created(lines, sheet.layout, journal),
+        "rejected": _fill_rejected(lines, sheet.layout),
+    }
     files = []
     failures = []
-    for outcome, (titles, rows, bad_cells) in _fill(preview, journal, entries).items():
+    for outcome, (titles, rows, bad_cells) in tables.items():
         name, number = _name_file(preview, outcome)
         content = b""
         try:
+            file = check_folder(path) / name
             if rows:
-                above = _rows_above(layout)
-                content = layout.sheet.content(
-                    titles, rows, above=above, bad_cells=bad_cells
+                content = sheet.layout.sheet.content(
+                    titles, rows, above=sheet.layout.cells_above, bad_cells=bad_cells
                 )
                 journal.note_written(_digest(content))
-            file = _find_place(check_folder(path) / name, number, path, journal)
+            if outcome == "rejected":
+                rejects = [line.row for line in lines if line.state == outcome]
+                digests = {row.number: digest_cells(row.cells) for row in rejects}
+                journal.note_rejects(str(file.with_suffix("")), digests)
+            file = _find_place(file, number, path, journal)
             if rows:
                 replace_file(file, content)
                 files.append(file)
@@ -303,72 +290,79 @@ def write_files(
     return tuple(files), tuple(failures)
 
 
-def _fill(
-    preview: ImportPreview, journal: Journal, entries: Sequence[Entry]
-) -> dict[str, tuple[list[str], list[list[str]], set[tuple[int, int]]]]:
+class _Line(NamedTuple):
+    """A row of the source, what became of it, and which of its fields are bad."""
+
+    row: Row | ProblemRow
+    state: str
+    pet_id: int | None
+    reason: str
+    fields: Sequence[str] = ("name",)
+
+
+def _order_rows(sheet: ReadSheet, entries: Sequence[Entry]) -> list[_Line]:
     """
-    Return titles, rows and bad cells of the created file, which has each animal with
-    its id, those last that the file has no more, and of the rejected one, which has
-    each row that was refused, with its number and the reason.
+    Return each row in the order of the source. One with an id is an animal, whatever
+    else in it is bad.
     """
-    sheet = preview.sheet
-    header = sheet.layout.titles.header
-    columns = sheet.layout.titles.columns
-    id_index = columns.get(_ID_TITLE, len(header))
-    rows: list[tuple[Row | ProblemRow, str, int | None, str, list[str]]] = [
-        (row, entry.state, entry.pet_id, entry.detail, ["name"])
+    lines = [
+        _Line(row, entry.state, entry.pet_id, entry.detail)
         for row, entry in zip(sheet.rows_to_send, entries, strict=True)
     ]
-    for problem_row in sheet.problem_rows:
-        fields = [problem.field for problem in problem_row.problems]
-        pet_id = None if _ID_TITLE in fields else problem_row.pet_id
-        rows.append((problem_row, "rejected", pet_id, problem_row.reason, fields))
-    animals: list[list[str]] = []
-    rejects: list[list[str]] = []
-    bad_cells: set[tuple[int, int]] = set()
-    for row, state, pet_id, reason, fields in sorted(rows, key=lambda row: row[0][0]):
-        if state == "created" or pet_id is not None:
-            animals.append(_with_id(row.cells, id_index, pet_id))
-        if state == "rejected":
-            indexes = [columns.get(field, columns["name"]) for field in fields]
-            bad_cells.update((len(rejects), index) for index in indexes)
-            cells = _fit(row.cells, len(header), sheet.layout.sheet.delimiter)
-            rejects.append([*cells, _number_cell(row.number), reason])
+    for row in sheet.problem_rows:
+        fields = [problem.field for problem in row.problems]
+        pet_id = None if _ID_TITLE in fields else row.pet_id
+        lines.append(_Line(row, "rejected", pet_id, row.reason, fields))
+    return sorted(lines, key=lambda line: line.row.number)
+
+
+def _fill_created(
+    lines: Iterable[_Line], layout: Layout, journal: Journal
+) -> tuple[list[str], list[list[str]], set[tuple[int, int]]]:
+    """
+    Return titles and rows of a created file: each animal with its id, those last that
+    the source has no more.
+    """
+    header = layout.titles.header
+    index = layout.titles.columns.get(_ID_TITLE, len(header))
+    animals: list[tuple[Sequence[str], int | None]] = [
+        (line.row.cells, line.pet_id)
+        for line in lines
+        if line.state == "created" or line.pet_id is not None
+    ]
     removed = "import = :id AND NOT present AND state = 'created' AND listed_id IS NULL"
-    for entry in journal.read(removed):
-        cells = _known_cells(sheet.layout.titles, entry)
-        animals.append(_with_id(cells, id_index, entry.pet_id))
-    titles = [*header[:id_index], _ID_TITLE, *header[id_index + 1 :]]
-    return {
-        "created": (titles, animals, set()),
-        "rejected": ([*header, *ADDED], rejects, bad_cells),
-    }
+    animals += [
+        (_known_cells(layout.titles, entry), entry.pet_id)
+        for entry in journal.read(removed)
+    ]
+    rows = [
+        [*cells[:index], number_cell(pet_id), *cells[index + 1 :]]
+        for cells, pet_id in animals
+    ]
+    return [*header[:index], _ID_TITLE, *header[index + 1 :]], rows, set()
 
 
-def _with_id(cells: Sequence[str], index: int, pet_id: int | None) -> list[str]:
-    """Return a row with the id of its animal in its place."""
-    id_cell = "" if pet_id is None else _number_cell(pet_id)
-    return [*cells[:index], id_cell, *cells[index + 1 :]]
-
-
-def _fit(cells: Sequence[str], width: int, delimiter: str) -> list[str]:
+def _fill_rejected(
+    lines: Iterable[_Line], layout: Layout
+) -> tuple[list[str], list[list[str]], set[tuple[int, int]]]:
     """
-    Return as many cells as there are titles; those beyond the last join it: nothing is
-    lost, and it stays a problem.
+    Return titles, rows and the bad cells of a rejects file: each row with its number in
+    the first source, and with its problems.
     """
-    if len(cells) > width:
-        return [*cells[: width - 1], delimiter.join(cells[width - 1 :])]
-    return [*cells, *[""] * (width - len(cells))]
-
-
-def _rows_above(layout: Layout) -> list[Sequence[str]]:
-    """Return the rows above the header, those without a cell, too."""
-    first = layout.header_row + 1
-    if layout.titles.has_header:
-        first -= 1
-    records = takewhile(lambda record: record[0] < first, layout.sheet.records())
-    rows = dict(records)
-    return [rows.get(number, ()) for number in range(1, first)]
+    columns = layout.titles.columns
+    width = len(layout.titles.header)
+    rows: list[list[str]] = []
+    bad_cells: set[tuple[int, int]] = set()
+    for line in lines:
+        if line.state == "rejected":
+            indexes = [columns.get(field, columns["name"]) for field in line.fields]
+            bad_cells.update((len(rows), index) for index in indexes)
+            cells = [*line.row.cells, *[""] * (width - len(line.row.cells))]
+            if len(cells) > width:  # nothing is lost, and it stays a problem
+                cells[width - 1 :] = [layout.sheet.delimiter.join(cells[width - 1 :])]
+            number = number_cell(line.row.reject_of or line.row.number)
+            rows.append([*cells, number, line.reason])
+    return [*layout.titles.header, *ADDED], rows, bad_cells
 
 
 def _known_cells(titles: Titles, entry: Entry) -> list[str]:
@@ -379,11 +373,6 @@ def _known_cells(titles: Titles, entry: Entry) -> list[str]:
         if values.get(field) is not None:
             cells[index] = text_of(values[field])
     return cells
-
-
-def _number_cell(number: int) -> str:
-    """Return a number as a workbook keeps it: exactly, or else as text."""
-    return NonTextCell(str(number), "a number", number if number < EXACT else None)
 
 
 def _find_place(path: Path, number: int, source: Path, journal: Journal) -> Path:

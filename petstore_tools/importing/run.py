@@ -40,7 +40,6 @@ from petstore_tools.importing.read_sheet import ReadSheet, read_sheet
 from petstore_tools.importing.results import (
     OUTCOMES,
     ImportResult,
-    check_folder,
     write_files,
 )
 from petstore_tools.importing.send import (
@@ -51,6 +50,7 @@ from petstore_tools.importing.send import (
 )
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.inventory import Inventory
+from petstore_tools.tabular.atomic import check_folder
 from petstore_tools.text import first_of, option, pluralize, quoted, utc_text
 from petstore_tools.throttle.gate import CallOptions
 from petstore_tools.throttle.quota import LIKELY_S, forecast, read_quota
@@ -415,7 +415,7 @@ class _Run:
             edits=preview.edits,
             not_written=not_written,
             entries=tuple(entries),
-            bad=preview.sheet.problem_rows,
+            problem_rows=preview.sheet.problem_rows,
             name_index=preview.sheet.layout.titles.columns["name"],
         )
 

@@ -320,7 +320,7 @@ class Row(NamedTuple):
 class ProblemRow(NamedTuple):
     """
     A row that cannot be sent, with all its problems, and its key and its id where they
-    can be read.
+    can be read; of a rejects file with its row in the sheet that was imported.
     """
 
     number: int

@@ -10,7 +10,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from petstore_tools.errors import OutputError
+from petstore_tools.errors import OutputError, SheetError
 
 _PAUSES_S = (0.02, 0.05, 0.1, 0.2, 0.4)
 
@@ -35,6 +35,26 @@ def check_writable(path: Path) -> None:
             f"the folder {folder} cannot be written ({_reason(error)}): create it, or"
             " choose another one"
         ) from error
+
+
+def check_folder(path: Path) -> Path:
+    """
+    Return the folder of the result files: that of the input, else the current one.
+
+    Raises:
+        SheetError: Neither can be written.
+    """
+    reason = ""
+    for folder in (path.resolve().parent, Path.cwd()):
+        try:
+            check_writable(folder / ".petstore")
+            return folder
+        except OSError as error:
+            reason = str(error)
+    raise SheetError(
+        f"the result files of {path.name} can be written neither beside it nor in the"
+        f" current folder ({reason}); run the import in another folder"
+    )
 
 
 def write_output(path: Path, content: bytes) -> None:

@@ -167,6 +167,18 @@ def text_of(
     return NonTextCell(text, kind, value, number_format)
 
 
+def number_cell(number: int | None) -> str:
+    """
+    Return a whole number as a workbook keeps it: exactly, or else as text.
+
+    >>> number_cell(17), number_cell(None)
+    ('17', '')
+    """
+    if number is None:
+        return ""
+    return NonTextCell(str(number), "a number", number if number < EXACT else None)
+
+
 class Problem(NamedTuple):
     """
     Why a cell cannot be taken as it is.

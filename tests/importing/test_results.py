@@ -17,7 +17,6 @@ from raw import reply_bytes
 from tables import read_json
 
 from petstore_tools import PetStore, Sandbox
-from petstore_tools.errors import DoubtfulRowsError
 from petstore_tools.importing.imports import Target
 from petstore_tools.importing.journal import read_journal
 from petstore_tools.importing.options import Progress
@@ -72,8 +71,8 @@ def test_a_corrected_rejects_file_is_a_file_like_any_other(
     fast: Sandbox, tmp_path: Path, ending: str
 ) -> None:
     """
-    Its rows are made once; the original corrected, too, with a row above, is asked
-    about.
+    Its rows are made once: the original knows them, as it was and corrected, with a
+    row above.
     """
     path = tmp_path / f"pets.{ending}"
     rows = [["Rex", "3", "a"], ["=Mia", "cats", "b"], ["Tom", "dogs", "c"]]
@@ -99,14 +98,12 @@ def test_a_corrected_rejects_file_is_a_file_like_any_other(
         ["name", "categoryId", "note"],
         [["New", "1", ""], rows[0], ["=Mia", "5", "b"]],
     )
-    with pytest.raises(DoubtfulRowsError, match="1 row of"):
-        run(fast, path)
-    third = run(fast, path, doubtful="skip")
+    third = run(fast, path)
 
     assert (first.created, first.rejected) == (1, 2)
     assert (second.created, second.rejected) == (1, 1)
-    assert [file.stem for file in same_run.files][1:] == ["pets.sandbox.rejected.2"]
-    assert (third.created, third.skipped) == (2, 1)
+    assert [file.stem for file in same_run.files][1:] == ["pets.sandbox.rejected.3"]
+    assert (same_run.created, same_run.rejected, third.created) == (2, 1, 3)
     assert stored_animals(fast) == {
         ("Rex", 3, None): 1,
         ("=Mia", 5, None): 1,
@@ -114,29 +111,43 @@ def test_a_corrected_rejects_file_is_a_file_like_any_other(
     }
 
 
-@pytest.mark.case("P41")
+@pytest.mark.case("P41", "P43")
 @pytest.mark.skipif(
     not shutil.which("soffice"), reason="no LibreOffice on this machine"
 )
-def test_a_rejects_file_saved_by_libreoffice_is_read(
+def test_result_files_saved_by_libreoffice_are_read(
     fast: Sandbox, tmp_path: Path
 ) -> None:
-    """What is corrected there goes, as typed."""
-    rows = [["=Mia", "cats"], ["007", "x"]]
+    """No cell runs as a formula, ids are numbers, and what is corrected there goes."""
+    rows = [["=Mia", "cats"], ["007", "x"], ["=1+1", "3"]]
     (tmp_path / "pets.xlsx").write_bytes(workbook_bytes(["name", "categoryId"], rows))
-    run(fast, tmp_path / "pets.xlsx")
+    list_file = write_rows(tmp_path / "list.csv", "=1+2,4,sold")
+    files = [*run(fast, tmp_path / "pets.xlsx").files, *run(fast, list_file).files]
 
-    command = (
-        "soffice --headless --convert-to xlsx --outdir saved pets.sandbox.rejected.xlsx"
-    )
+    command = ["soffice", "--headless", "--convert-to", "xlsx", "--outdir", "saved"]
     profile = f"-env:UserInstallation={tmp_path.as_uri()}/profile"
-    env = {**os.environ, "HOME": str(tmp_path)}
     subprocess.run(
-        [*command.split(), profile], check=True, timeout=90, cwd=tmp_path, env=env
+        [*command, profile, *(file.name for file in files)],
+        check=True,
+        timeout=90,
+        cwd=tmp_path,
+        env={**os.environ, "HOME": str(tmp_path)},
     )
-    result = run(fast, tmp_path / "saved" / "pets.sandbox.rejected.xlsx")
+    saved = [tmp_path / "saved" / f"{file.stem}.xlsx" for file in files]
+    result = run(fast, saved[1])
 
-    assert (result.rejected, result.bad[0].cells) == (2, ("=Mia", "cats"))
+    cells = [[*open_source(file)[0].records()][-1][1] for file in saved]
+    assert [*map(str, cells[0]), *cells[2]] == [
+        "=1+1",
+        "3",
+        "1",
+        "'=1+2",
+        "4",
+        "sold",
+        "2",
+    ]
+    assert {getattr(row[-1], "kind", "") for row in cells[0::2]} == {"a number"}
+    assert (result.rejected, result.problem_rows[0].cells) == (2, ("=Mia", "cats"))
 
 
 def test_a_full_disk_when_a_result_file_is_noted_stands_in_the_result(
