@@ -186,41 +186,40 @@ def _workbook_stream(content: bytes) -> bytes:
     Return the stream of a compound file that holds the sheets: its sectors may lie
     anywhere, and a table, which does too, names the one behind each.
     """
-    size = 1 << content[30]  # the header has the first sector
-    sectors = _cut(content[size:], size)
+    size = 1 << content[30]  # of a sector; the header is one
     header = _numbers(content[:512])
     table = [*header[19:]]
     sector = header[17]
-    while len(table) < len(sectors) > sector:
-        *numbers, sector = _numbers(sectors[sector])
+    while len(table) < len(content) // size > sector:
+        *numbers, sector = _numbers(_sector(content, size, sector))
         table += numbers
-    places = [sectors[number] for number in table if number < len(sectors)]
-    successors = _numbers(b"".join(places))
-    directory = _join(sectors, successors, header[12])
+    successors = _numbers(b"".join(_sector(content, size, number) for number in table))
+    directory = _join(content, size, successors, header[12])
     name = next(_WORKBOOK.finditer(directory))
-    entry = directory[name.start() :]
-    first_sector, length = _numbers(entry[116:124])
+    first_sector, length = _numbers(directory[name.start() :][116:124])
     # short streams share one, in small sectors that have a table of their own
     if length < header[14]:
-        small_sectors = _join(sectors, successors, _numbers(directory[116:120])[0])
-        successors = _numbers(_join(sectors, successors, header[15]))
-        sectors = _cut(small_sectors, 64)
-    return _join(sectors, successors, first_sector)[:length]
+        shared = _join(content, size, successors, _numbers(directory[116:120])[0])
+        successors = _numbers(_join(content, size, successors, header[15]))
+        size = 64
+        content = bytes(size) + shared
+    return _join(content, size, successors, first_sector)[:length]
 
 
 def _numbers(content: bytes) -> tuple[int, ...]:
     return struct.unpack_from(f"<{len(content) // 4}I", content)
 
 
-def _cut(content: bytes, size: int) -> list[bytes]:
-    return [content[start : start + size] for start in range(0, len(content), size)]
+def _sector(content: bytes, size: int, number: int) -> bytes:
+    """Return a sector behind the header, nothing where there is none."""
+    return content[(number + 1) * size : (number + 2) * size]
 
 
-def _join(sectors: Sequence[bytes], successors: Sequence[int], sector: int) -> bytes:
+def _join(content: bytes, size: int, successors: Sequence[int], sector: int) -> bytes:
     """Join the sectors of a stream from its first one on; a ring ends."""
     stream: list[bytes] = []
-    while len(stream) < len(sectors) > sector:
-        stream.append(sectors[sector])
+    while len(stream) < len(successors) > sector:
+        stream.append(_sector(content, size, sector))
         sector = successors[sector]
     return b"".join(stream)
 
