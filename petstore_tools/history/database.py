@@ -77,12 +77,9 @@ _FORGET = (
     """
     UPDATE stays SET first = oldest + ((id, oldest) IN missed)
     FROM (SELECT min(number) AS oldest FROM listings)
-    WHERE first < oldest AND closed > oldest
+    WHERE first < oldest AND closed > oldest + ((id, oldest) IN missed)
     """,
-    """
-    DELETE FROM stays
-    WHERE first = closed OR first NOT IN (SELECT number FROM listings)
-    """,
+    "DELETE FROM stays WHERE first NOT IN (SELECT number FROM listings)",
     f"""
     UPDATE stays SET closed = {OPEN}
     WHERE closed > (SELECT max(number) FROM listings)

@@ -367,25 +367,29 @@ class History(HistoryDatabase):
         """
         import pandas as pd
 
-        times = self.status_times(since, until)
-        ends = times[times["ended_by"].notna()]
+        stays = self._stays("TRUE", since=since, until=until)
+        stays["status"] = named_statuses(stays)
+        ends = stays[stays["ended_by"].notna()]
         absences = ends.assign(
             begin=ends["closed"],
             began_after=ends["ended_after"],
             first_seen=ends["ended_by"],
-            status=ends["status"].where(ends["closed"] == OPEN),
+            status="",
         )
         # an animal that goes on has no absence
-        states = pd.concat([times, absences]).drop_duplicates(["id", "begin"])
-        states = states.sort_values(["id", "begin"])
-        states["from"] = states.groupby("id")["status"].shift()
-        events = states[states["begin"] > since].rename(columns=_EVENT_COLUMNS)
+        states = pd.concat([stays, absences]).drop_duplicates(["id", "begin"])
+        states = states.sort_values(["id", "begin"]).rename(columns=_EVENT_COLUMNS)
+        states["from"] = states.groupby("id")["to"].shift(fill_value="")
+        is_event = (states["begin"] > since) & (states["from"] != states["to"])
+        events = states[is_event].sort_values(["by", "id", "begin"], ignore_index=True)
         events["event"] = "another status"
         events.loc[events["to"] == "sold", "event"] = "became sold"
-        events.loc[events["from"].isna(), "event"] = "new"
-        events.loc[events["to"].isna(), "event"] = "gone"
-        events = events.sort_values(["by", "id", "begin"], ignore_index=True)
-        return events[[*_EVENTS]].astype({"event": text_dtype()})
+        events.loc[events["from"] == "", "event"] = "new"
+        events.loc[events["to"] == "", "event"] = "gone"
+        sides = events[["from", "to"]]
+        events[["from", "to"]] = sides.mask(sides == "")
+        texts = dict.fromkeys(("event", "from", "to"), text_dtype())
+        return events[[*_EVENTS]].astype(texts)
 
     def events(
         self,

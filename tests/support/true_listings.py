@@ -6,6 +6,7 @@ that follow from it, and how a history and a report are held against them.
 from __future__ import annotations
 
 import random
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -29,6 +30,8 @@ Values = tuple[str, int, str | None]  # name, categoryId, status
 Stay = tuple[Any, ...]
 STATUSES = [*spec.STATUSES, None]
 T0 = 1_767_603_600.0
+KINDS = {"gone": "gone", "sold": "became sold"}
+MOMENT = partial(datetime.fromtimestamp, tz=UTC)
 
 
 @dataclass
@@ -72,17 +75,20 @@ def simulate_listings(rng: random.Random) -> Iterator[TrueListing]:
     }
     now = T0 + rng.random()
     newest = 2**62  # no float holds such a number
+    removed = dict[int, Values]()
     missed_ids = set[int]()
     for _ in range(rng.randint(2, 14)):
         for _ in range(rng.randint(0, 4)):
-            picked = rng.choice([*animals, 0])
+            picked = rng.choice([*animals, *removed, 0])
             if not picked:
                 newest += 1
                 animals[newest] = ("Mia", -newest, rng.choice(STATUSES))
+            elif picked in removed:
+                animals[picked] = removed.pop(picked)
             elif rng.random() < 0.3:
-                animals.pop(picked)
+                removed[picked] = animals.pop(picked)
             else:
-                status = rng.choice([*STATUSES, "from", animals[picked][2]])
+                status = rng.choice([*STATUSES, "from", "", animals[picked][2]])
                 animals[picked] = (
                     rng.choice(["Rex", "=1+1"]),
                     rng.choice([1, 2]),
@@ -159,26 +165,37 @@ def events(
                 yield pet_id, begin, end
 
 
+def status_stays(listings: Sequence[TrueListing]) -> list[Stay]:
+    """Return each unbroken time of an animal in a status."""
+    return true_stays(listings, lambda values: values[2:])
+
+
+def rows_of(frame: pd.DataFrame) -> list[tuple[Any, ...]]:
+    """Return the rows of a frame, with None where a value is missing."""
+    values = frame.astype("object").where(frame.notna(), None)
+    return [*values.itertuples(index=False, name=None)]
+
+
 def history_rows(history: pd.DataFrame) -> list[Stay]:
     """Return the rows of a history in the form of the truth."""
-    rows = history.astype("object").where(history.notna(), None).itertuples(index=False)
     return [
         (pet, (name, category, status), began, first, last, by and (after, by))
-        for pet, name, category, status, began, first, last, after, by in rows
+        for pet, name, category, status, began, first, last, after, by in rows_of(
+            history
+        )
     ]
 
 
 def expected_rows(stays: Sequence[Stay]) -> list[Stay]:
     """Return stays of the truth with the times that a history has."""
-    moment = partial(datetime.fromtimestamp, tz=UTC)
     return [
         (
             pet,
             values,
-            began and moment(began),
-            moment(first),
-            moment(last),
-            ended and tuple(map(moment, ended)),
+            began and MOMENT(began),
+            MOMENT(first),
+            MOMENT(last),
+            ended and tuple(map(MOMENT, ended)),
         )
         for pet, values, began, first, last, ended in stays
     ]
@@ -192,6 +209,25 @@ def animals_in(listings: Sequence[TrueListing], n: int) -> dict[int, Values]:
     return {**unseen, **listings[n].animals}
 
 
+def true_events(
+    listings: Sequence[TrueListing], since: int, until: int
+) -> list[tuple[Any, ...]]:
+    """Return what happened after a listing, by another one, as `store.events` does."""
+    rows = list[tuple[Any, ...]]()
+    for n in range(since + 1, until + 1):
+        earlier, later = listings[n - 1 : n + 1]
+        animals = {**animals_in(listings, n - 1), **later.animals}
+        for pet_id, begin, end in sorted(events(listings[: n + 1], n - 1)):
+            is_missed = earlier.facts.may_have_hole and pet_id not in earlier.animals
+            last = n - 1 - is_missed
+            after = MOMENT(listings[last].facts.started_at) if last >= 0 else None
+            event = "new" if begin == "new" else KINDS.get(end, "another status")
+            sides = (None if side in ("new", "gone") else side for side in (begin, end))
+            by = MOMENT(later.facts.ended_at)
+            rows.append((event, pet_id, *animals[pet_id][:2], *sides, after, by))
+    return sorted(rows, key=lambda row: (row[-1], row[1]))
+
+
 def check_history(
     history: History,
     listings: Sequence[TrueListing],
@@ -199,35 +235,68 @@ def check_history(
     rng: random.Random,
 ) -> None:
     """
-    Compare all that the history says with the truth, and a report on the last listing.
+    Compare all that the history says with the truth, of any two listings, too, and a
+    report on the last one. Then forget listings at both ends: the others are a history.
     """
     for listing, snapshot in zip(listings, history.snapshots(), strict=True):
         pd.testing.assert_frame_equal(
             snapshot.frame(), listing.frame.sort_values("id", ignore_index=True)
         )
-    stays = true_stays(listings)
     now = listings[-1].facts.ended_at + 1
-    assert history_rows(history.history(now=now)) == expected_rows(stays)
+    rows = history_rows(history.history(now=now))
+    assert rows == expected_rows(true_stays(listings))
+    ends = [MOMENT(listing.facts.ended_at) for listing in listings]
+    first, last = sorted(rng.choices(ends, k=2))
     pet_id = rng.randrange(1, 9)
-    assert history_rows(history.history(pet_id=pet_id, now=now)) == expected_rows(
-        [stay for stay in stays if stay[0] == pet_id]
-    )
-    since = datetime.fromtimestamp(
-        rng.choice(listings).facts.ended_at + rng.choice([0.0, 0.5]), UTC
-    )
-    recent = [
-        stay for stay in expected_rows(stays) if stay[-1] is None or stay[-1][1] > since
+    of_animal = history.history(pet_id=pet_id, since=first, now=now)
+    assert history_rows(of_animal) == [
+        row for row in rows if row[0] == pet_id and (not row[-1] or row[-1][1] > first)
     ]
-    assert history_rows(history.history(since=since, now=now)) == recent
+    since, until = (bisect_right(ends, end) - 1 for end in (first, last))
+    true_rows = true_events(listings, since, until)
+    assert rows_of(history.events(first, last, now=now)) == true_rows
+    check_period(history, listings, since, until)
     check_report(report, listings)
+    history.forget(first, after=last, now=now)
+    kept = [
+        listing
+        for listing, end in zip(listings, ends, strict=True)
+        if first <= end <= last
+    ]
+    assert history_rows(history.history(now=now)) == expected_rows(true_stays(kept))
+
+
+def check_period(
+    history: History, listings: Sequence[TrueListing], since: int, until: int
+) -> None:
+    """
+    Compare the animals of a listing, the days in a status since an earlier one, and the
+    events of each day in between with the truth.
+    """
+    kept = history.animals(history.snapshots()[until], unseen=True)
+    assert true_listing(kept).animals == animals_in(listings, until)
+    for n in range(since, until):
+        events_of_day = history.events_between(n + 1, n + 2)
+        assert rows_of(events_of_day) == true_events(listings, n, n + 1)
+    over = [stay for stay in status_stays(listings[: since + 1]) if stay[-1]]
+    stays = Counter(status_stays(listings[: until + 1])) - Counter(over)
+    times = history.status_times(since + 1, until + 1)
+    rows = history_rows(times[history.history(now=0.0).columns])
+    assert Counter((pet, values[2], *more) for pet, values, *more in rows) == Counter(
+        (pet, status_name(*state), *more)
+        for pet, state, *more in expected_rows([*stays.elements()])
+    )
+
+
+def status_name(status: str | None) -> str:
+    """Return a status as tables name it."""
+    names = {None: "unset", "": "blank ('')", "from": "'from' as sent"}
+    return names.get(status, str(status))
 
 
 def status_of(animals: Mapping[int, Values], pet_id: int, absent: str) -> str:
     """Return the status of an animal as a report names it."""
-    if pet_id not in animals:
-        return absent
-    status = animals[pet_id][2] or "unset"
-    return "'from' as sent" if status == "from" else status
+    return status_name(animals[pet_id][2]) if pet_id in animals else absent
 
 
 def count_animals(animals: Mapping[int, Values]) -> Counter[str]:
