@@ -381,18 +381,14 @@ class PetStore:
             ArgumentError: An argument cannot be used; no request was sent.
             IncompleteListingError: It is not complete, and `partial` is not set.
         """
-        from petstore_tools.reporting.report import (
-            check_looks,
-            find_older,
-            report_and_keep,
-        )
+        from petstore_tools.reporting.report import basis, check_looks, report_and_keep
 
         check_status(status)
         file = self.settings.categories
         categories = read_categories(file if categories is None else categories)
         looks = check_looks(categories, title, note, timezone, lists=lists)
         now = self.client.clock.now()
-        older = find_older(self.kept_listings, since, status=status, now=now)
+        older = basis(self.kept_listings, since, status=status, now=now)
         pets = self.list_pets(
             status=status, require=None if partial else "complete", wait=wait
         )

@@ -368,7 +368,7 @@ def _compare_with_kept(
     return _with_changes(report, history.animals(older, unseen=True), moved)
 
 
-def find_older(
+def basis(
     history: History, since: str | date | None, *, status: str | None, now: float
 ) -> tuple[Snapshot | None, tuple[str, ...]] | None:
     """
