@@ -37,30 +37,24 @@ def _take_options(command: Callable[..., int]) -> Callable[..., int]:
     """Let a command take each option of an import that has a flag."""
     for definition in reversed(fields(ImportOptions)):
         form = definition.metadata.get("form")
-        flag = f"--{definition.name.replace('_', '-')}"
         help_ = definition.metadata["help"]
+        flag = f"--{definition.name.replace('_', '-')}"
         if form is None:
             continue
         if "=" in form:
-            option = options.pairs(flag, form, help_)
+            command = options.pairs(flag, form, help_)(command)
+            continue
+        settings: dict[str, Any] = {"metavar": form}
+        if not form:
+            flag = "--no-header" if definition.default else flag
+            settings = {"flag_value": not definition.default}
         elif "|" in form:
-            choices = click.Choice(form.split("|"))
-            option = click.option(
-                flag, type=choices, default=definition.default, help=help_
-            )
-        elif form:
-            kind = click.IntRange(min=1) if form == "N" else str
-            option = click.option(flag, type=kind, metavar=form, help=help_)
-        else:
-            flag = flag if definition.default is False else "--no-header"
-            option = click.option(
-                flag,
-                definition.name,
-                flag_value=not definition.default,
-                default=definition.default,
-                help=help_,
-            )
-        command = option(command)
+            settings = {"type": click.Choice(form.split("|"))}
+        elif form == "N":
+            settings["type"] = click.IntRange(min=1)
+        command = click.option(
+            flag, definition.name, default=definition.default, help=help_, **settings
+        )(command)
     return command
 
 

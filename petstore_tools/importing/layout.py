@@ -13,8 +13,15 @@ from itertools import islice, takewhile
 
 from petstore_tools import spec
 from petstore_tools.importing.options import ImportOptions
-from petstore_tools.importing.values import Matcher
-from petstore_tools.importing.words import BETTER_TITLES, FIELDS, TITLES, bare, fold
+from petstore_tools.importing.values import (
+    BETTER_TITLES,
+    FIELDS,
+    IDENTITY,
+    TITLES,
+    Matcher,
+    bare,
+    fold,
+)
 from petstore_tools.tabular.cells import (
     Sheet,
     are_blank,
@@ -26,7 +33,7 @@ from petstore_tools.text import first_of, option
 
 HEADER_WITHIN = 1_000  # rows in which the header is searched
 ADDED = ["petstore_row", "petstore_problem"]  # columns of a rejects file
-_EXACT = {fold(name): name for name in FIELDS}
+_EXACT = {fold(name): name for name in FIELDS} | {"petstoreid": "petstore_id"}
 _SHOWN = 20  # titles
 
 
@@ -68,10 +75,10 @@ class Titles:
         letter = column_letter(index)
         return f"{letter} {self.header[index]!r}" if self.has_header else letter
 
-    def describe(self) -> str:
+    @property
+    def description(self) -> str:
         """
-        Say which column is which field: `name ← A 'Name', categoryId ← C 'Category
-        ID'`.
+        Which column is which field: `name ← A 'Name', categoryId ← C 'Category ID'`.
         """
         return ", ".join(
             f"{field} ← {self.label(index)}" for field, index in self.columns.items()
@@ -254,9 +261,7 @@ def read_titles(header: Sequence[str], options: ImportOptions) -> Titles:
     Spec: §2.1, required fields.
     """
     titles = [cell.strip() for cell in header]
-    answers, errors = _choose_columns(titles, options.columns or {})
-    chosen = dict(answers.values())
-    fields = _exact_fields(titles, chosen) | chosen
+    fields, answers, errors = _name_fields(titles, options)
     free = {
         bare(titles[index]): index
         for index in reversed(range(len(titles)))
@@ -266,11 +271,12 @@ def read_titles(header: Sequence[str], options: ImportOptions) -> Titles:
     doubts: dict[str, str] = {}
     proposals: dict[str, str] = {}
     missing: list[str] = []
-    for field in FIELDS:
+    for field in (*FIELDS, *IDENTITY):
         candidates = [index for index in fields if fields[index] == field]
-        if candidates and field not in chosen.values():
-            candidates += [free[word] for word in BETTER_TITLES[field] if word in free]
-        likely = [free[word] for word in TITLES[field] if word in free]
+        if candidates and field not in answers.values():
+            words = BETTER_TITLES.get(field, ())
+            candidates += [free[word] for word in words if word in free]
+        likely = [free[word] for word in TITLES.get(field, ()) if word in free]
         if len(candidates) == 1:
             columns[field] = candidates[0]
         elif candidates:
@@ -283,73 +289,48 @@ def read_titles(header: Sequence[str], options: ImportOptions) -> Titles:
         is_required = field in spec.REQUIRED and field not in (options.defaults or ())
         if field not in columns and (candidates or is_required):
             missing.append(field)
-    errors += _add_identity(columns, titles, options.row_key)
-    answered = {key: field for key, (_, field) in answers.items()}
-    return Titles(tuple(header), columns, proposals, missing, doubts, answered, errors)
+    return Titles(tuple(header), columns, proposals, missing, doubts, answers, errors)
 
 
-def _choose_columns(
-    titles: Sequence[str], columns: Mapping[str, str]
-) -> tuple[dict[str, tuple[int, str]], list[str]]:
+def _name_fields(
+    titles: Sequence[str], options: ImportOptions
+) -> tuple[dict[int, str], dict[str, str], list[str]]:
     """
-    Return index and field of each column that is named and is there, by its title or
-    letter, and what is wrong with the others.
+    Return the field of each column that is named in a call or by its exact title, the
+    names that are there, and what is wrong with the others.
     """
-    answers = {}
+    fields: dict[int, str] = {}
+    answers: dict[str, str] = {}
     errors = []
-    for key, field in columns.items():
+    for key, field in (options.columns or {}).items():
         title = str(key).strip()
         if field not in FIELDS and title in FIELDS:
             errors.append(f"{title!r} is the field, and {field!r} the title")
-            title, field = str(field), title
-        index = _find_column(titles, title)
+            title, field = field, title
+        indexes = _find_columns(titles, title)
         if field not in FIELDS:
             allowed = "a column can be name, categoryId or status"
             errors.append(f"{field!r} is not a field; {allowed}")
-        elif isinstance(index, str):
-            errors.append(index)
+        elif len(indexes) == 1:
+            fields[indexes[0]] = answers[title] = field
         else:
-            answers[title] = index, field
-    return answers, errors
-
-
-def _exact_fields(titles: Sequence[str], chosen: Mapping[int, str]) -> dict[int, str]:
-    """Return the field of each column whose title is its name, unless it is chosen."""
-    fields = {}
+            count = "more than one column" if len(indexes) > 1 else "no column"
+            errors.append(f"there is {count} {title!r}")
     for index, title in enumerate(titles):
-        field = _EXACT.get(fold(re.sub(r"[\s_-]", "", title)))
-        if field is not None and field not in chosen.values():
-            fields[index] = field
-    return fields
-
-
-def _add_identity(
-    columns: dict[str, int], titles: Sequence[str], row_key: str | None
-) -> list[str]:
-    """
-    Add the columns that tell which row is which, and return what is wrong with them.
-    """
-    names = {} if row_key is None else {"row_key": row_key.strip()}
-    if "petstore_id" in titles:
-        names["petstore_id"] = "petstore_id"
-    errors = []
-    for field, title in names.items():
-        index = _find_column(titles, title)
-        if isinstance(index, str):
-            errors.append(index)
-        elif index in columns.values():
-            errors.append(f"column {title!r} is another field: it cannot be {field}")
+        exact = _EXACT.get(fold(re.sub(r"[\s_-]", "", title)), "")
+        if exact not in ("", *answers.values()):
+            fields.setdefault(index, exact)
+    if options.row_key is not None:
+        indexes = _find_columns(titles, options.row_key.strip())
+        if len(indexes) == 1 and indexes[0] not in fields:
+            fields[indexes[0]] = "row_key"
         else:
-            columns[field] = index
-    return errors
+            errors.append(f"no column {options.row_key!r} can be row_key")
+    return fields, answers, errors
 
 
-def _find_column(titles: Sequence[str], key: str) -> int | str:
-    """Return the index of the column of a title or a letter, or why there is none."""
+def _find_columns(titles: Sequence[str], key: str) -> list[int]:
+    """Return the indexes of the columns of a title, else of a letter."""
     indexes = [index for index, title in enumerate(titles) if title == key]
-    if len(indexes) > 1:
-        letters = " and ".join(map(column_letter, indexes))
-        return f"columns {letters} both have the title {key!r}"
-    if not indexes:
-        indexes = [i for i in range(len(titles)) if column_letter(i) == key]
-    return indexes[0] if indexes else f"there is no column {key!r}"
+    letters = range(0 if indexes else len(titles))
+    return indexes or [index for index in letters if column_letter(index) == key]

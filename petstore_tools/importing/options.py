@@ -25,6 +25,7 @@ from typing import (
 
 from petstore_tools import spec
 from petstore_tools.errors import ArgumentError, SheetError
+from petstore_tools.importing.values import STATUS_WORDS, fold
 from petstore_tools.tabular.categories import read_words
 from petstore_tools.text import option, python_literal
 
@@ -241,24 +242,58 @@ class ImportOptions:
         """
         return read_words(self.categories)
 
-    def arguments(self, missing: Sequence[str] = ()) -> dict[str, Any]:
+    def arguments(self, missing: Sequence[str]) -> dict[str, Any]:
         """
-        Return the options that are not as they are by themselves, by name; mappings as
-        pairs.
+        Return the options of a call by name, mappings as pairs; without those that are
+        as they are by themselves.
 
         Args:
-            missing: Fields whose columns nobody knows; what is to be filled in is `…`.
+            missing: Fields whose columns nobody knows.
         """
+        blanks = [("…", field_name) for field_name in missing]
         arguments = {}
         for definition in fields(self)[1:-1]:  # without the source, and progress
             value = getattr(self, definition.name)
             if isinstance(value, Mapping):
                 value = [*value.items()]
             if definition.name == "columns":
-                value = [*(value or ()), *(("…", name) for name in missing)]
+                value = [*(value or ()), *blanks]
             if value not in (definition.default, []):
                 arguments[definition.name] = value
         return arguments
+
+    def question(
+        self, missing: Sequence[str], categories: Sequence[str], statuses: Sequence[str]
+    ) -> str:
+        """
+        Write the call with a blank for each title and word that needs an answer, and
+        with the likely meanings of status words.
+
+        Args:
+            missing: Fields whose columns nobody knows.
+            categories: Words for categories without a meaning.
+            statuses: Words for a status without one.
+        """
+        ids: Any = self.categories
+        if categories:
+            ids = {**(ids or {}), **dict.fromkeys(categories, ...)}
+        elif not isinstance(ids, str | Path | Mapping | None):
+            ids = ...
+        meanings = {word: STATUS_WORDS.get(fold(word), "…") for word in statuses}
+        meanings = {**(self.statuses or {}), **meanings}
+        call = replace(self, categories=ids, statuses=meanings).spell(missing)
+        hints = []
+        if "…" in call:
+            hints.append(
+                "Replace each … by the title or letter, the id or the word that is"
+                " meant, or leave that entry out."
+            )
+        if "categoryId" in missing:
+            default = option("defaults", {"categoryId": ...})
+            hints.append(f"One category for all rows is {default}.")
+        if "status" in missing:
+            hints.append("Leave out the status if no column has one.")
+        return f"{' '.join([*hints, 'To read it:'])}\n{call}"
 
     def spell(self, missing: Sequence[str]) -> str:
         """Write the call that is to be copied."""

@@ -8,13 +8,14 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from petstore_tools.importing.comparison import Comparison, Edit
+from petstore_tools.importing.comparison import Comparison
 from petstore_tools.importing.doubtful import Doubt
 from petstore_tools.importing.imports import Target
 from petstore_tools.importing.read_sheet import ReadSheet
-from petstore_tools.importing.values import Match, RowProblem
+from petstore_tools.importing.values import RowProblem
 from petstore_tools.listing.frames import text_dtype
 from petstore_tools.tabular.sources import row_label, row_labels
 from petstore_tools.text import (
@@ -140,17 +141,15 @@ class ImportPreview:
         unknown: Rows of which an earlier run could not tell whether they were created;
             they are not sent.
         skipped: Rows that were left out as doubtful.
-        sent: Rows that count as sent already by this import.
-        removed: Of those, rows that the file does not hold any more.
+        removed: Rows that were sent, and that the file does not hold any more.
+        edits: Rows whose animal is known, with other values.
         problems, bad_rows: Why rows cannot be sent, and how many cannot.
         duplicates: Rows that share their three values with an earlier row.
         dropped: How many of these are left out as asked.
-        known: What the journal has of each row.
+        comparison: What the journal has of each row.
         doubts: Why rows are doubtful, by the index in `sheet.rows_to_send`.
         doubtful: The same as a frame.
-        lists: Whether the inventory is listed before anything is sent.
-        matches: Each distinct cell that is read differently from what was typed, with
-            its count.
+        matches: Each distinct cell that is not sent as typed, with its count.
         fixes: The problems by what fixes them.
         blank: Empty rows, skipped.
         notes: What was found and should be known.
@@ -172,85 +171,38 @@ class ImportPreview:
     forecast: Forecast
     is_affordable: bool
 
-    @property
-    def created(self) -> int:
-        """Rows that earlier runs of this import created, or that have an id."""
-        return self.comparison.states["created"]
+    # what users ask a preview for, wherever it is kept
+    environment = property(attrgetter("target.environment"))
+    journal = property(attrgetter("target.id"))
+    file = property(attrgetter("sheet.file"))
+    columns = property(attrgetter("sheet.layout.titles.description"))
+    problems = property(attrgetter("sheet.problems"))
+    matches = property(attrgetter("sheet.matches"))
+    blank = property(attrgetter("sheet.blank"))
+    duplicates = property(attrgetter("comparison.duplicates"))
+    dropped = property(attrgetter("comparison.dropped"))
+    removed = property(attrgetter("comparison.removed"))
+    edits = property(attrgetter("comparison.edits"))
+
+    created = property(lambda self: self.comparison.states["created"])
+    skipped = property(lambda self: self.comparison.states["skipped"])
 
     @property
     def unknown(self) -> int:
         """Rows of which an earlier run could not tell whether they were created."""
-        return self.comparison.states["unknown"] + self.comparison.states["sending"]
-
-    @property
-    def skipped(self) -> int:
-        """Rows that were left out as doubtful."""
-        return self.comparison.states["skipped"]
-
-    @property
-    def duplicates(self) -> tuple[int, ...]:
-        """Rows that equal an earlier row."""
-        return self.comparison.duplicates
-
-    @property
-    def dropped(self) -> int:
-        """How many of these are left out as asked."""
-        return self.comparison.dropped
-
-    @property
-    def removed(self) -> int:
-        """Rows that were sent, and that the file does not hold any more."""
-        return self.comparison.removed
-
-    @property
-    def edits(self) -> tuple[Edit, ...]:
-        """Rows whose animal is known by its id or its key, with other values."""
-        return self.comparison.edits
-
-    @property
-    def environment(self) -> str:
-        """Where it would go."""
-        return self.target.environment
-
-    @property
-    def file(self) -> str:
-        """What it reads, as it can be printed."""
-        return self.sheet.file
-
-    @property
-    def journal(self) -> str:
-        """Name of the import in the journal."""
-        return self.target.id
-
-    @property
-    def columns(self) -> str:
-        """Which column is which field."""
-        return self.sheet.layout.titles.describe()
+        states = self.comparison.states
+        return states["unknown"] + states["sending"]
 
     @property
     def rows(self) -> int:
         """Rows below the header, blank ones left out."""
-        return len(self.sheet.rows_to_send) + self.bad_rows + self.dropped
+        rows = len(self.sheet.rows_to_send) + self.bad_rows
+        return rows + self.comparison.dropped
 
     @property
     def bad_rows(self) -> int:
         """Rows that cannot be sent."""
         return len(self.sheet.problem_rows)
-
-    @property
-    def problems(self) -> tuple[RowProblem, ...]:
-        """Why rows cannot be sent, by row."""
-        return self.sheet.problems
-
-    @property
-    def matches(self) -> list[Match]:
-        """Each distinct cell that is not sent as typed, the most frequent first."""
-        return self.sheet.matches
-
-    @property
-    def blank(self) -> int:
-        """Empty rows, skipped."""
-        return self.sheet.blank
 
     @property
     def doubtful(self) -> pd.DataFrame:
@@ -373,7 +325,7 @@ class ImportPreview:
             "matches": [*map(asdict, self.matches)],
             "notes": list(self.notes),
             "header": self.sheet.layout.header,
-            "filled": self.sheet.columns,
+            "filled": [column._asdict() for column in self.sheet.columns],
             "left_out": [row._asdict() for row in self.sheet.rows_left_out],
             "questions": self.sheet.questions,
             "forecast": asdict(self.forecast),
@@ -428,20 +380,13 @@ class ImportPreview:
     def _lines(self) -> list[tuple[str, str]]:
         """Return what it says, line by line, with what each is about."""
         sheet = self.sheet
-        rows = len(sheet.rows_to_send) + self.bad_rows
         parts: dict[str, Sequence[object]] = {
             "columns": [self.columns],
             "header": [sheet.layout.header],
             "first": [
                 f"row {row.number}: {row.content}" for row in sheet.rows_to_send[:1]
             ],
-            "column": [
-                f"{column} {title!r} → {becomes}; {filled:,} of {rows:,} filled: "
-                + first_of([*map(quoted, values)])
-                for column, title, filled, values, becomes in map(
-                    dict.values, sheet.columns
-                )
-            ],
+            "column": sheet.columns,
             "rows": self._counts(),
             "note": self.notes,
             "read as": some_of(self.matches, MATCHES),

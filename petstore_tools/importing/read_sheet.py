@@ -5,70 +5,96 @@ that asks for what is missing.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from operator import itemgetter
-from pathlib import Path
-from typing import Any, TypeGuard
+from typing import Any, NamedTuple, TypeGuard
 
-from petstore_tools import spec
 from petstore_tools.errors import ArgumentError, SheetError
 from petstore_tools.importing.layout import Layout, find_layout, read_titles
 from petstore_tools.importing.options import ImportOptions
+from petstore_tools.importing.rows import AnyRow, identify, read_rows, records_below
 from petstore_tools.importing.values import (
+    FIELDS,
+    IDENTITY,
     NO_ID,
     NO_STATUS,
-    Match,
-    PetValues,
     ProblemRow,
     Row,
     RowLeftOut,
     RowProblem,
-    cell_kind,
-    count_matches,
-)
-from petstore_tools.importing.words import (
-    FIELDS,
-    IDENTITY,
-    STATUS_WORDS,
+    Value,
     fold,
     is_known,
-    is_note,
-    is_total,
 )
-from petstore_tools.tabular.cells import (
-    MalformedLine,
-    Problem,
-    Record,
-    are_blank,
-    column_letter,
-    is_blank,
-)
+from petstore_tools.tabular.cells import NonTextCell, column_letter, is_blank
 from petstore_tools.tabular.sources import open_source
-from petstore_tools.text import option, pluralize, printable
+from petstore_tools.text import first_of, pluralize, printable, quoted
 
 COLUMNS = 30  # of the file that are shown
 SAMPLES = 3  # values shown of a column
 # categories or status words that are asked for: more are no words
 MOST_WORDS = 50
-# the attribute of a row that may repeat, and what is wrong where it does
-_REPEATS = {
-    "row_key": (
-        "row_key",
-        "is the key of several rows",
-        "give each row a key of its own; "
-        + option("drop_duplicates", True)
-        + " leaves out rows that repeat the values, too",
-    ),
-    "petstore_id": (
-        "pet_id",
-        "is the id of several rows",
-        "delete it in the rows that are other animals",
-    ),
-}
-AnyRow = Row | ProblemRow | RowLeftOut | None
+
+
+class FileColumn(NamedTuple):
+    """
+    A column of a file, what becomes of it, how many of the rows fill it, and three
+    values, those first that a wrong encoding would garble.
+    """
+
+    column: str
+    title: str
+    becomes: str
+    filled: int
+    rows: int
+    values: list[str]
+
+    def __str__(self) -> str:
+        values = first_of([*map(quoted, self.values)])
+        return (
+            f"{self.column} {self.title!r} → {self.becomes}; {self.filled:,} of"
+            f" {self.rows:,} filled: {values}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """
+    A distinct cell that is not sent as typed: what it is read as, and in how many
+    cells.
+    """
+
+    field: str
+    typed: str
+    value: Value
+    count: int
+
+    def __str__(self) -> str:
+        typed = repr(self.typed) if self.typed.strip() else "an empty cell"
+        if self.typed == self.value:
+            typed = f"the number {self.typed}"
+        value = "no status" if self.value is None else repr(self.value)
+        return (
+            f"{self.field}: {typed} is read as {value} in"
+            f" {pluralize(self.count, 'row')}"
+        )
+
+
+def count_matches(rows: Iterable[Row], indexes: Sequence[int | None]) -> list[Match]:
+    """
+    Count each distinct cell of rows that is not sent as typed, the most frequent first.
+    """
+    counts: Counter[tuple[str, str, Value]] = Counter()
+    for row in rows:
+        for field, index, value in zip(FIELDS, indexes, row.content, strict=True):
+            cell = "" if index is None else row.cells[index]
+            is_number = field == "name" and isinstance(cell, NonTextCell)
+            is_same = cell == str(value) or (value is None and is_blank(cell))
+            if is_number or not is_same:
+                counts[field, str(cell), value] += 1
+    return [Match(*match, count) for match, count in counts.most_common()]
 
 
 @dataclass(frozen=True, repr=False)
@@ -102,33 +128,22 @@ class ReadSheet:
         return f"{name} ({sheet.name})" if len(sheet.names) > 1 else name
 
     @property
-    def columns(self) -> list[dict[str, Any]]:
-        """
-        For each column of the file: how often it is filled, what becomes of it, and
-        three values, those first that a wrong encoding would garble.
-        """
-        fields = {index: field for field, index in self.layout.titles.columns.items()}
+    def columns(self) -> list[FileColumn]:
+        """What is in the columns of the file, and what becomes of each."""
+        titles = self.layout.titles
+        fields = {index: field for field, index in titles.columns.items()}
         rows = [row.cells for row in self.rows_to_send]
         rows += [row.cells for row in self.problem_rows]
         columns = []
-        for index, title in enumerate(self.layout.titles.header[:COLUMNS]):
-            cells = [
-                cells[index]
-                for cells in rows
-                if len(cells) > index and cells[index].strip()
-            ]
+        for index, title in enumerate(titles.header[:COLUMNS]):
+            cells = [cell for row in rows for cell in row[index : index + 1]]
+            filled = [*filter(str.strip, cells)]
             # odd letters first
-            distinct = sorted(dict.fromkeys(cells), key=str.isascii)
-            if title.strip() or cells:
-                columns.append(
-                    {
-                        "column": column_letter(index),
-                        "title": str(title),
-                        "filled": len(cells),
-                        "values": [*map(str, distinct[:SAMPLES])],
-                        "becomes": fields.get(index, "not sent"),
-                    }
-                )
+            values = sorted(dict.fromkeys(filled), key=str.isascii)[:SAMPLES]
+            place = column_letter(index), str(title), fields.get(index, "not sent")
+            if title.strip() or filled:
+                shown = [*map(str, values)]
+                columns.append(FileColumn(*place, len(filled), len(rows), shown))
         return columns
 
     @cached_property
@@ -167,7 +182,7 @@ def read_sheet(options: ImportOptions) -> ReadSheet:
     rows += read_rows(layout)
     for field in IDENTITY:
         if field in layout.titles.columns:
-            _mark_repeats(rows, layout, field)
+            identify(rows, layout, field)
     if not any(rows):
         raise SheetError(f"{options.path.name} has a header and no rows")
     return ReadSheet(
@@ -232,83 +247,53 @@ def write_questions(layout: Layout) -> str:
     titles = read_titles(layout.titles.header, options)
     titles = replace(titles, has_header=layout.titles.has_header)
     layout = replace(layout, titles=titles)
-    words = _unread_words(layout)
-    statuses = {word: STATUS_WORDS.get(fold(word), "…") for word in words["status"]}
-    categories: Any = options.categories
-    if words["categoryId"]:
-        categories = {**(categories or {}), **dict.fromkeys(words["categoryId"], ...)}
-    elif not isinstance(categories, str | Path | Mapping | None):
-        categories = ...
     missing = [*titles.missing]
-    defaults: dict[str, Any] = {**(options.defaults or {})}
-    if "categoryId" in missing and not _free_columns(layout):
+    free_columns = _free_columns(layout)
+    if "categoryId" in missing and not free_columns:
         missing.remove("categoryId")
-        defaults["categoryId"] = ...
-    if _may_hold_status(layout):
+        defaults: dict[str, Any] = {**(options.defaults or {}), "categoryId": ...}
+        options = replace(options, defaults=defaults)
+    may_be_status = any(
+        has_words and not is_known(titles.header[index])
+        for index, has_words in free_columns.items()
+        if index < len(titles.header)
+    )
+    if may_be_status and "status" not in (
+        *titles.columns,
+        *missing,
+        *(options.defaults or ()),
+    ):
         missing.append("status")
-    has_key = not options.row_key or "row_key" in titles.columns
-    answers = replace(
-        options,
-        row_key=options.row_key if has_key else "…",
-        categories=categories,
-        statuses={**(options.statuses or {}), **statuses},
-        defaults=defaults,
-    )
-    call = answers.spell(missing)
-    hints = []
-    if "…" in call:
-        hints.append(
-            "Replace each … by the title or letter, the id or the word that is meant,"
-            " or leave that entry out."
-        )
-    if "categoryId" in missing:
-        default = option("defaults", {"categoryId": ...})
-        hints.append(f"One category for all rows is {default}.")
-    if "status" in missing:
-        hints.append("Leave out the status if no column has one.")
-    return f"{' '.join([*hints, 'To read it:'])}\n{call}"
+    if options.row_key is not None and "row_key" not in titles.columns:
+        options = replace(options, row_key="…")
+    return options.question(missing, *_unread_words(layout))
 
 
-def _free_columns(layout: Layout) -> set[int]:
-    """Return the columns that are filled, and are no field."""
-    columns = {
-        index
-        for _, cells in _records_below(layout)
-        for index, cell in enumerate(cells)
-        if not is_blank(cell)
+def _free_columns(layout: Layout) -> dict[int, bool]:
+    """Return the filled columns that are no field, and whether they hold words."""
+    columns: dict[int, bool] = {}
+    for _, cells in records_below(layout):
+        for index, cell in enumerate(cells):
+            if not is_blank(cell):
+                columns[index] = columns.get(index, False) or cell[:1].isalpha()
+    return {
+        index: has_words
+        for index, has_words in columns.items()
+        if index not in layout.titles.columns.values()
     }
-    return columns - {*layout.titles.columns.values()}
 
 
-def _may_hold_status(layout: Layout) -> bool:
-    """
-    Say whether the status has no column, and one of an unknown title holds words.
-    """
-    titles = layout.titles
-    answers = {*titles.columns, *titles.missing, *(layout.options.defaults or {})}
-    if "status" in answers:
-        return False
-    indexes = {i for i, title in enumerate(titles.header) if not is_known(title)}
-    indexes -= {*titles.columns.values()}
-    return any(
-        cells[index][:1].isalpha()
-        for _, cells in _records_below(layout)
-        for index in indexes
-        if index < len(cells)
-    )
-
-
-def _unread_words(layout: Layout) -> dict[str, list[str]]:
-    """Return the distinct cells of each field that wait for their meaning."""
-    words: dict[str, dict[str, str]] = {field: {} for field in FIELDS}
+def _unread_words(layout: Layout) -> list[list[str]]:
+    """Return the distinct categories and status words that wait for their meaning."""
+    missing = layout.titles.missing
+    words: dict[str, dict[str, str]] = {NO_ID: {}, NO_STATUS: {}}
     for row in read_rows(layout):
-        if _asks(row, layout.titles.missing):
+        if _asks(row, missing):
             for problem in row.problems:
-                word = problem.value.strip()
-                words[problem.field].setdefault(fold(word), word)
-    for field in layout.titles.missing:
-        words[field].clear()
-    return {field: [*cells.values()][:MOST_WORDS] for field, cells in words.items()}
+                if problem.field not in missing:
+                    word = problem.value.strip()
+                    words[problem.rule].setdefault(fold(word), word)
+    return [[*distinct.values()][:MOST_WORDS] for distinct in words.values()]
 
 
 def _asks(row: AnyRow, missing: Sequence[str]) -> TypeGuard[ProblemRow]:
@@ -320,152 +305,3 @@ def _asks(row: AnyRow, missing: Sequence[str]) -> TypeGuard[ProblemRow]:
         problem.rule in (NO_ID, NO_STATUS) or problem.field in missing
         for problem in row.problems
     )
-
-
-def _records_below(layout: Layout) -> Iterator[Record]:
-    """
-    Yield the rows below the header; of a rejects file with the cells as they were.
-    """
-    width = len(layout.titles.header)
-    for number, cells in layout.sheet.records():
-        if number > layout.header_row:
-            if layout.added_columns and not isinstance(cells, MalformedLine):
-                cells = [*cells]
-                del cells[width : width + layout.added_columns]
-            yield number, cells
-
-
-def read_rows(layout: Layout) -> Iterator[AnyRow]:
-    """
-    Yield each row below the header: one to send, one with all its problems, one that is
-    left out, or None where every cell is empty.
-
-    Where a row is short, what has no column or may be empty counts as empty. In a text,
-    a row of another width may have lost a sign.
-    """
-    titles = layout.titles
-    sheet = layout.sheet
-    width = len(titles.header)
-    header = [*map(str.casefold, map(str.strip, titles.header))]
-    # no row may lack it
-    last = max(titles.columns.get(name, -1) for name in spec.REQUIRED)
-    names = [*FIELDS, *(name for name in IDENTITY if name in titles.columns)]
-    width_of_values = len(names) - ("row_key" in names)  # a key alone is no animal
-    # of a field without a column, the cell behind the last one
-    pick_fields = itemgetter(*(titles.columns.get(name, width) for name in names))
-    for number, cells in _records_below(layout):
-        whole = (*cells[:width], *[""] * (width - len(cells)))
-        fields = pick_fields((*whole, ""))
-        beyond = cells if len(cells) <= last else cells[width:]
-        problem: tuple[str, ...] = ()
-        if isinstance(cells, MalformedLine):
-            problem = cells.reason, "check its quotation marks"
-        elif beyond and not (sheet.name or are_blank(beyond)):
-            rule = f"has {pluralize(len(cells), 'cell')} where the header has {width}"
-            problem = rule, "check for a missing quote or comma"
-        if problem:
-            line = RowProblem(number, "", "", ", ".join(cells), *problem)
-            yield ProblemRow(number, tuple(cells), [line])
-        elif number in sheet.hidden:
-            yield RowLeftOut(number, "hidden")
-        elif are_blank(fields[:width_of_values]):
-            reason = "filled only in columns that are not imported"
-            yield None if are_blank(cells) else RowLeftOut(number, reason)
-        elif [*map(str.casefold, map(str.strip, whole))] == header:
-            yield RowLeftOut(number, "the header again")
-        else:
-            yield _decide(number, whole, names, fields, layout)
-
-
-def _decide(
-    number: int,
-    cells: tuple[str, ...],
-    names: Sequence[str],
-    fields: Sequence[str],
-    layout: Layout,
-) -> Row | ProblemRow:
-    """Decide each cell of a row that is not empty."""
-    values: list[Any] = [*map(layout.matcher.decide, names, fields)]
-    note = _note(cells, fields, values[2], layout)
-    if note:
-        values = [Problem(note, "complete the row, or delete it"), None, None]
-    pet_id, row_key = _identity(names, values) if len(names) > 3 else (None, "")
-    reject_of = layout.original_numbers.get(number, 0)
-    if Problem not in map(type, values):
-        return Row(number, PetValues(*values[:3]), cells, row_key, pet_id, reject_of)
-    columns = layout.titles.columns
-    problems = [
-        RowProblem(
-            number,
-            column_letter(columns[field]) if field in columns else "",
-            field,
-            cell,
-            *value,
-        )
-        for field, cell, value in zip(names, fields, values, strict=False)
-        if isinstance(value, Problem)
-    ]
-    return ProblemRow(number, cells, problems, row_key, pet_id, reject_of)
-
-
-def _note(
-    cells: Sequence[str], fields: Sequence[str], status: object, layout: Layout
-) -> str:
-    """
-    Say why a row is no animal, "" where it may be one: no default fills a row that
-    stands alone, or that begins like a total, a page or a signature; and a total needs
-    a status of its own.
-    """
-    name = fields[0].strip()
-    labels = {name, next(filter(str.strip, cells), "")}
-    has_status = fields[2].strip() and isinstance(status, str)
-    needs_default = name and not (fields[1].strip() or cell_kind(fields[1]))
-    is_alone = needs_default and sum(map(is_blank, cells)) == len(cells) - 1
-    if is_alone and layout.titles.indexes.count(None) < 2:
-        return "stands alone in its row"
-    is_line = not has_status and any(map(is_total, labels))
-    if is_line or (needs_default and (is_total(name) or is_note(name))):
-        return "is a total or a line about the table"
-    return ""
-
-
-def _identity(names: Sequence[str], values: Sequence[Any]) -> tuple[int | None, str]:
-    """Return the id and the key of a row, as far as it has them."""
-    known = dict(zip(names, values, strict=False))
-    pet_id = known.get("petstore_id")
-    row_key = known.get("row_key", "")
-    return (
-        None if isinstance(pet_id, Problem) else pet_id,
-        "" if isinstance(row_key, Problem) else row_key,
-    )
-
-
-def _mark_repeats(rows: list[AnyRow], layout: Layout, field: str) -> None:
-    """
-    Make problem rows of those whose key or id another row has, too. Rows that repeat
-    all that is sent may have one key where duplicates are dropped.
-    """
-    attribute, *problem = _REPEATS[field]
-    may_repeat = field == "row_key" and layout.options.drop_duplicates
-    groups: defaultdict[str | int, list[int]] = defaultdict(list)
-    for index, row in enumerate(rows):
-        if value := getattr(row, attribute, None):
-            groups[value].append(index)
-    for indexes in groups.values():
-        contents = {getattr(rows[index], "content", index) for index in indexes}
-        if len(indexes) == 1 or (may_repeat and len(contents) == 1):
-            continue
-        for index in indexes:
-            rows[index] = _add_problem(rows[index], layout, field, problem)
-
-
-def _add_problem(
-    row: Any, layout: Layout, field: str, problem: Sequence[str]
-) -> ProblemRow:
-    """Return a row with a further problem of its key or its id."""
-    index = layout.titles.columns[field]
-    cell = row.cells[index]
-    repeat = RowProblem(row.number, column_letter(index), field, cell, *problem)
-    problems = [*getattr(row, "problems", ()), repeat]
-    identity = (row.row_key, row.pet_id, row.reject_of)
-    return ProblemRow(row.number, row.cells, problems, *identity)

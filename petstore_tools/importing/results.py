@@ -21,8 +21,7 @@ from petstore_tools.importing.layout import ADDED, Layout, Titles
 from petstore_tools.importing.preview import ImportPreview
 from petstore_tools.importing.read_sheet import ReadSheet
 from petstore_tools.importing.send import Stopped
-from petstore_tools.importing.values import ProblemRow, Row
-from petstore_tools.importing.words import FIELDS
+from petstore_tools.importing.values import FIELDS, ProblemRow, Row
 from petstore_tools.listing.frames import status_dtype, text_dtype
 from petstore_tools.tabular.atomic import check_folder, replace_file
 from petstore_tools.tabular.cells import (

@@ -8,28 +8,62 @@ a problem that names what would help.
 
 from __future__ import annotations
 
+import json
 import re
-from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping
+from importlib import resources
 from typing import TYPE_CHECKING, NamedTuple
+from unicodedata import normalize
 
 from petstore_tools import spec
 from petstore_tools.errors import ArgumentError
-from petstore_tools.importing.words import ERRORS, FIELDS, fold
 from petstore_tools.tabular.cells import (
     FORMATTED,
     MERGED,
     NonTextCell,
     Problem,
-    is_blank,
     whole_number,
 )
-from petstore_tools.text import option, pluralize, quoted
+from petstore_tools.text import option, quoted
 
 if TYPE_CHECKING:
     from petstore_tools.tabular.categories import CategoryWords
 
+FIELDS = spec.NEW_PET_FIELDS
+# what tells which row is which: columns that are read, and never sent
+IDENTITY = ("petstore_id", "row_key")
+
+
+def fold(text: str) -> str:
+    """
+    Return what is compared: without blanks around, in one case, each character written
+    in one way; İ, I and the i without a dot are i.
+    """
+    if text.isascii():
+        return text.strip().lower()
+    lower = normalize("NFC", text.strip()).casefold()
+    return normalize("NFC", lower).replace("i\u0307", "i").replace("\u0131", "i")
+
+
+_WORDS = json.loads(
+    resources.files(__package__).joinpath("words.json").read_text("utf-8")
+)
+# Titles that may mean a field, the likeliest first, as `bare` returns them: proposed,
+# never just taken. The better ones say it better than the field's own title does.
+BETTER_TITLES: dict[str, list[str]] = _WORDS["better titles"]
+TITLES = {
+    name: [*words, *_WORDS["titles"][name]] for name, words in BETTER_TITLES.items()
+}
+# words for a status, "" for none: proposed, never just taken
+STATUS_WORDS: dict[str, str] = {
+    fold(word): status for word, status in _WORDS["statuses"].items()
+}
+_TOTALS = frozenset(map(fold, _WORDS["totals"]))
+_NOTES = frozenset(map(fold, _WORDS["notes"]))
+# what stands in a text file for an error
+ERRORS = frozenset(_WORDS["errors"])
+_LETTERS = re.compile(r"[^\W\d_]+")
 Value = str | int | None  # of a name, a category, a status, a key, an id
 # of a word until somebody says what it means
 NO_ID = "is not the id of a category"
@@ -53,27 +87,30 @@ _IS_SHORTENED = Problem("is a number that the spreadsheet shortened", _AS_TEXT)
 _SHORTENED = re.compile(r"-?\d(?:[.,]\d+)?E\+\d+", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
-    """
-    A distinct cell that is not sent as typed: what it is read as, and in how many
-    cells.
-    """
+def is_total(text: str) -> bool:
+    """Say whether a text begins or ends with a word for a total: `Dogs Total: 12`."""
+    words = _LETTERS.findall(fold(text))
+    ends = {*words[:1], *words[-1:], " ".join(words[:2]), " ".join(words[-2:])}
+    return not ends.isdisjoint(_TOTALS)
 
-    field: str
-    typed: str
-    value: Value
-    count: int
 
-    def __str__(self) -> str:
-        typed = repr(self.typed) if self.typed.strip() else "an empty cell"
-        if self.typed == self.value:
-            typed = f"the number {self.typed}"
-        value = "no status" if self.value is None else repr(self.value)
-        return (
-            f"{self.field}: {typed} is read as {value} in"
-            f" {pluralize(self.count, 'row')}"
-        )
+def is_note(text: str) -> bool:
+    """Say whether a text begins with a word for a page, a date or a signature."""
+    words = _LETTERS.findall(fold(text))
+    return not _NOTES.isdisjoint((*words[:1], " ".join(words[:2])))
+
+
+def is_known(title: str) -> bool:
+    """Say whether a title is one that may mean a field."""
+    return any(bare(title) in words for words in TITLES.values())
+
+
+def bare(title: str) -> str:
+    """
+    Return the letters of a title, without what stands in brackets: `2. Name (*)` is
+    `name`.
+    """
+    return re.sub(r"\(.*?\)|\[.*?\]|[\W\d_]", "", fold(normalize("NFKC", title)))
 
 
 class Matcher:
@@ -343,18 +380,3 @@ class RowLeftOut(NamedTuple):
 
     number: int
     reason: str
-
-
-def count_matches(rows: Iterable[Row], indexes: Sequence[int | None]) -> list[Match]:
-    """
-    Count each distinct cell of rows that is not sent as typed, the most frequent first.
-    """
-    counts: Counter[tuple[str, str, Value]] = Counter()
-    for row in rows:
-        for field, index, value in zip(FIELDS, indexes, row.content, strict=True):
-            cell = "" if index is None else row.cells[index]
-            is_number = field == "name" and isinstance(cell, NonTextCell)
-            is_same = cell == str(value) or (value is None and is_blank(cell))
-            if is_number or not is_same:
-                counts[field, str(cell), value] += 1
-    return [Match(*match, count) for match, count in counts.most_common()]

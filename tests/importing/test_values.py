@@ -13,8 +13,7 @@ from tables import read_cases
 
 from petstore_tools import spec
 from petstore_tools.errors import ArgumentError
-from petstore_tools.importing.values import Matcher, fold
-from petstore_tools.importing.words import FIELDS
+from petstore_tools.importing.values import FIELDS, Matcher, fold
 from petstore_tools.tabular.categories import CategoryWords
 from petstore_tools.tabular.cells import NonTextCell, Problem
 from petstore_tools.text import quoted

@@ -1,0 +1,197 @@
+"""
+The rows of a sheet below its header: each to send, with problems, or left out.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from operator import itemgetter
+from typing import Any
+
+from petstore_tools import spec
+from petstore_tools.importing.layout import Layout
+from petstore_tools.importing.values import (
+    FIELDS,
+    PetValues,
+    ProblemRow,
+    Row,
+    RowLeftOut,
+    RowProblem,
+    cell_kind,
+    is_note,
+    is_total,
+)
+from petstore_tools.tabular.cells import (
+    MalformedLine,
+    Problem,
+    Record,
+    are_blank,
+    column_letter,
+    is_blank,
+)
+from petstore_tools.text import option, pluralize
+
+_COMPLETE = "complete the row, or delete it"  # what helps where a row is no animal
+# the attribute of a row that is its own, and what is wrong where another row has it
+_REPETITIONS = {
+    "row_key": (
+        "row_key",
+        Problem(
+            "is the key of several rows",
+            "give each row a key of its own; "
+            + option("drop_duplicates", True)
+            + " leaves out rows that repeat the values, too",
+        ),
+    ),
+    "petstore_id": (
+        "pet_id",
+        Problem(
+            "is the id of several rows", "delete it in the rows that are other animals"
+        ),
+    ),
+}
+AnyRow = Row | ProblemRow | RowLeftOut | None
+
+
+def records_below(layout: Layout) -> Iterator[Record]:
+    """
+    Yield the rows below the header; of a rejects file with the cells as they were.
+    """
+    width = len(layout.titles.header)
+    for number, cells in layout.sheet.records():
+        if number > layout.header_row:
+            if layout.added_columns and not isinstance(cells, MalformedLine):
+                cells = [*cells]
+                del cells[width : width + layout.added_columns]
+            yield number, cells
+
+
+def read_rows(layout: Layout) -> Iterator[AnyRow]:
+    """
+    Yield each row below the header: one to send, one with all its problems, one that is
+    left out, or None where every cell is empty.
+
+    Where a row is short, what has no column or may be empty counts as empty. In a text,
+    a row of another width may have lost a sign.
+    """
+    titles = layout.titles
+    sheet = layout.sheet
+    width = len(titles.header)
+    header = [*map(str.casefold, map(str.strip, titles.header))]
+    # no row may lack it
+    last = max(titles.columns.get(name, -1) for name in spec.REQUIRED)
+    # of a field without a column, the cell behind the last one
+    pick_fields = itemgetter(*(titles.columns.get(name, width) for name in FIELDS))
+    for number, cells in records_below(layout):
+        whole = (*cells[:width], *[""] * (width - len(cells)))
+        fields = pick_fields((*whole, ""))
+        beyond = cells if len(cells) <= last else cells[width:]
+        problem: tuple[str, ...] = ()
+        if isinstance(cells, MalformedLine):
+            problem = cells.reason, "check its quotation marks"
+        elif beyond and not (sheet.name or are_blank(beyond)):
+            rule = f"has {pluralize(len(cells), 'cell')} where the header has {width}"
+            problem = rule, "check for a missing quote or comma"
+        if problem:
+            line = RowProblem(number, "", "", ", ".join(cells), *problem)
+            yield ProblemRow(number, tuple(cells), [line])
+        elif number in sheet.hidden:
+            yield RowLeftOut(number, "hidden")
+        elif are_blank(fields):
+            reason = "filled only in columns that are not imported"
+            yield None if are_blank(cells) else RowLeftOut(number, reason)
+        elif [*map(str.casefold, map(str.strip, whole))] == header:
+            yield RowLeftOut(number, "the header again")
+        else:
+            yield _decide(number, whole, fields, layout)
+
+
+def _decide(
+    number: int, cells: tuple[str, ...], fields: Sequence[str], layout: Layout
+) -> Row | ProblemRow:
+    """Decide each cell of a row that is not empty."""
+    values: list[Any] = [*map(layout.matcher.decide, FIELDS, fields)]
+    if note := _note(cells, fields, values[2], layout):
+        values = [Problem(note, _COMPLETE), None, None]
+    reject_of = layout.original_numbers.get(number, 0)
+    if Problem not in map(type, values):
+        return Row(number, PetValues(*values), cells, reject_of=reject_of)
+    problems = [
+        _problem(number, field, cell, value, layout)
+        for field, cell, value in zip(FIELDS, fields, values, strict=True)
+        if isinstance(value, Problem)
+    ]
+    return ProblemRow(number, cells, problems, reject_of=reject_of)
+
+
+def _problem(
+    number: int, field: str, cell: str, problem: Problem, layout: Layout
+) -> RowProblem:
+    """Say where a problem is."""
+    index = layout.titles.columns.get(field)
+    letter = "" if index is None else column_letter(index)
+    return RowProblem(number, letter, field, cell, *problem)
+
+
+def _note(
+    cells: Sequence[str], fields: Sequence[str], status: object, layout: Layout
+) -> str:
+    """
+    Say why a row is no animal, "" where it may be one: no default fills a row that
+    stands alone, or that begins like a total, a page or a signature; and a total needs
+    a status of its own.
+    """
+    name = fields[0].strip()
+    labels = {name, next(filter(str.strip, cells), "")}
+    has_status = fields[2].strip() and isinstance(status, str)
+    needs_default = name and not (fields[1].strip() or cell_kind(fields[1]))
+    is_alone = needs_default and sum(map(is_blank, cells)) == len(cells) - 1
+    if is_alone and layout.titles.indexes.count(None) < 2:
+        return "stands alone in its row"
+    is_line = not has_status and any(map(is_total, labels))
+    if is_line or (needs_default and (is_total(name) or is_note(name))):
+        return "is a total or a line about the table"
+    return ""
+
+
+def identify(rows: list[AnyRow], layout: Layout, field: str) -> None:
+    """
+    Give each row its id or its key, and make problem rows of those whose id or key
+    cannot be read, or is that of another row, too. Rows that repeat all that is sent
+    may have one key where duplicates are dropped.
+    """
+    attribute, repetition = _REPETITIONS[field]
+    may_repeat = field == "row_key" and layout.options.drop_duplicates
+    column = layout.titles.columns[field]
+    groups: defaultdict[str | int, list[int]] = defaultdict(list)
+    row: Any
+    for index, row in enumerate(rows):
+        if _may_be_animal(row):
+            value = layout.matcher.decide(field, row.cells[column])
+            if isinstance(value, Problem):
+                rows[index] = _add_problem(row, field, value, layout)
+            elif value:
+                rows[index] = row._replace(**{attribute: value})
+                groups[value].append(index)
+    for indexes in groups.values():
+        contents = {getattr(rows[index], "content", index) for index in indexes}
+        if len(indexes) > 1 and not (may_repeat and len(contents) == 1):
+            for index in indexes:
+                rows[index] = _add_problem(rows[index], field, repetition, layout)
+
+
+def _may_be_animal(row: AnyRow) -> bool:
+    """Say whether a row is no total, no note and no line that cannot be read."""
+    if not isinstance(row, ProblemRow):
+        return isinstance(row, Row)
+    return row.problems[0].field != "" and row.problems[0].help != _COMPLETE
+
+
+def _add_problem(row: Any, field: str, problem: Problem, layout: Layout) -> ProblemRow:
+    """Return a row with a further problem of its id or its key."""
+    cell = row.cells[layout.titles.columns[field]]
+    further = _problem(row.number, field, cell, problem, layout)
+    problems = [*getattr(row, "problems", ()), further]
+    identity = (row.row_key, row.pet_id, row.reject_of)
+    return ProblemRow(row.number, row.cells, problems, *identity)
