@@ -1,0 +1,224 @@
+"""
+Lists that people edit and import, and whose animals they are: by values, by
+`petstore_id` (the created file of the last import is the list that goes on) or by a row
+key, with a person who answers by the truth.
+"""
+
+from __future__ import annotations
+
+import random
+import shutil
+from collections import Counter
+from pathlib import Path
+
+import pandas as pd
+from commands import run_program
+from pandas import DataFrame
+
+from petstore_tools import DoubtfulRowsError, Sandbox
+
+NEXT_STATUS = {"available": "sold", "sold": "pending", "pending": "available"}
+NAMES = "Rex Mia Max Ida Tom Luna Bella Balu Sam Lea Leo Kira Jack Emma".split()
+FIELDS = ["name", "categoryId", "status"]
+# the animal of a row is named by a column that the import does not read
+COLUMNS = ["petstore_id", "animal", "Chip", *FIELDS]
+BAD = "?"  # a category that no row can have
+
+
+class Story:
+    """
+    Lists, whose animals they are, and what was counted.
+
+    Attributes:
+        lists, paths: By the name of the list, of which `file` is edited; one with a
+            slash is a sheet of a workbook.
+        animals: How many there are in lists; `made` has those that exist, `missing`
+            those that do not, though their row was imported.
+        pet_ids: Of all animals that the service has.
+        files: What the last import wrote.
+    """
+
+    def __init__(self, way: str, folder: Path, box: Sandbox) -> None:
+        self.way = way
+        self.folder = folder
+        self.box = box
+        self.connect(folder / "state")
+        self.file = "list"
+        self.lists = {}
+        self.paths = {}
+        self.files = ()
+        self.animals = 0
+        self.made = set()
+        self.missing = set()
+        self.pet_ids = set()
+        self.counts = Counter()
+        self.rng = random.Random(1)
+
+    def connect(self, state_dir: Path) -> None:
+        """Go on at a machine, which is known by its state folder."""
+        self.store = self.box.connect(
+            environment="production", reconcile_after_s=0.3, state_dir=state_dir
+        )
+
+    def new(self, count: int) -> DataFrame:
+        """Return rows of so many animals that were in no list."""
+        numbers = range(self.animals, self.animals + count)
+        self.animals += count
+        return DataFrame(
+            [
+                ("", n, n, f"Pet {self.rng.getrandbits(40):x}", 3, "available")
+                for n in numbers
+            ],
+            columns=COLUMNS,
+            dtype=str,
+        )
+
+
+def edit_rows(story: Story, rows: DataFrame, verb: str, what: str) -> DataFrame:
+    """Return a list with an edit of some rows."""
+    places = [*rows.index]
+    named = {"first": places[:1], "last": places[-1:], "all": places}
+    some = named.get(what) or story.rng.sample(places, int(what))
+    new = story.new(len(some)).set_index(pd.Index(some))
+    match verb:
+        case "typo":
+            rows.loc[some, "name"] += "x"
+        case "rename":
+            rows.loc[some, "name"] = new["name"]
+        case "status":
+            rows.loc[some, "status"] = rows.loc[some, "status"].map(NEXT_STATUS)
+        case "spoil":
+            rows.loc[some, "categoryId"] = BAD
+        case "exchange":
+            rows.loc[some] = new
+        case "delete":
+            return rows.drop(some)
+        case "double":
+            return pd.concat([rows, new.assign(**rows.loc[some, FIELDS])])
+    return rows
+
+
+def edit_list(story: Story, edit: str) -> None:
+    """Edit the list, or go on with another list, machine or state folder."""
+    verb, _, what = edit.partition(" ")
+    rows = story.lists.get(story.file)
+    folder = story.folder / what
+    match verb:
+        case "new":
+            story.paths.pop(story.file, None)
+            rows = story.new(int(what))
+        case "add":
+            rows = pd.concat([rows, story.new(int(what))])
+        case "top":
+            rows = pd.concat([story.new(int(what)), rows])
+        case "again":  # as somebody else writes them down
+            rows = story.lists["list"][: int(what)].assign(petstore_id="")
+        case "common":
+            rows["name"] = story.rng.choices(NAMES, k=len(rows))
+        case "number":
+            rows["Chip"] = range(1, len(rows) + 1)
+        case "sort":
+            rows = rows.sort_values("name")
+        case "in":  # which begins as a copy
+            story.file = what.replace("*", str(len(story.lists)))
+            rows = story.lists.get(story.file, rows)
+        case "keep":
+            shutil.copytree(story.store.journal_folder, folder / "imports")
+        case "machine":
+            story.connect(folder)
+        case "correct":  # the rejected rows, in their file
+            (path,) = (path for path in story.files if "rejected" in path.name)
+            rejects = pd.read_excel(path, dtype=str, engine="calamine")
+            rejects["categoryId"] = "3"
+            rejects.to_excel(path, index=False)
+            story.missing |= {*rejects["animal"]}
+            import_file(story, path, rejects, write_list(story)[1])
+        case _:
+            rows = edit_rows(story, rows, verb, what)
+    story.lists[story.file] = rows if rows is None else rows.reset_index(drop=True)
+    book = story.file.partition("/")[0]
+    story.paths.setdefault(story.file, story.folder / f"{book}.xlsx")
+
+
+def write_list(story: Story) -> tuple[Path, dict[str, str]]:
+    """Write the list, with the others of its workbook; return how it is imported."""
+    path = story.paths[story.file]
+    by_ids = story.way == "by petstore_id"
+    with pd.ExcelWriter(path) as writer:
+        for name, rows in story.lists.items():
+            if story.paths[name] == path:
+                columns = COLUMNS[not (by_ids and any(rows["petstore_id"])) :]
+                sheet = name.partition("/")[2] or "Sheet1"
+                rows.to_excel(writer, sheet_name=sheet, columns=columns, index=False)
+    rows = story.lists[story.file]
+    story.missing |= {*rows[rows["categoryId"] != BAD]["animal"]} - story.made
+    sheet = story.file.partition("/")[2]
+    options = {"sheet": sheet} if sheet else {}
+    return path, options | ({"row_key": "Chip"} if story.way == "by row key" else {})
+
+
+def import_list(story: Story) -> None:
+    """Write and import the list; by ids, go on with its created file."""
+    path, options = write_list(story)
+    import_file(story, path, story.lists[story.file], options)
+    for created in story.files:
+        if story.way == "by petstore_id" and "created" in created.name:
+            story.paths[story.file] = created
+            rows = pd.read_excel(created, dtype=str, engine="calamine")
+            story.lists[story.file] = rows[COLUMNS].dropna(subset="animal")
+
+
+def import_file(
+    story: Story, path: Path, rows: DataFrame, options: dict[str, str]
+) -> None:
+    """Import a file, answer its questions, and count what comes of it."""
+    answer = "ask"
+    to_send = []
+    while answer:
+        try:
+            result = story.store.import_pets(
+                path, doubtful=answer, progress=False, **options
+            )
+        except DoubtfulRowsError as error:
+            asked = rows.loc[error.preview.doubtful["row"] - 2]
+            new = new_rows(story, rows, asked)
+            is_needless = len(new) == len(asked)
+            story.counts.update(questions=1, needless=is_needless)
+            answer = "send" if is_needless else "skip"
+            to_send += [] if is_needless else new
+        else:
+            count_animals(story, rows)
+            for number in to_send:
+                mark_absent(story, f"{result.journal} --row {number}")
+            answer = "ask" if to_send else ""
+            to_send = []
+    story.files = result.files
+
+
+def new_rows(story: Story, rows: DataFrame, asked: DataFrame) -> list[int]:
+    """Return which of the rows that are asked about are new; of equal rows, as many."""
+    is_made = rows["animal"].isin(story.made)
+    known = is_made.groupby([rows[c] for c in FIELDS]).transform("sum")
+    is_new = asked.groupby(FIELDS).cumcount() >= known[asked.index]
+    return [*asked.index[is_new] + 2]
+
+
+def mark_absent(story: Story, row: str) -> None:
+    """Mark a row to be sent that was left out, with the command."""
+    run_program(
+        *f"imports reconcile {row} --absent --yes".split(),
+        sandbox=story.box,
+        PETSTORE_STATE_DIR=str(story.store.settings.state_dir),
+    )
+
+
+def count_animals(story: Story, rows: DataFrame) -> None:
+    """Say whose the new animals are; one more than rows is made twice."""
+    for pet_id, *values in story.store.list_pets().astype("str").to_numpy():
+        if pet_id not in story.pet_ids:
+            equal = rows[(rows[FIELDS] == values).all(axis=1)]
+            animals = sorted({*equal["animal"]} & story.missing)[:1]
+            story.missing.difference_update(animals)
+            story.made.update(animals)
+            story.counts["doubled"] += not animals
+            story.pet_ids.add(pet_id)
