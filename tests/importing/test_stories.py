@@ -15,7 +15,8 @@ from petstore_tools import PetStore, Sandbox
 from petstore_tools.errors import DoubtfulRowsError, SheetError
 
 TEXT = Path(__file__).with_name("stories.txt").read_text(encoding="utf-8")
-STEP = re.compile(r"(\w+)(?:: | )(\S.*)")
+STEP = re.compile(r"([\w.]+)(?:: | )(\S.*)")
+REPEATED = re.compile(r"^(?:(\d+)\*)?(.*)$")
 
 
 def stories() -> list[Any]:
@@ -50,30 +51,39 @@ def outcome(store: PetStore, path: Path, options: dict[str, Any]) -> str:
         return " ".join(["asks", *table["row"].astype("str"), str(error), *reasons])
     except SheetError as error:
         return f"refused {error}"
-    return " ".join(result.frame["outcome"])
+    edited = [f"edited {edit.row}" for edit in result.edits]
+    return " ".join([*result.frame["outcome"], *edited])
+
+
+def repeat(text: str) -> list[str]:
+    """Return `Rex,3,sold` as one row, and `2*Rex,3,sold` as two."""
+    count, row = REPEATED.findall(text)[0]
+    return [row] * int(count or 1)
 
 
 @pytest.mark.parametrize("steps", stories())
 def test_a_story(fast: Sandbox, tmp_path: Path, steps: list[str]) -> None:
     """As many animals as there should be, and no question but those that it names."""
+    store = fast.store
+    header = "name,categoryId,status"
     for step in steps:
         match = STEP.fullmatch(step)
         assert match, step
         verb, text = match.groups()
-        rows = text.split(" | ")
+        rows = [row for words in text.split(" | ") for row in repeat(words)]
         if verb == "inventory":
-            for row in rows:
-                count, _, animal = row.rpartition("*")
-                name, category, status = animal.split(",")
-                fast.add([(name, int(category), status)] * int(count or 1))
+            animals = [row.split(",") for row in rows]
+            fast.add((name, int(number), status) for name, number, status in animals)
+        elif verb == "columns":
+            header = text
+        elif verb == "machine":
+            store = fast.connect(state_dir=tmp_path / text)
         elif verb == "import":
             call, _, expected = text.partition(" -> ")
             name, _, options = call.partition(" ")
-            said = outcome(fast.store, tmp_path / f"{name}.csv", read_options(options))
-            for count, word in re.findall(r"(\d+)\*(\w+)", expected):
-                expected = expected.replace(
-                    f"{count}*{word}", " ".join([word] * int(count))
-                )
+            said = outcome(store, tmp_path / f"{name}.csv", read_options(options))
+            words = [" ".join(repeat(word)) for word in expected.split(" ")]
+            expected = " ".join(words)
             numbers = re.match(r"(asks|refused)(?: \d+)*(?= |$)", expected)
             begin = expected if numbers is None else numbers[0]
             text_shown = expected.removeprefix(begin).strip()
@@ -84,4 +94,4 @@ def test_a_story(fast: Sandbox, tmp_path: Path, steps: list[str]) -> None:
         elif verb == "file":
             assert (tmp_path / text).exists()
         else:
-            write_rows(tmp_path / f"{verb}.csv", *rows)
+            write_rows(tmp_path / f"{verb}.csv", *rows, header=header)
