@@ -1,55 +1,52 @@
 """
 The truth of a random history of imports: the sheets, what people do to them, the
-animals that a service has, and which row made each.
+animals that a service has, and which stated risks were taken.
+
+Who has a row is a number. Whom nobody can tell apart, since they shared a name and a
+category in files that were imported, are counted together: their *circle*.
 """
 
 from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field
-from math import inf
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import product
 from pathlib import Path
+
+import pandas as pd
 
 from petstore_tools.clock import ManualClock
 from petstore_tools.importing.entries import Entry
 from petstore_tools.importing.journal import Journal
-from petstore_tools.importing.options import Doubtful
+from petstore_tools.importing.options import Doubtful, ImportOptions
+from petstore_tools.importing.read_sheet import ReadSheet, read_sheet
 from petstore_tools.importing.values import PetValues
 
-NAMES = [
-    f"{name}{suffix}"
-    for name in ("rex", "mia", "max", "ida")
-    for suffix in ("", " two", " three")
-]
+NAMES = [f"{name} {n}" for name in ("rex", "mia", "max", "ida") for n in range(5)]
 STATUSES = ("available", "sold", None)
 NEXT_STATUS = dict(zip(STATUSES, STATUSES[1:] + STATUSES[:1], strict=True))
 ACTIONS = (
-    "append insert duplicate status status name all delete shuffle swap rename copy"
-    " restate part staff"
+    "insert insert duplicate exchange status status name all delete move shuffle rename"
+    " copy restate next part staff go_on"
 ).split()
-KINDS = {"name": "renamed", "all": "renamed", "shuffle": "moved", "swap": "moved"}
 MOST_SHEETS = 4
+MOVED = "a row renamed and moved at once, or in a copy beside another edit"
+TAKEN = "a row that takes the values of one edited at the same time"
+NEXT = "a row of next month's list that equals one of last month's"
+STATUS = "a status changed while an answer is unknown, beside a row without one"
+KEY = "a row of another list that has a known key and the same name and category"
 
 
-def new_rows(contents: Iterable[PetValues]) -> list[Entry]:
-    """Return the rows of a file that no journal has."""
-    return [
-        Entry(0, "ours", "a.csv", values, number)
-        for number, values in enumerate(contents, 2)
-    ]
-
-
-@dataclass
-class SheetRow:
-    """
-    A row of a sheet: who it is for the person who edits it (a duplicate is the same),
-    and its values.
-    """
+@dataclass(frozen=True)
+class Row:
+    """A row of a sheet: who has it, and its cells."""
 
     person: int
     values: PetValues
+    row_key: str
+    pet_id: int | None = None
 
 
 @dataclass
@@ -58,29 +55,31 @@ class Sheet:
     A file.
 
     Attributes:
-        since: What was done to rows since its last run: "renamed" or "moved", never
-            both, since who renames and moves a row at once has a new row.
-        is_settled: Its last run ended, and nothing was done since.
-        retired: Names that rows bore before they were renamed since, and values that
-            they had before they were edited: no other row takes these at once.
-        added: Names of new rows, and values that rows were given: no row that has these
-            is renamed.
-        edits: How many rows may still be edited: of a copy one, until it was imported.
+        before: Its rows in the last run; of a copy, those that were copied.
+        past: All rows that it had.
+        is_copy: It was copied, and not imported since.
         part: Rows that the next run has in place of all.
         answer: What the next run says about the rows that the last one asked about.
-        agreed: Whose rows, and how many, it then sends.
     """
 
     name: str
-    rows: list[SheetRow]
-    since: str = ""
-    is_settled: bool = False
-    edits: float = inf
-    retired: set[object] = field(default_factory=set)
-    added: set[object] = field(default_factory=set)
-    part: list[SheetRow] = field(default_factory=list)
+    rows: list[Row]
+    before: Sequence[Row] = ()
+    past: set[Row] = field(default_factory=set)
+    is_copy: bool = False
+    part: list[Row] = field(default_factory=list)
     answer: Doubtful = "ask"
-    agreed: Counter[int] = field(default_factory=Counter)
+
+    def read(self, rows: Iterable[Row], way: str) -> ReadSheet:
+        """Read rows of it, as an import does."""
+        cells = [(*row.values, row.row_key, row.pet_id) for row in rows]
+        columns = ["name", "categoryId", "status", "Chip", "petstore_id"]
+        frame = pd.DataFrame(cells, columns=columns, dtype=object)
+        frame.index += 2
+        if way != "ids":
+            del frame["petstore_id"]
+        key = "Chip" if way in ("keys", "numbers") else None
+        return read_sheet(ImportOptions(frame, name=self.name, row_key=key))
 
 
 @dataclass
@@ -89,193 +88,244 @@ class World:
     The truth: the service, the sheets, and the time.
 
     Attributes:
-        creators: Of an animal, the row of the journal that made it.
-        owners: Of a row of the journal, the person.
-        row_counts: How many rows a person has.
-        agreed: How many animals more than rows a person agreed to.
-        doubled: People who got more animals than that.
-        answered_ids: Ids that answers named.
-        changes: What the service makes of names.
+        way: How rows are told apart: by values, keys or ids.
+        animals: Those that the service has, by id.
+        made: Whose row was made; `claims`: whose row is to be sent, and by which sheet.
+        mistaken: Whose row a person left out, since another sheet was to send it.
+        sent: How many animals were made of a name and category, and of whom.
+        circles: Leads from a person, or a name and category, to whom they are counted
+            with.
+        named: Whose a key and a name were first.
+        risks: Which stated risk was taken by a person, or with a name and category.
     """
 
     rng: random.Random
     folder: Path
+    way: str
+    writes_capitals: bool = False
     faulty: bool = True
     clock: ManualClock = field(default_factory=lambda: ManualClock(1_000.0))
-    animals: dict[int, PetValues] = field(default_factory=dict)
-    creators: dict[int, int] = field(default_factory=dict)
-    owners: dict[int, int] = field(default_factory=dict)
-    doubled: list[int] = field(default_factory=list)
-    answered_ids: list[int] = field(default_factory=list)
-    agreed: Counter[int] = field(default_factory=Counter)
     sheets: list[Sheet] = field(default_factory=list)
     journals: dict[Path, Journal] = field(default_factory=dict)
-    row_counts: Counter[int] = field(default_factory=Counter)
-    changes: str = ""
+    animals: dict[int, PetValues] = field(default_factory=dict)
+    answered_ids: list[int] = field(default_factory=list)
+    people: int = 0
+    made: set[int] = field(default_factory=set)
+    claims: set[tuple[int, str]] = field(default_factory=set)
+    mistaken: set[int] = field(default_factory=set)
+    sent: Counter[object] = field(default_factory=Counter)
+    circles: dict[object, object] = field(default_factory=dict)
+    named: dict[tuple[str, str], int] = field(default_factory=dict)
+    risks: list[tuple[object, str]] = field(default_factory=list)
 
-    def animals_of(self, person: int) -> int:
-        """Count the animals made for a row of a person."""
-        return sum(self.owners[key] == person for key in self.creators.values())
+    def circle(self, node: object) -> object:
+        """Return with whom a person, or a name and category, is counted."""
+        while node in self.circles:
+            node = self.circles[node]
+        return node
 
-    def assign(self, owners: dict[int, int]) -> None:
-        """
-        Take whose each row is now; who edits a row into one that was sent has its
-        animal, too.
-        """
-        for key in set(self.creators.values()) & owners.keys():
-            self.row_counts[owners[key]] += self.owners[key] != owners[key]
-        self.owners |= owners
+    def count(self, nodes: Iterable[object]) -> Counter[object]:
+        """Count people, or names and categories, by their circle."""
+        return Counter(map(self.circle, nodes))
 
-    def exchange(self) -> None:
-        """
-        Let rows that the service makes equal exchange their animals: nobody can tell.
-        """
-        entries = self.entries()
-        owned = {entry.pet_id for entry in entries}
-        for entry in entries:
-            key = self.creators.get(entry.pet_id or 0)
-            if key not in (None, entry.entry_id):
-                free_ids = [
-                    pet_id
-                    for pet_id, creator in self.creators.items()
-                    if creator == entry.entry_id and pet_id not in owned
-                ]
-                self.creators[entry.pet_id or 0] = entry.entry_id
-                if free_ids:
-                    self.creators[free_ids[0]] = key or 0
+    def group(self, values: PetValues) -> object:
+        """Return the name and category that the service makes of values."""
+        return self.stored(values)[:2]
+
+    def stored(self, values: PetValues) -> PetValues:
+        """Return what the service makes of values."""
+        name, category_id, status = values
+        name = name.upper() if self.writes_capitals else name
+        return PetValues(name, category_id, status or "available")
+
+    def values(self) -> PetValues:
+        """Return values of a row."""
+        rng = self.rng
+        return PetValues(rng.choice(NAMES), rng.randint(1, 2), rng.choice(STATUSES))
+
+    def new_row(self, sheet: Sheet) -> Row:
+        """Return the row of a new animal; a counter may be its key."""
+        self.people += 1
+        keys = [int(row.row_key) for row in sheet.rows]
+        key = self.people if self.way != "numbers" else max(keys, default=0) + 1
+        return Row(self.people, self.values(), str(key))
+
+    def may_remove(self, rows: Iterable[Row]) -> bool:
+        """Say whether no import is still to send one of these rows."""
+        claimed = {person for person, _ in self.claims} - self.made
+        return claimed.isdisjoint(row.person for row in rows)
 
     def entries(self) -> list[Entry]:
         """Return the rows of all imports."""
         journals = self.journals.values()
         return [entry for journal in journals for entry in journal.read()]
 
-    def add_person(self) -> int:
-        """Return the number of somebody who has a row."""
-        person = len(self.row_counts) + 1
-        self.row_counts[person] = 1
-        return person
+    def take_version(self, sheet: Sheet, rows: list[Row]) -> None:
+        """Take the rows of a run, with the risks that they take."""
+        if self.way in ("values", "ids"):
+            made = [row for row in sheet.before if row.person in self.made]
+            self.risks += name_risks(made, sheet.past, rows, is_copy=sheet.is_copy)
+        for row in rows:
+            person = self.circle(row.person)
+            group = self.circle(self.group(row.values))
+            if person != group:
+                self.circles[person] = group
+            named = self.named.setdefault((row.row_key, row.values.name), row.person)
+            if named != row.person:
+                self.risks.append((row.person, KEY))
+        sheet.past |= {*rows}
+        if not sheet.part:
+            self.claims = {claim for claim in self.claims if claim[1] != sheet.name}
+            sheet.before = rows
+            sheet.is_copy = False
 
-    def values(self, without: Collection[object] = ()) -> PetValues:
-        """Return values of a row, at best others than those."""
-        for _ in range(100):
-            name = self.rng.choice(NAMES)
-            status = self.rng.choice(STATUSES)
-            values = PetValues(name, self.rng.randint(1, 2), status)
-            if not {name, values} & set(without):
-                break
-        return values
+    def person(self, rows: Iterable[Row], entry: Entry) -> int:
+        """Return who has an entry of a sheet; of equal rows, somebody without one."""
+        people = {
+            (row.person in self.made, number != entry.number): row.person
+            for number, row in enumerate(rows, 2)
+            if row.values == entry.content
+        }
+        return people[min(people)]
 
-    def stored(self, values: PetValues) -> PetValues:
-        """Return what the service makes of values."""
-        name, category_id, status = values
-        name = {"cut": name[:3], "upper": name.upper()}.get(self.changes, name)
-        return PetValues(name, category_id, status or "available")
-
-    def create(self, entry: Entry) -> int:
-        """Make the animal of a row, as the service does."""
+    def create(self, values: PetValues) -> int:
+        """Make an animal, as the service does."""
         pet_id = max(self.animals, default=0) + 1
-        self.animals[pet_id] = self.stored(entry.content)
-        self.creators[pet_id] = entry.entry_id
+        self.animals[pet_id] = self.stored(values)
+        self.sent[self.group(values)] += 1
         return pet_id
+
+    def failures(self, *, is_over: bool) -> dict[str, str]:
+        """
+        Return which circles have more animals than people, and, in the end, which have
+        fewer than people in sheets; each with a risk that was taken, "" for none.
+        """
+        animals: Counter[object] = Counter()
+        for group, count in self.sent.items():
+            animals[self.circle(group)] += count
+        people = self.count(range(1, self.people + 1))
+        failures = {f"doubled: {circle}": circle for circle in animals - people}
+        if is_over:
+            present = {row.person for sheet in self.sheets for row in sheet.before}
+            undecided = self.count(
+                self.group(entry.content)
+                for entry in self.entries()
+                if entry.state == "unknown"
+                or (entry.state == "skipped" and entry.waits)
+            )
+            missing = self.count(present - self.mistaken) - animals - undecided
+            failures |= {f"lost: {circle}": circle for circle in missing}
+        risks = {self.circle(node): risk for node, risk in self.risks}
+        return {name: risks.get(circle, "") for name, circle in failures.items()}
+
+
+def name_risks(
+    before: Sequence[Row], past: Iterable[Row], rows: Sequence[Row], *, is_copy: bool
+) -> Iterator[tuple[int, str]]:
+    """
+    Yield who takes which of the risks that DESIGN states for rows without a key.
+
+    Args:
+        before: Rows of the last version of a sheet that were made.
+        past: All rows that it had.
+        rows: Those that it has.
+        is_copy: It was copied since, and not imported.
+    """
+    old = {row.person: row for row in before}
+    new = {row.person: row for row in rows}
+    kept = [row for row in rows if row.person in old]
+    edits = [
+        row
+        for row in kept
+        if row.values != old[row.person].values and row.pet_id is None
+    ]
+    changes = len(edits) + len(old.keys() ^ new.keys())
+    is_moved = [row.person for row in kept] != [n for n in old if n in new]
+    left = {row for row in past if row not in rows}
+    for row in edits:
+        width = 2 if is_copy else 1  # of a copy, the category is part of the name
+        is_alone = is_moved or (is_copy and (changes > 1 or len(rows) == 1))
+        if is_alone and row.values[:width] != old[row.person].values[:width]:
+            yield row.person, MOVED
+    fresh = [row for row in rows if row.person not in old]
+    for row, other in product([*edits, *fresh], left):
+        is_other = row.person != other.person
+        people = (row.person, other.person)
+        if is_other and other.values == row.values:
+            yield from ((person, NEXT) for person in people)
+        elif is_other and other in before and other.values.name == row.values.name:
+            yield from ((person, TAKEN) for person in people)
 
 
 def edit(world: World) -> None:
     """Do one thing that a person does to a sheet, or the staff to an animal."""
     rng = world.rng
-    copies = [sheet for sheet in world.sheets if sheet.edits < inf]
-    sheet = rng.choice(copies or world.sheets)
+    sheet = rng.choice(world.sheets)
     rows = sheet.rows
-    position = rng.randrange(len(rows)) if rows else 0
-    action = rng.choice(ACTIONS)
-    kind = KINDS.get(action, "")
-    old_values: set[object] = {rows[position].values} if rows else set()
-    if kind == "renamed" and rows:
-        old_values.add(rows[position].values.name)
-    if not may_edit(sheet, action, old_values):
-        return
-    if action in ("status", "name", "all", "delete"):
-        sheet.edits -= 1
-        sheet.retired |= old_values
-    elif action == "part":
-        part = rng.sample(rows, rng.randint(1, len(rows) - 1))
-        sheet.part = sorted(part, key=rows.index)
-        return
-    values = world.values(sheet.retired)
-    if action in ("append", "insert", "name", "all"):
-        sheet.added |= {values.name, values}
-    elif action == "duplicate" and rows:
-        sheet.added.add(rows[position].values.name)
-    sheet.since = kind or sheet.since
-    sheet.is_settled = False
-    if action in ("rename", "copy", "restate") or (action == "staff" and rows):
-        edit_whole(world, sheet, action)
-    else:
-        edit_rows(world, sheet, action if rows else "append", position, values)
-
-
-def may_edit(sheet: Sheet, action: str, old_values: set[object]) -> bool:
-    """Say whether it stays clear afterwards which row is which."""
-    kind = KINDS.get(action)
-    if sheet.part or (kind and sheet.since not in ("", kind)):
-        return False
-    if action in ("status", "name", "all") and old_values & sheet.added:
-        return False
-    if action in ("rename", "copy", "restate", "part"):
-        return sheet.is_settled and len(sheet.rows) > 2
-    return sheet.edits > 0 or action not in ("status", "name", "all", "delete")
-
-
-def edit_rows(
-    world: World, sheet: Sheet, action: str, position: int, values: PetValues
-) -> None:
-    """Add, change, remove or move a row."""
-    rows = sheet.rows
-    row = rows[position] if rows else SheetRow(0, values)
-    match action:
-        case "append":
-            rows.append(SheetRow(world.add_person(), values))
+    position = rng.randrange(len(rows))
+    row = rows[position]
+    match action := rng.choice(ACTIONS):
         case "insert":
-            rows.insert(position, SheetRow(world.add_person(), values))
-        case "status" | "name":
-            edited = row.values._replace(**{action: getattr(values, action)})
-            if edited not in sheet.retired:
-                sheet.added.add(edited)
-                rows[position] = SheetRow(row.person, edited)
-        case "all":
-            rows[position] = SheetRow(row.person, values)
-        case "delete":
-            del rows[position]
+            rows.insert(rng.randint(0, len(rows)), world.new_row(sheet))
+        case "duplicate":
+            rows.insert(position, replace(world.new_row(sheet), values=row.values))
+        case "status" | "name" | "all":
+            cells = world.values()._asdict()
+            cells = cells if action == "all" else {action: cells[action]}
+            rows[position] = replace(row, values=row.values._replace(**cells))
+        case "move":
+            rows.append(rows.pop(position))
         case "shuffle":
-            world.rng.shuffle(rows)
-        case "swap":
-            other = world.rng.randrange(len(rows))
-            rows[position], rows[other] = rows[other], rows[position]
-        case "duplicate" if not {*row.values, row.values} & sheet.retired:
-            world.row_counts[row.person] += 1
-            rows.insert(world.rng.randrange(len(rows)), SheetRow(**vars(row)))
+            rng.shuffle(rows)
+        case "part" if rows == sheet.before and not sheet.is_copy:
+            part = rng.sample(rows, rng.randint(1, len(rows)))
+            sheet.part = sorted(part, key=rows.index)
+        case "staff":
+            change_animal(world)
+        case "delete" | "exchange" | "next":
+            replace_rows(world, sheet, action, position)
+        case _:
+            copy_sheet(world, sheet, action)
 
 
-def edit_whole(world: World, sheet: Sheet, action: str) -> None:
-    """Rename or copy a sheet, or change the status of an animal in the service."""
-    rng = world.rng
-    rows = [SheetRow(**vars(row)) for row in sheet.rows]
-    if action == "rename":
-        sheet.name = f"sheet{rng.random()}"
-        sheet.edits = 1
-    elif action == "staff" and world.animals:
-        pet_id = rng.choice(list(world.animals))
-        is_ours = pet_id in {entry.pet_id for entry in world.entries()}
-        rows = [row for sheet in world.sheets for row in sheet.rows]
-        # beside a row without a status, nobody can tell whose animal it was
-        if is_ours or all(row.values.status for row in rows):
-            status = rng.choice(STATUSES[:2])
-            world.animals[pet_id] = world.animals[pet_id]._replace(status=status)
-    elif action == "copy" and len(world.sheets) < MOST_SHEETS:
-        world.sheets.append(Sheet(f"copy{rng.random()}", rows, edits=1))
-    elif action == "restate" and len(world.sheets) < MOST_SHEETS:
-        retired: set[object] = {row.values for row in rows}
-        for row in rows:
+def replace_rows(world: World, sheet: Sheet, action: str, position: int) -> None:
+    """Put other animals, or none, in the place of a row, or of all."""
+    rows = sheet.rows
+    chosen = slice(position, position + 1) if action != "next" else slice(None)
+    if world.may_remove(rows[chosen]):
+        del rows[chosen]
+        count = world.rng.randint(1, 8) if action == "next" else 1
+        for _ in range(0 if action == "delete" and rows else count):
+            rows.insert(position, world.new_row(sheet))
+
+
+def copy_sheet(world: World, sheet: Sheet, action: str) -> None:
+    """Copy a sheet that was imported: with other statuses, or with its ids."""
+    rows = list(sheet.rows)
+    is_open = rows != sheet.before or not world.may_remove(rows)
+    if sheet.part or is_open or Path(sheet.name) not in world.journals:
+        return
+    if action == "restate":
+        for n, row in enumerate(rows):
             status = NEXT_STATUS[row.values.status]
-            row.values = row.values._replace(status=status)
-        copy = Sheet(f"copy{rng.random()}", rows, edits=0, retired=retired)
-        world.sheets.append(copy)
+            rows[n] = replace(row, values=row.values._replace(status=status))
+    if action == "go_on" and world.way == "ids":
+        entries = world.journals[Path(sheet.name)].read("import = :id AND present")
+        ids = {entry.number: entry.pet_id for entry in entries}
+        rows = [replace(row, pet_id=ids.get(n)) for n, row in enumerate(rows, 2)]
+    name = f"copy {world.rng.random()}"
+    copy = Sheet(name, rows, list(sheet.before), {*sheet.past}, is_copy=True)
+    if action in ("rename", "go_on") or len(world.sheets) == MOST_SHEETS:
+        world.sheets.remove(sheet)
+    world.sheets.append(copy)
+
+
+def change_animal(world: World) -> None:
+    """Let the staff change the status of an animal."""
+    if world.animals:
+        pet_id = world.rng.choice(list(world.animals))
+        values = world.animals[pet_id]
+        if pet_id not in {entry.pet_id for entry in world.entries()}:
+            world.risks.append((values[:2], STATUS))
+        status = world.rng.choice(STATUSES[:2])
+        world.animals[pet_id] = values._replace(status=status)
