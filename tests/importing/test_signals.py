@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import os
 import random
@@ -12,9 +11,11 @@ import sys
 import threading
 import time
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from inventories import connect_through, faulty_creates, stored_animals, write_rows
+from lists import Story, count_animals, edit_list, import_list, write_list
 from proxy import Action, SendRequest
 from raw import reply_bytes
 
@@ -23,23 +24,19 @@ from petstore_tools.errors import Interrupted, JournalError
 from petstore_tools.importing.options import Progress
 from petstore_tools.importing.results import ImportResult
 from petstore_tools.plans import Plan
+from petstore_tools.sandbox.faults import Fault, Kind
 
 AMPLE = Plan(100_000, 1_000_000)
-ROWS = [f"Rex {n},3,sold" for n in range(80)]
-ANIMALS = [(f"Rex {n}", 3, "sold") for n in range(80)]
-KILLS = [  # at which number of creates, and how many animals there were before
-    pytest.param((10, 30, 50, 70), 0, id="small inventory"),
-    pytest.param((10, 30, 50, 70), 1_200, id="large inventory"),
-    *(
-        pytest.param(
-            sorted(random.Random(part).choices(range(80), k=4)),
-            0,
-            marks=pytest.mark.soak,
-            id=f"part{part:03}",
-        )
-        for part in range(40)
-    ),
+ROWS = [f"Rex {n},3,sold" for n in range(40)]
+ANIMALS = [(f"Rex {n}", 3, "sold") for n in range(40)]
+WAYS = ["by values", "by petstore_id", "by row key"]
+HISTORIES = 3  # of a part
+PARTS = [
+    pytest.param(part, marks=[pytest.mark.soak] * (part > 0), id=f"part{part:03}")
+    for part in range(334)
 ]
+EDITS = "add 2;top 1;typo 2;rename 1;status 3;status all;delete 1;exchange 1".split(";")
+BY_KEYS = [*EDITS, "sort", "double 1"]  # by values, nobody can tell which row is which
 pytestmark = pytest.mark.skipif(
     sys.platform == "win32", reason="no signal for another process"
 )
@@ -87,7 +84,7 @@ def test_an_interrupt_wins(fast: Sandbox, tmp_path: Path, failures: int) -> None
     Whatever else was about to end the run; nothing leaves afterwards, and the result is
     there.
     """
-    path = write_rows(tmp_path / "a.csv", *ROWS[:40])
+    path = write_rows(tmp_path / "a.csv", *ROWS)
     held = HeldRequest()
 
     def fate(number: int) -> Action:
@@ -119,7 +116,7 @@ def test_an_interrupt_wins(fast: Sandbox, tmp_path: Path, failures: int) -> None
     assert caught.value.result.stopped.kind == "interrupted"
     assert sent <= failures + 20
     assert result.created == 40
-    assert stored_animals(fast) == dict.fromkeys(ANIMALS[:40], 1)
+    assert stored_animals(fast) == dict.fromkeys(ANIMALS, 1)
 
 
 @pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
@@ -146,41 +143,47 @@ def test_a_signal_ends_the_command_at_once_with_its_object(
     assert json.loads(second_output)["created"] == 5
 
 
-@pytest.mark.case("P32", "P75", "P78")
-@pytest.mark.parametrize(("limits", "old"), KILLS)
-def test_kill_9_of_the_command_doubles_and_loses_nothing(
-    tmp_path: Path, limits: list[int], old: int
-) -> None:
+@pytest.mark.case("P32", "P35", "P75", "P78", "P99")
+@pytest.mark.parametrize("part", PARTS)
+def test_signals_double_and_lose_nothing(tmp_path: Path, part: int) -> None:
     """
-    Four times on the way, with lost answers, and the file beside the database is gone
-    each time; each row has one animal and one line in the result file.
+    The command is killed and interrupted on the way, with faults, and the file beside
+    the database is gone; between its runs, people edit the list.
     """
-    path = write_rows(tmp_path / "a.csv", *ROWS)
+    for seed in range(part * HISTORIES, (part + 1) * HISTORIES):
+        rng = random.Random(seed)
+        way = WAYS[seed % 3]
+        with Sandbox(plan=AMPLE, clock="system", animals=0) as box:
+            folder = tmp_path / f"{seed}"
+            folder.mkdir()
+            story = Story(way, folder, box)
+            story.rng = rng
+            edit_list(story, "new 12")
+            for _ in range(rng.randint(2, 4)):
+                for _ in range(rng.randint(1, 3)):
+                    stop_import(story)
+                import_list(story)
+                for edit in rng.sample(EDITS if way == WAYS[0] else BY_KEYS, 2):
+                    edit_list(story, edit)
+            import_list(story)
+        assert story.counts["doubled"] == 0, seed
+        assert not story.missing, seed
 
-    def fate(number: int) -> Action:
-        if number % 9:
-            return "pass"
-        return "drop before" if number % 2 else "drop after"
 
-    with (
-        Sandbox(plan=AMPLE, clock="system", animals=0) as box,
-        faulty_creates(box, fate) as proxy,
-    ):
-        box.add([(f"Old {n}", 1, None) for n in range(old)])
-        before = stored_animals(box)
-        for limit in limits:
-            process = start_import(box, path, proxy.base_url)
-            while process.poll() is None and proxy.counts.get("POST", 0) < limit:
-                time.sleep(0.002)
-            process.kill()
-            process.wait(60)
-            for beside in (tmp_path / "state/imports").glob("*.db-journal"):
-                beside.unlink()  # as in a copy of the database alone
-        codes = [start_import(box, path, proxy.base_url).wait(120) for _ in range(3)]
-        animals = stored_animals(box) - before
-
-    assert codes[-1] == 0
-    assert animals == dict.fromkeys(ANIMALS, 1)
-    with (tmp_path / "a.created.csv").open(encoding="utf-8-sig") as file:
-        ids = [row["petstore_id"] for row in csv.DictReader(file)]
-    assert len({*ids} - {""}) == len(ids) == len(ROWS)
+def stop_import(story: Story) -> None:
+    """Run the command, with faults of the service, and end it at a random instant."""
+    box = story.box
+    rng = story.rng
+    kind = rng.choice(get_args(Kind))
+    box.faults[:] = [Fault(kind, "POST", every=rng.randint(2, 7), seconds=0.05)]
+    path, options = write_list(story)
+    flags = [f"--{name.replace('_', '-')}={text}" for name, text in options.items()]
+    limit = len(box.traffic()) + rng.randint(0, 20)
+    with start_import(box, path, box.base_url, *flags) as process:
+        while process.poll() is None and len(box.traffic()) < limit:
+            time.sleep(0.002)
+        process.send_signal(rng.choice([signal.SIGKILL, signal.SIGINT, signal.SIGTERM]))
+    box.faults.clear()
+    for beside in story.store.journal_folder.glob("*.db-journal"):
+        beside.unlink()  # as in a copy of the database alone
+    count_animals(story, story.lists[story.file])
