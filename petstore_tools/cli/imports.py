@@ -194,8 +194,8 @@ def _delay(store: PetStore, journal: Journal) -> str:
     """Say from when on a listing can show all unknown rows; "" for now."""
     after_s = store.client.reconcile_after_s
     left_s = after_s - min(seconds_lost(journal), default=after_s)
-    at = utc_text(store.client.clock.now() + left_s)
-    return f"only from {at} on" if left_s > 0 else ""
+    time = utc_text(store.client.clock.now() + left_s)
+    return f"only from {time} on" if left_s > 0 else ""
 
 
 def _confirm_absent(store: PetStore, journal: Journal, row: int, *, yes: bool) -> bool:

@@ -5,16 +5,14 @@ edited or doubtful, and what a person said about these.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter, itemgetter
 from typing import NamedTuple
 
 from petstore_tools import spec
-from petstore_tools.errors import SheetError
 from petstore_tools.importing.doubtful import (
     Doubt,
     count_rows,
@@ -24,17 +22,20 @@ from petstore_tools.importing.doubtful import (
 from petstore_tools.importing.entries import (
     SENT,
     Entry,
-    content_of,
     group,
     match,
     take_over,
 )
+from petstore_tools.importing.identity import (
+    read_animals,
+    refuse_ids,
+    settle_rejects,
+    take_title,
+)
 from petstore_tools.importing.journal import IS_OURS, Journal
 from petstore_tools.importing.options import Doubtful
 from petstore_tools.importing.read_sheet import ReadSheet
-from petstore_tools.importing.values import PetValues, ProblemRow, Row, RowProblem
-from petstore_tools.tabular.cells import column_letter
-from petstore_tools.text import option
+from petstore_tools.importing.values import PetValues, Row
 
 # animals of the last listing that share name and category with the file, each with its
 # key
@@ -57,17 +58,6 @@ import IN (
 _WITH_ITS_KEYS = """
 row_key IN (SELECT row_key FROM temp.file WHERE row_key != '') AND import != :id
 AND NOT waits
-"""
-# rows of rejects files of this import that were made
-_CORRECTED = """
-state = 'created' AND import IN (
-    SELECT c.id FROM import c JOIN import o ON o.id = :id AND c.id != :id
-    AND substr(c.path, 1, length(o.rejects)) = o.rejects
-)
-"""
-_ANIMALS = """
-SELECT id, name, category_id, status FROM temp.animal
-WHERE id IN (SELECT value FROM json_each(?))
 """
 
 
@@ -184,12 +174,12 @@ def compare(
         SheetError: Its keys are not those that the rows of this import had.
     """
     entries = journal.read()
-    sheet = _settle_rejects(journal, sheet)
+    sheet = settle_rejects(journal, sheet)
     if complete:
-        sheet = _refuse_ids(journal, sheet, entries)
+        sheet = refuse_ids(journal, sheet, entries)
     title = sheet.layout.titles.key_title or journal.id
     rows = [_entry(journal, row, title) for row in sheet.rows_to_send]
-    entries = _take_title(sheet, entries, rows)
+    entries = take_title(sheet, entries, rows)
     repeats = _find_repeats(rows)
     dropped: set[int] = set()
     if sheet.options.drop_duplicates:
@@ -230,7 +220,9 @@ def compare_rows(
     matches = match(entries, rows, {entry.row_key: entry for entry in foreign})
     equals = equals_by_row(matches.rows, candidates(journal))
     sharing = group(journal.read(_OF_SHARING_IMPORTS), attrgetter("import_id"))
-    doubts = find_doubtful(matches, entries, equals=equals, others=sharing.values())
+    doubts = find_doubtful(
+        matches, entries, equals=equals, other_sheets=sharing.values()
+    )
     known_rows, edits = _find_edits(journal, rows, matches.rows)
     for position, equal in equals.items():
         row = known_rows[position]
@@ -283,90 +275,6 @@ def candidates(journal: Journal) -> list[Entry]:
         return like + journal.rows_like(_NAMES)
 
 
-def _animals(journal: Journal, pet_ids: Iterable[int | None]) -> dict[int, PetValues]:
-    """Return what the last listing shows of some animals, by id."""
-    with journal.reading() as db:
-        animals = db.execute(_ANIMALS, (json.dumps([*pet_ids]),))
-        return {pet_id: PetValues(*content) for pet_id, *content in animals}
-
-
-def _take_title(
-    sheet: ReadSheet, entries: list[Entry], rows: Sequence[Entry]
-) -> list[Entry]:
-    """
-    Return the rows of an import with their keys under the title of the file's.
-
-    Raises:
-        SheetError: The file has no keys and the import has, or keys under another title
-            that differ from those of the rows that equal them.
-    """
-    keyed = [entry for entry in entries if entry.row_key]
-    if not (keyed and rows):
-        return entries
-    title = rows[0].key_title
-    earlier = [entry for entry in keyed if entry.key_title != title]
-    by_content = group(earlier, content_of)
-    for row in rows:
-        keys = {entry.key for entry in by_content[row.content]}
-        if not row.row_key or (keys and row.key not in keys):
-            has_title = keyed[0].key_title != keyed[0].import_id
-            row_key = option("row_key", keyed[0].key_title if has_title else "…")
-            raise SheetError(
-                f"the row keys of {sheet.file} are not those that its rows had (row"
-                f" {row.number}): give {row_key} again, or the column that has the same"
-                f" keys now; for another list, {option('name', '…')}"
-            )
-    return [
-        entry._replace(row_key=f"{title}\n{entry.key}") if entry.row_key else entry
-        for entry in entries
-    ]
-
-
-def _refuse_ids(
-    journal: Journal, sheet: ReadSheet, entries: Iterable[Entry]
-) -> ReadSheet:
-    """
-    Give a problem to each row whose id no animal has, or one of another name and
-    category; a row that was compared before is known.
-    """
-    compared_ids = {entry.pet_id for entry in entries if entry.compared}
-    pet_ids = {row.pet_id for row in sheet.rows_to_send} - compared_ids - {None}
-    animals = _animals(journal, pet_ids)
-    rows: list[Row | ProblemRow] = [*sheet.problem_rows]
-    for row in sheet.rows_to_send:
-        rule = ""
-        if row.pet_id in pet_ids:
-            rule = _foreign_id(row.content, animals.get(row.pet_id or 0))
-        if rule:
-            help_ = "correct it, or empty the cell to send the row as a new animal"
-            column = column_letter(sheet.layout.titles.columns["petstore_id"])
-            facts = (column, "petstore_id", str(row.pet_id), rule, help_)
-            problems = [RowProblem(row.number, *facts)]
-            rows.append(ProblemRow(row.number, row.cells, problems))
-        else:
-            rows.append(row)
-    return _with_rows(sheet, rows)
-
-
-def _with_rows(sheet: ReadSheet, rows: Iterable[Row | ProblemRow]) -> ReadSheet:
-    """Return a sheet with other rows, in their order."""
-    ordered = sorted(rows, key=attrgetter("number"))
-    return replace(
-        sheet,
-        rows_to_send=tuple(row for row in ordered if isinstance(row, Row)),
-        problem_rows=tuple(row for row in ordered if isinstance(row, ProblemRow)),
-    )
-
-
-def _foreign_id(content: PetValues, animal: PetValues | None) -> str:
-    """Say why an id is not that of a row, "" where it is."""
-    if animal is None:
-        return "is the id of no animal"
-    if animal.name != content.name and animal.category_id != content.category_id:
-        return f"is the id of another animal ({animal})"
-    return ""
-
-
 def _find_edits(
     journal: Journal, rows: Sequence[Entry], known_rows: Sequence[Entry]
 ) -> tuple[list[Entry], list[Edit]]:
@@ -376,59 +284,28 @@ def _find_edits(
     """
     pairs = [*zip(rows, known_rows, strict=True)]
     differing = {
-        known.pet_id
-        for row, known in pairs
-        if not known.waits and (row.content != known.content or not known.entry_id)
+        entry.pet_id
+        for row, entry in pairs
+        if not entry.waits and (row.content != entry.content or not entry.entry_id)
     }
-    animals = _animals(journal, differing - {None}) if differing else {}
+    animals = read_animals(journal, differing - {None}) if differing else {}
     edits = []
     described_rows = []
-    for row, known in pairs:
-        animal = animals.get(known.pet_id or 0, known.content)
-        if row.has_id and not known.entry_id:
-            known = known._replace(content=animal)
+    for row, entry in pairs:
+        animal = animals.get(entry.pet_id or 0, entry.content)
+        if row.has_id and not entry.entry_id:
+            entry = entry._replace(content=animal)
         changes = [
             f"{field} {old!r} → {value!r}"
             for field, value, old, sent in zip(
-                spec.NEW_PET_FIELDS, row.content, animal, known.content, strict=True
+                spec.NEW_PET_FIELDS, row.content, animal, entry.content, strict=True
             )
             if value not in (None, old, sent)
         ]
-        if changes and not known.waits:
-            edits.append(Edit(row.number, known.pet_id, ", ".join(changes)))
-        described_rows.append(known)
+        if changes and not entry.waits:
+            edits.append(Edit(row.number, entry.pet_id, ", ".join(changes)))
+        described_rows.append(entry)
     return described_rows, edits
-
-
-def digest_cells(cells: Iterable[str]) -> str:
-    """Return what tells the cells of a row from others."""
-    return hashlib.sha256(json.dumps([*map(str, cells)]).encode()).hexdigest()[:16]
-
-
-def _settle_rejects(journal: Journal, sheet: ReadSheet) -> ReadSheet:
-    """
-    Give each row that was rejected, and made from a rejects file of this import, its
-    animal: by its key, or by its number where it still has the cells that were
-    rejected.
-    """
-    corrected = [entry for entry in journal.read(_CORRECTED) if entry.pet_id]
-    if not corrected:
-        return sheet
-    by_number = {entry.reject_of: entry for entry in corrected}
-    by_key = {entry.key: entry for entry in corrected if entry.row_key}
-    with journal.reading() as db:
-        rejects = "SELECT number, cells FROM reject WHERE import = ?"
-        cells_by_number = dict(db.execute(rejects, (journal.id,)))
-    rows: list[Row | ProblemRow] = [*sheet.rows_to_send, *sheet.problem_rows]
-    for index, row in enumerate(rows):
-        number = int(row.number)
-        entry = by_key.get(row.row_key)
-        if cells_by_number.get(number) == digest_cells(row.cells):
-            entry = entry or by_number.get(row.reject_of or number)
-        if entry is not None:
-            facts = (entry.content, row.cells, row.row_key, entry.pet_id)
-            rows[index] = Row(row.number, *facts)
-    return _with_rows(sheet, rows)
 
 
 Question = list[tuple[str, Doubtful]]  # rows as they were shown, with their answers

@@ -72,7 +72,7 @@ def find_doubtful(
     entries: Sequence[Entry],
     *,
     equals: Mapping[int, Sequence[Entry]],
-    others: Iterable[Sequence[Entry]] = (),
+    other_sheets: Iterable[Sequence[Entry]] = (),
 ) -> dict[int, Doubt]:
     """
     Say which rows of a file are doubtful.
@@ -81,8 +81,8 @@ def find_doubtful(
         matches: The rows of the file.
         entries: Rows of this import, by their position in the sheet.
         equals: What equals a row, by its position (`equals_by_row`).
-        others: Rows of each other import that sent a row whose name and category this
-            file has.
+        other_sheets: Rows of each other import that sent a row whose name and category
+            this file has.
 
     Returns:
         The doubt of each doubtful row, by its position in `matches.rows`, in their
@@ -97,9 +97,9 @@ def find_doubtful(
         gaps = _gaps(version, ours, file.contents)
         doubts = find_same_positions(file, gaps, width=1) | doubts
     if any(row.has_id for row in rows):
-        others = ()
+        other_sheets = ()
     is_begun = any(entry.state in SENT for entry in entries)
-    for sheet in others:
+    for sheet in other_sheets:
         theirs = _removed(match(sheet, rows).missing, rows)
         doubts = find_same_names(file, theirs, width=2) | doubts
         for version in () if is_begun else _versions(sheet):
@@ -176,7 +176,9 @@ def find_equal(
         if not entry.waits and entry.detail.startswith(IS_EQUAL)
     )
     doubts = {}
-    for content, positions in group(equals, lambda at: rows[at].content).items():
+    for content, positions in group(
+        equals, lambda position: rows[position].content
+    ).items():
         counts = {}
         for position in positions:
             row = rows[position]
@@ -227,7 +229,7 @@ class _File:
         ]
         new_contents = {row.content for row in rows if row.waits and not row.entry_id}
         self.new_rows = group(
-            (at for at in self.unanswered if self.contents[at] in new_contents),
+            (p for p in self.unanswered if self.contents[p] in new_contents),
             self.contents.__getitem__,
         )
 
@@ -296,7 +298,7 @@ def find_same_positions(
     """
     doubts: dict[int, Doubt] = {}
     for removed, contents in gaps:
-        positions = [at for content in contents for at in file.new_rows[content]]
+        positions = [p for content in contents for p in file.new_rows[content]]
         names = Counter(entry.content[:width] for entry in removed)
         names -= Counter(file.contents[position][:width] for position in positions)
         renamed = [entry for entry in removed if entry.content[:width] in names]
@@ -365,7 +367,7 @@ def _gaps_of_copy(
     Args: As `_gaps`.
     """
     last = {content: position for position, content in enumerate(contents)}
-    first = {contents[at]: at for at in reversed(range(len(contents)))}
+    first = {contents[p]: p for p in reversed(range(len(contents)))}
     by_content = {entry.content: entry for entry in removed}
     for index, entry in enumerate(version if removed else ()):
         if entry.content in by_content:

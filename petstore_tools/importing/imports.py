@@ -222,11 +222,10 @@ def import_lock(folder: Path, name: str, *, wait_s: float = 0.5) -> Iterator[Non
                 except sqlite3.OperationalError as error:
                     if "locked" not in str(error):
                         raise
-                    why = (
+                    raise JournalError(
                         f"import {name} is running already: wait until it has ended, or"
                         " stop it"
-                    )
-                    raise JournalError(why) from error
+                    ) from error
             yield
         finally:  # an interrupt can keep one of the two from closing it
             lock.close()
@@ -264,13 +263,14 @@ def list_imports(folder: Path) -> tuple[list[ImportInfo], list[JournalError]]:
             continue
         try:
             with closing(open_database(path)) as db, journal_errors(path):
-                for environment, url, name, sheet, bad_rows, at in db.execute(_SHOWN):
-                    target = Target(environment, url, Path(name), sheet)
+                for *place, name, sheet, bad_rows, changed_at in db.execute(_SHOWN):
+                    target = Target(*place, Path(name), sheet)  # type: ignore[call-arg]
                     states = Counter(rejected=bad_rows)
-                    for state, rows, changed_at in db.execute(_STATES, (target.id,)):
+                    for state, rows, time in db.execute(_STATES, (target.id,)):
                         states[state] += rows
-                        at = max(at, changed_at)
-                    infos.append(ImportInfo(target.id, target, at, states, bad_rows))
+                        changed_at = max(changed_at, time)
+                    facts = (changed_at, states, bad_rows)
+                    infos.append(ImportInfo(target.id, target, *facts))
         except JournalError as error:
             errors.append(error)
     return sorted(infos, key=lambda info: -info.changed_at), errors
@@ -284,8 +284,8 @@ def find_import(folder: Path, import_id: str) -> ImportInfo:
         SettingsError: No name begins so, or several do.
         JournalError: No name does, and a journal cannot be read.
     """
-    found, errors = list_imports(folder)
-    infos = [info for info in found if info.id.startswith(import_id)]
+    all_infos, errors = list_imports(folder)
+    infos = [info for info in all_infos if info.id.startswith(import_id)]
     if len(infos) == 1 and import_id:  # an unset variable of a shell names none
         return infos[0]
     if errors and not infos:

@@ -14,7 +14,7 @@ from contextlib import suppress
 from petstore_tools.errors import JournalError
 from petstore_tools.importing.imports import import_lock
 from petstore_tools.importing.journal import Journal, read_entries
-from petstore_tools.importing.reconcile import Animal, Outcome, decide
+from petstore_tools.importing.reconcile import ABSENT, Animal, Outcome, decide
 from petstore_tools.importing.values import PetValues
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.inventory import Inventory
@@ -77,7 +77,7 @@ def seconds_lost(journal: Journal, *, with_equal: bool = False) -> list[float]:
     Return the seconds since each row of an import was lost that a listing can settle,
     with those of other imports that may equal rows of the file.
     """
-    lost = (
+    seconds = (
         f"SELECT {_WAITED} FROM row WHERE state = 'unknown' AND may_be = ''"
         " AND (import = :id OR :with_equal AND (name, category_id) IN"
         " (SELECT name, category_id FROM temp.file))"
@@ -85,7 +85,7 @@ def seconds_lost(journal: Journal, *, with_equal: bool = False) -> list[float]:
     steady = journal.clock.steady()
     facts = {"id": journal.id, "with_equal": with_equal, "steady": steady}
     with journal.reading() as db:
-        return [seconds for (seconds,) in db.execute(lost, facts)]
+        return [row[0] for row in db.execute(seconds, facts)]
 
 
 def take_inventory(
@@ -113,12 +113,9 @@ def settle(
         if not listings[-1].complete:
             break
         after_s = inventory.client.reconcile_after_s
-        shown = reconcile(journal, began=began, after_s=after_s)
-        outcomes |= shown
-        if not any(
-            outcome.state == "unknown" and not outcome.candidates
-            for outcome in shown.values()
-        ):
+        decisions = reconcile(journal, began=began, after_s=after_s)
+        outcomes |= decisions
+        if ABSENT not in decisions.values():
             break
     if outcomes:
         states = Counter(outcome.state for outcome in outcomes.values())

@@ -15,7 +15,7 @@ the lost rows of all imports that share their three values:
 - A set waits while a row of its name and category is on its way, or was lost too late
   for this listing.
 - *Ambiguous*, for a person to decide: more animals than rows; no earlier listing that
-  tells what is new; no animal with these values, but one that is near them (`_near`).
+  tells what is new; no animal with these values, but one near them (`_likeness`).
 """
 
 from __future__ import annotations
@@ -23,12 +23,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
+from operator import attrgetter
 from unicodedata import normalize
 
 from pydantic import ValidationError
 
 from petstore_tools import spec
-from petstore_tools.importing.entries import Entry, State, group
+from petstore_tools.importing.entries import Entry, State, content_of, group
 from petstore_tools.importing.values import PetValues
 from petstore_tools.models import ErrorBody, Pet
 from petstore_tools.text import pluralize
@@ -57,6 +58,10 @@ class Outcome:
     changed: frozenset[str] = frozenset()
 
 
+# for the first time, so that a second listing must agree
+ABSENT = Outcome("unknown", detail="not found in a listing")
+
+
 def judge(status: int, body: bytes, row: Entry) -> Outcome:
     """
     Say what an answer to createPet means for its row; 429 is the throttle's and never
@@ -72,12 +77,12 @@ def judge(status: int, body: bytes, row: Entry) -> Outcome:
         return _created(body, row)
     try:
         error = ErrorBody.model_validate_json(body)
-        why = f"{status} {error.code}: {error.message}"[:LONGEST]
+        reason = f"{status} {error.code}: {error.message}"[:LONGEST]
     except ValidationError:
-        why = f"{status} without an Error body"
+        reason = f"{status} without an Error body"
     if status in (400, 413, 422):
-        return Outcome("rejected", detail=why)
-    return Outcome("unsent" if 400 <= status < 500 else "unknown", detail=why)
+        return Outcome("rejected", detail=reason)
+    return Outcome("unsent" if 400 <= status < 500 else "unknown", detail=reason)
 
 
 def _created(body: bytes, row: Entry) -> Outcome:
@@ -87,14 +92,14 @@ def _created(body: bytes, row: Entry) -> Outcome:
         finder = f"petstore-tools imports reconcile {row.import_id} finds it"
         detail = f"the answer shows no animal, so its id is not known: {finder}"
         return Outcome("created", detail=detail)
-    shown = pet.model_dump(by_alias=True)
+    answer = pet.model_dump(by_alias=True)
     # a status of None was not sent, so the service may have given one
     changed = [
         field
         for field, value in zip(spec.NEW_PET_FIELDS, row.content, strict=True)
-        if value not in (None, shown[field])
+        if value not in (None, answer[field])
     ]
-    detail = ", ".join(f"{field} {shown[field]!r}" for field in changed)
+    detail = ", ".join(f"{field} {answer[field]!r}" for field in changed)
     detail = f"the answer shows {detail}" if changed else ""
     return Outcome("created", pet.id, detail, changed=frozenset(changed))
 
@@ -116,119 +121,130 @@ class Animal:
 
 
 def decide(
-    lost: Iterable[Entry], animals: Iterable[Animal], *, changed: Collection[str] = ()
+    lost_rows: Iterable[Entry],
+    animals: Iterable[Animal],
+    *,
+    changed: Collection[str] = (),
 ) -> dict[int, Outcome]:
     """
     Decide on rows by a complete listing that began late enough after they were lost.
 
     Args:
-        lost: Unknown rows, and created ones whose animal is not known, of all imports
-            to the place. No row of their names and categories is on its way.
+        lost_rows: Unknown rows, and created ones whose animal is not known, of all
+            imports to the place. No row of their names and categories is on its way.
         animals: Those of the listing that no row owns.
         changed: Fields in which the service was seen to change what it is sent.
 
     Returns:
-        The outcome of each row, by its key; `unknown` without candidates where it is
-        absent for the first time. A created row without an animal is left out.
+        The outcome of each row, by its `entry_id`; `ABSENT` where no animal may be it
+        for the first time. A created row without an animal is left out.
     """
-    by_id = sorted(animals, key=lambda animal: animal.id)
-    alike = group(by_id, lambda animal: _near(animal.content, changed))
+    by_id = sorted(animals, key=attrgetter("id"))
+    similar_animals = group(by_id, lambda animal: _likeness(animal.content, changed))
+    similar_rows = group(lost_rows, lambda row: _likeness(row.content, changed))
     outcomes: dict[int, Outcome] = {}
-    for near, rows in group(lost, lambda row: _near(row.content, changed)).items():
-        outcomes |= _decide_near(rows, alike[near])
+    for likeness, rows in similar_rows.items():
+        outcomes |= _decide_similar(rows, similar_animals[likeness])
     return outcomes
 
 
-def _decide_near(
-    lost: Sequence[Entry], animals: Sequence[Animal]
+def _decide_similar(
+    lost_rows: Sequence[Entry], animals: Sequence[Animal]
 ) -> dict[int, Outcome]:
     """Decide on rows whose values are near each other, by the animals near them."""
-    sets = group(lost, lambda row: row.content)
     # an animal may be that of a created row with other values, where there are too few
     # for all
-    created = {row.content for row in lost if row.state == "created"}
-    few = len(_new(animals, lost)) < len(lost)
+    created = {row.content for row in lost_rows if row.state == "created"}
+    are_too_few = len(_new_animals(animals, lost_rows)) < len(lost_rows)
     outcomes: dict[int, Outcome] = {}
-    taken: set[int] = set()
-    rest: list[tuple[Entry, list[Animal]]] = []
+    absent_rows: list[tuple[Entry, list[Animal]]] = []
+    sets = group(lost_rows, content_of)
     for content in sorted(sets, key=lambda content: content.status is None):
         # the rows sent last take their animals first: for the others more animals count
         # as new
         rows = sorted(
             sets[content], key=lambda row: (row.state != "created", -row.sent_after)
         )
-        new = _new(animals, rows)
-        # without a status, it has that of any
-        compared = 2 if content.status is None else 3
-        equal = [
-            animal.id
-            for animal in new
-            if animal.content[:compared] == content[:compared]
-            and animal.id not in taken
-        ]
-        taken.update(equal)
-        why = _why_ambiguous(
-            rows, equal, may_be_others=few and bool(created - {content})
-        )
-        if why:
-            ambiguous = Outcome("unknown", None, why, tuple(equal))
-            outcomes |= {
-                row.entry_id: ambiguous for row in rows if row.state != "created"
-            }
+        new_animals = _new_animals(animals, rows)
+        owned_ids = {outcome.pet_id for outcome in outcomes.values()}
+        owned_ids.update(*(outcome.candidates for outcome in outcomes.values()))
+        pet_ids = _equal_ids(content, new_animals, owned_ids)
+        may_be_others = are_too_few and bool(created - {content})
+        unknown_rows = [row for row in rows if row.state != "created"]
+        if ambiguity := _ambiguity(rows, pet_ids, may_be_others=may_be_others):
+            outcome = Outcome("unknown", None, ambiguity, tuple(pet_ids))
+            outcomes |= {row.entry_id: outcome for row in unknown_rows}
             continue
-        for row, pet_id in zip(rows, equal, strict=False):
+        for row, pet_id in zip(rows, pet_ids, strict=False):
             outcomes[row.entry_id] = Outcome("created", pet_id, "found in a listing")
-        rest += [(row, new) for row in rows[len(equal) :] if row.state != "created"]
-    owned = {outcome.pet_id for outcome in outcomes.values()}
-    for row, new in rest:
-        near = tuple(animal.id for animal in new if animal.id not in owned)
-        if near:
-            why = "a new animal differs from it only a little"
-            outcomes[row.entry_id] = Outcome("unknown", None, why, near)
-        elif row.absent:
-            outcomes[row.entry_id] = Outcome("unsent")
-        else:
-            outcomes[row.entry_id] = Outcome("unknown", None, "not found in a listing")
+        absent_rows += [
+            (row, new_animals) for row in unknown_rows if row.entry_id not in outcomes
+        ]
+    owned_ids = {outcome.pet_id for outcome in outcomes.values()}
+    for row, new_animals in absent_rows:
+        similar_ids = [animal.id for animal in new_animals]
+        free_ids = [pet_id for pet_id in similar_ids if pet_id not in owned_ids]
+        outcomes[row.entry_id] = _decide_absent(row, free_ids)
     return outcomes
 
 
-def _why_ambiguous(
-    rows: Sequence[Entry], equal: Sequence[int], *, may_be_others: bool
+def _equal_ids(
+    content: PetValues, animals: Iterable[Animal], owned_ids: Collection[int | None]
+) -> list[int]:
+    """Return the animals with these values; without a status, with those of any."""
+    width = 2 if content.status is None else 3
+    return [
+        animal.id
+        for animal in animals
+        if animal.content[:width] == content[:width] and animal.id not in owned_ids
+    ]
+
+
+def _decide_absent(row: Entry, similar_ids: Sequence[int]) -> Outcome:
+    """Decide on a row that no animal equals, by the new ones that are near it."""
+    if similar_ids:
+        reason = "a new animal differs from it only a little"
+        return Outcome("unknown", None, reason, tuple(similar_ids))
+    if row.absent:
+        return Outcome("unsent")
+    return ABSENT
+
+
+def _ambiguity(
+    rows: Sequence[Entry], pet_ids: Sequence[int], *, may_be_others: bool
 ) -> str:
     """
     Say why a person must decide on a set of equal rows, "" where the animals are
     theirs.
     """
-    if not equal:
+    if not pet_ids:
         return ""
     if not min(row.sent_after for row in rows):
         return "no earlier listing tells whether this animal existed already"
-    if len(equal) > len(rows):
-        animals = pluralize(len(equal), "new animal")
-        rows_ = pluralize(len(rows), "row")
-        return f"there are {animals} with its values, and {rows_} without one"
+    if len(pet_ids) > len(rows):
+        animals = pluralize(len(pet_ids), "new animal")
+        rows_text = pluralize(len(rows), "row")
+        return f"there are {animals} with its values, and {rows_text} without one"
     if may_be_others:
         return "the animal may be that of a created row with values near it"
     return ""
 
 
-def _new(animals: Iterable[Animal], rows: Iterable[Entry]) -> list[Animal]:
+def _new_animals(animals: Iterable[Animal], rows: Iterable[Entry]) -> list[Animal]:
     """
     Return the animals that no listing showed which ended before the first row was sent.
     """
-    before = min(row.sent_after for row in rows)
-    return [animal for animal in animals if animal.since > before]
+    last_listing = min(row.sent_after for row in rows)
+    return [animal for animal in animals if animal.since > last_listing]
 
 
-def _near(content: PetValues, changed: Collection[str]) -> tuple[str, int]:
+def _likeness(content: PetValues, changed: Collection[str]) -> tuple[str, int]:
     """
     Return what near values share: they differ in status, case, blanks or normal form,
     or in fields that the service changes.
     """
-    name = "".join(
-        normalize("NFKC", normalize("NFKC", content.name).casefold()).split()
-    )
+    name = normalize("NFKC", normalize("NFKC", content.name).casefold())
     return (
-        "" if "name" in changed else name,
-        0 if "categoryId" in changed else content[1],
+        "" if "name" in changed else "".join(name.split()),
+        0 if "categoryId" in changed else content.category_id,
     )

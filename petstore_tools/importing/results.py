@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from petstore_tools.errors import JournalError, SheetError
-from petstore_tools.importing.comparison import Edit, digest_cells
+from petstore_tools.importing.comparison import Edit
+from petstore_tools.importing.identity import digest_cells
 from petstore_tools.importing.entries import Entry
 from petstore_tools.importing.journal import Journal
 from petstore_tools.importing.layout import ADDED, Layout, Titles
@@ -180,7 +181,7 @@ class ImportResult:
 
     def _remarks(self) -> list[str]:
         """Return what should be known beside the counts."""
-        remarks = [] if self.stopped is None else [f"stopped: {self.stopped.why}"]
+        remarks = [] if self.stopped is None else [f"stopped: {self.stopped.reason}"]
         if self.resumes_at is not None:
             remarks.append(f"the same call goes on from {utc_text(self.resumes_at)}")
         remarks += self.notes

@@ -302,10 +302,11 @@ class _Run:
             if answers[position] == "ask"
         }
         if doubts:
-            shown = replace(preview, doubts=doubts)
-            decision = ask(shown)
+            question = replace(preview, doubts=doubts)
+            decision = ask(question)
             if decision == "ask":
-                raise DoubtfulRowsError(f"{shown.doubt}\nNothing was sent.", shown)
+                said = f"{question.doubt}\nNothing was sent."
+                raise DoubtfulRowsError(said, question)
             answers |= dict.fromkeys(doubts, decision)
         rows = comparison.with_answers(answers)
         self._journal.add_file(rows, compared=self._compared)
@@ -371,12 +372,13 @@ class _Run:
         after_s = self._client.reconcile_after_s
         left_s = after_s - min(lost_s, default=after_s)
         if left_s > self._client.max_wait_s and not self._options.wait:
-            at = clock.now() + left_s
+            resumes_at = clock.now() + left_s
             reason = (
-                f"what became of the unknown rows can be found out from {utc_text(at)}"
-                f" on; run the same call again then, or pass {option('wait', True)}"
+                "what became of the unknown rows can be found out from"
+                f" {utc_text(resumes_at)} on; run the same call again then, or pass"
+                f" {option('wait', True)}"
             )
-            return Stopped("unknown rows", reason, at)
+            return Stopped("unknown rows", reason, resumes_at)
         rows = pluralize(len(lost_s), "row")
         reason = f"a listing that shows what became of {rows} whose answer was lost"
         if left_s > 0:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import Counter, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -37,6 +37,9 @@ MAX_UNKNOWN_IN_A_ROW = 3
 LAST_ANSWERS_S = 0.8  # how long answers under way are awaited after Ctrl-C
 TICK_S = 0.1
 
+# of the last run of each import, by its name
+_threads: defaultdict[str, list[threading.Thread]] = defaultdict(list)
+
 StopKind = Literal[
     "quota",
     "banned",
@@ -55,7 +58,7 @@ class Stopped:
 
     Attributes:
         kind: For programs.
-        why: For people.
+        reason: For people.
         resumes_at: Unix seconds from which it can go on, None where time alone does not
             help.
         error: What to raise where going on is pointless: the key or our request is
@@ -63,7 +66,7 @@ class Stopped:
     """
 
     kind: StopKind
-    why: str
+    reason: str
     resumes_at: float | None = None
     error: BaseException | None = None
 
@@ -132,7 +135,7 @@ class Sender:
             BaseException: What ended it: an interrupt before anything else, then what
                 came first.
         """
-        name = _thread_name(self.journal)
+        threads = _threads[self.journal.id]
         self._queue = deque(entries)
         self._counts = self.journal.counts()
         self._unknown_in_a_row = 0
@@ -145,7 +148,8 @@ class Sender:
                     with self._changed:
                         self._running += 1
                     work = _Connection(self, call_options).work
-                    threading.Thread(target=work, name=name, daemon=True).start()
+                    threads.append(threading.Thread(target=work, daemon=True))
+                    threads[-1].start()
                     continue
                 with self._changed:
                     self._changed.wait(TICK_S)
@@ -220,10 +224,6 @@ class Sender:
         self._progress(Progress(done, done + unsent, created, rejected, unknown, wait))
 
 
-def _thread_name(journal: Journal) -> str:
-    return f"import {journal.id}"
-
-
 def await_threads(journal: Journal, max_wait_s: float) -> None:
     """
     Let the threads of an interrupted run of an import end.
@@ -231,11 +231,11 @@ def await_threads(journal: Journal, max_wait_s: float) -> None:
     Raises:
         JournalError: One still awaits an answer.
     """
-    for thread in threading.enumerate():
-        if thread.name == _thread_name(journal):
-            thread.join(max_wait_s)
-            if thread.is_alive():
-                raise JournalError("the last run of this import still awaits an answer")
+    for thread in _threads[journal.id]:
+        thread.join(max_wait_s)
+        if thread.is_alive():
+            raise JournalError("the last run of this import still awaits an answer")
+    del _threads[journal.id]
 
 
 class _Connection:

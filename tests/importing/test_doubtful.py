@@ -57,7 +57,7 @@ def find(
     names = {row.content[:2] for row in rows}
     is_sharing = any(entry.content[:2] in names for entry in others)
     sheets = [others] if is_sharing else []
-    return find_doubtful(matches, entries, equals=equals, others=sheets)
+    return find_doubtful(matches, entries, equals=equals, other_sheets=sheets)
 
 
 def journal(text: str, *, import_id: str = "ours") -> list[Entry]:

@@ -1,0 +1,149 @@
+"""
+Rows that something else than their values tells: the id of their animal, a key of the
+user's own, or a rejects file in which they were corrected.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from operator import attrgetter
+
+from petstore_tools.errors import SheetError
+from petstore_tools.importing.entries import Entry, content_of, group
+from petstore_tools.importing.journal import Journal
+from petstore_tools.importing.read_sheet import ReadSheet
+from petstore_tools.importing.values import PetValues, ProblemRow, Row, RowProblem
+from petstore_tools.tabular.cells import column_letter
+from petstore_tools.text import option
+
+# rows of rejects files of this import that were made
+_CORRECTED = """
+state = 'created' AND import IN (
+    SELECT c.id FROM import c JOIN import o ON o.id = :id AND c.id != :id
+    AND substr(c.path, 1, length(o.rejects)) = o.rejects
+)
+"""
+_ANIMALS = """
+SELECT id, name, category_id, status FROM temp.animal
+WHERE id IN (SELECT value FROM json_each(?))
+"""
+
+
+def read_animals(
+    journal: Journal, pet_ids: Iterable[int | None]
+) -> dict[int, PetValues]:
+    """Return what the last listing shows of some animals, by id."""
+    with journal.reading() as db:
+        animals = db.execute(_ANIMALS, (json.dumps([*pet_ids]),))
+        return {pet_id: PetValues(*content) for pet_id, *content in animals}
+
+
+def take_title(
+    sheet: ReadSheet, entries: list[Entry], rows: Sequence[Entry]
+) -> list[Entry]:
+    """
+    Return the rows of an import with their keys under the title of the file's.
+
+    Raises:
+        SheetError: The file has no keys and the import has, or keys under another title
+            that differ from those of the rows that equal them.
+    """
+    keyed = [entry for entry in entries if entry.row_key]
+    if not (keyed and rows):
+        return entries
+    title = rows[0].key_title
+    earlier = [entry for entry in keyed if entry.key_title != title]
+    by_content = group(earlier, content_of)
+    for row in rows:
+        keys = {entry.key for entry in by_content[row.content]}
+        if not row.row_key or (keys and row.key not in keys):
+            has_title = keyed[0].key_title != keyed[0].import_id
+            row_key = option("row_key", keyed[0].key_title if has_title else "…")
+            raise SheetError(
+                f"the row keys of {sheet.file} are not those that its rows had (row"
+                f" {row.number}): give {row_key} again, or the column that has the same"
+                f" keys now; for another list, {option('name', '…')}"
+            )
+    return [
+        entry._replace(row_key=f"{title}\n{entry.key}") if entry.row_key else entry
+        for entry in entries
+    ]
+
+
+def refuse_ids(
+    journal: Journal, sheet: ReadSheet, entries: Iterable[Entry]
+) -> ReadSheet:
+    """
+    Give a problem to each row whose id no animal has, or one of another name and
+    category; a row that was compared before is known.
+    """
+    compared_ids = {entry.pet_id for entry in entries if entry.compared}
+    pet_ids = {row.pet_id for row in sheet.rows_to_send} - compared_ids - {None}
+    animals = read_animals(journal, pet_ids)
+    rows: list[Row | ProblemRow] = [*sheet.problem_rows]
+    for row in sheet.rows_to_send:
+        rule = ""
+        if row.pet_id in pet_ids:
+            rule = _foreign_id(row.content, animals.get(row.pet_id or 0))
+        if rule:
+            help_ = "correct it, or empty the cell to send the row as a new animal"
+            column = column_letter(sheet.layout.titles.columns["petstore_id"])
+            facts = (column, "petstore_id", str(row.pet_id), rule, help_)
+            problems = [RowProblem(row.number, *facts)]
+            rows.append(ProblemRow(row.number, row.cells, problems))
+        else:
+            rows.append(row)
+    return _with_rows(sheet, rows)
+
+
+def _with_rows(sheet: ReadSheet, rows: Iterable[Row | ProblemRow]) -> ReadSheet:
+    """Return a sheet with other rows, in their order."""
+    ordered = sorted(rows, key=attrgetter("number"))
+    return replace(
+        sheet,
+        rows_to_send=tuple(row for row in ordered if isinstance(row, Row)),
+        problem_rows=tuple(row for row in ordered if isinstance(row, ProblemRow)),
+    )
+
+
+def _foreign_id(content: PetValues, animal: PetValues | None) -> str:
+    """Say why an id is not that of a row, "" where it is."""
+    if animal is None:
+        return "is the id of no animal"
+    if animal.name != content.name and animal.category_id != content.category_id:
+        return f"is the id of another animal ({animal})"
+    return ""
+
+
+def digest_cells(cells: Iterable[str]) -> str:
+    """Return what tells the cells of a row from others."""
+    return hashlib.sha256(json.dumps([*map(str, cells)]).encode()).hexdigest()[:16]
+
+
+def settle_rejects(journal: Journal, sheet: ReadSheet) -> ReadSheet:
+    """
+    Give each row that was rejected, and made from a rejects file of this import, its
+    animal: by its key, or by its number where it still has the cells that were
+    rejected.
+    """
+    corrected = [entry for entry in journal.read(_CORRECTED) if entry.pet_id]
+    if not corrected:
+        return sheet
+    by_number = {entry.reject_of: entry for entry in corrected}
+    by_key = {entry.key: entry for entry in corrected if entry.row_key}
+    with journal.reading() as db:
+        rejects = "SELECT number, cells FROM reject WHERE import = ?"
+        cells_by_number = dict(db.execute(rejects, (journal.id,)))
+    rows: list[Row | ProblemRow] = [*sheet.rows_to_send, *sheet.problem_rows]
+    for index, row in enumerate(rows):
+        number = int(row.number)
+        entry = by_key.get(row.row_key)
+        if cells_by_number.get(number) == digest_cells(row.cells):
+            entry = entry or by_number.get(row.reject_of or number)
+        if entry is not None:
+            facts = (entry.content, row.cells, row.row_key, entry.pet_id)
+            rows[index] = Row(row.number, *facts)
+    return _with_rows(sheet, rows)
