@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from petstore_tools.errors import JournalError, SheetError
 from petstore_tools.importing.comparison import Edit
-from petstore_tools.importing.identity import digest_cells
 from petstore_tools.importing.entries import Entry
+from petstore_tools.importing.identity import digest_cells
 from petstore_tools.importing.journal import Journal
 from petstore_tools.importing.layout import ADDED, Layout, Titles
 from petstore_tools.importing.preview import ImportPreview

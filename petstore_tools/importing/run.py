@@ -23,7 +23,7 @@ from petstore_tools.errors import (
     SheetError,
 )
 from petstore_tools.http.client import Client
-from petstore_tools.importing.comparison import answer, compare
+from petstore_tools.importing.comparison import answer, compare, count_made
 from petstore_tools.importing.entries import Entry
 from petstore_tools.importing.imports import Target
 from petstore_tools.importing.journal import Journal, open_journal, read_journal
@@ -90,11 +90,9 @@ def run(
         SheetError: The file cannot be used, or has a problem and `strict` is set.
         DoubtfulRowsError: Rows may exist already, and nobody said what happens to them.
         JournalError: Another run is under way, or its record cannot be trusted.
-        UnauthorizedError, ApiError, ProtocolError: The key or our request is wrong; the
-            result files are written, and no further row was sent.
-        LedgerError: The budget cannot be used; likewise.
-        Interrupted: Ctrl-C, or a notebook's kernel was interrupted; the result files
-            are written.
+        UnauthorizedError, ApiError, ProtocolError, LedgerError, Interrupted: The key or
+            our request is wrong, the budget cannot be used, or Ctrl-C; the result files
+            are written, and no further row was sent.
     """
     sheet = read_sheet(options)
     target = _target(inventory.client, sheet)
@@ -145,13 +143,7 @@ def check(
 ) -> ImportPreview:
     """
     Compare a file with the journal, and with the listing that it holds, if there is
-    one.
-
-    Args:
-        inventory: Knows what the key has left, and how many animals there were.
-        sheet: The file.
-        journal: The imports to its place.
-        listing: The listing that the journal holds.
+    one; the inventory knows what the key has left.
     """
     options = sheet.options
     client = inventory.client
@@ -408,7 +400,7 @@ class _Run:
             rows=preview.rows,
             **{outcome: counts[outcome] for outcome in OUTCOMES},
             ambiguous=sum(entry.may_be != "" for entry in entries),
-            created_now=_count_made(entries) - _count_made(before.rows),
+            created_now=count_made(entries) - count_made(before.rows),
             skipped_now=max(0, skipped),
             stopped=stopped,
             journal=self._journal.id,
@@ -420,8 +412,3 @@ class _Run:
             problem_rows=preview.sheet.problem_rows,
             name_index=preview.sheet.layout.titles.columns["name"],
         )
-
-
-def _count_made(entries: Iterable[Entry]) -> int:
-    """Count the rows that runs of this import created."""
-    return sum(entry.state == "created" and not entry.has_id for entry in entries)
