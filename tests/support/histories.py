@@ -39,6 +39,14 @@ STATUS = "a status changed while an answer is unknown, beside a row without one"
 KEY = "a row of another list that has a known key and the same name and category"
 
 
+def new_rows(contents: Iterable[PetValues]) -> list[Entry]:
+    """Return the rows of a file that no journal has."""
+    return [
+        Entry(0, "ours", "a.csv", values, number)
+        for number, values in enumerate(contents, 2)
+    ]
+
+
 @dataclass(frozen=True)
 class Row:
     """A row of a sheet: who has it, and its cells."""
