@@ -228,7 +228,7 @@ def compare_rows(
     doubts = find_doubtful(
         matches, entries, equals=equals, other_sheets=sharing.values()
     )
-    known_rows, edits = _find_edits(journal, rows, matches.rows)
+    known_rows, edits = find_edits(journal, rows, matches.rows)
     for position, equal in equals.items():
         row = known_rows[position]
         if position in doubts or not row.answered:
@@ -280,25 +280,26 @@ def candidates(journal: Journal) -> list[Entry]:
         return like + journal.rows_like(_NAMES)
 
 
-def _find_edits(
-    journal: Journal, rows: Sequence[Entry], known_rows: Sequence[Entry]
+def find_edits(
+    journal: Journal, rows: Sequence[Row | Entry], entries: Sequence[Entry]
 ) -> tuple[list[Entry], list[Edit]]:
     """
-    Return the rows as they are known, new ones with the values that their animal has,
-    and those whose values differ from what was sent and from what their animal has.
+    Return the entries of the rows of a file, new ones with the values that their animal
+    has, and the rows whose values differ from what was sent and from what their animal
+    has.
     """
-    pairs = [*zip(rows, known_rows, strict=True)]
-    differing = {
+    pairs = [*zip(rows, entries, strict=True)]
+    pet_ids = {
         entry.pet_id
         for row, entry in pairs
         if not entry.waits and (row.content != entry.content or not entry.entry_id)
     }
-    animals = read_animals(journal, differing - {None}) if differing else {}
+    animals = read_animals(journal, pet_ids - {None}) if pet_ids else {}
     edits = []
-    described_rows = []
+    known_entries = []
     for row, entry in pairs:
         animal = animals.get(entry.pet_id or 0, entry.content)
-        if row.has_id and not entry.entry_id:
+        if row.pet_id and not entry.entry_id:
             entry = entry._replace(content=animal)
         changes = [
             f"{field} {old!r} → {value!r}"
@@ -309,8 +310,8 @@ def _find_edits(
         ]
         if changes and not entry.waits:
             edits.append(Edit(row.number, entry.pet_id, ", ".join(changes)))
-        described_rows.append(entry)
-    return described_rows, edits
+        known_entries.append(entry)
+    return known_entries, edits
 
 
 Question = list[tuple[str, Doubtful]]  # rows as they were shown, with their answers

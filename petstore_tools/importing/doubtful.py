@@ -98,7 +98,10 @@ def find_doubtful(
         doubts = find_same_positions(file, gaps, width=1) | doubts
     if any(row.has_id for row in rows):
         other_sheets = ()
-    is_begun = any(entry.state in SENT for entry in entries)
+    is_begun = any(
+        entry.state in SENT and not entry.detail.startswith(IS_EQUAL)
+        for entry in entries
+    )
     for sheet in other_sheets:
         theirs = _removed(match(sheet, rows).missing, rows)
         doubts = find_same_names(file, theirs, width=2) | doubts

@@ -60,6 +60,13 @@ INSERT INTO row (
     equals = iif(waits, excluded.equals, equals),
     state = iif(waits, excluded.state, state)
 """
+# a key of the file is taken from the row that had it, which then has none of a file
+_LEAVE_FILE = """
+UPDATE row SET present = 0, row_key = iif(
+    row_key != '' AND row_key IN (SELECT row_key FROM temp.file),
+    row_key || char(10) || entry_id, row_key
+) WHERE import = ?
+"""
 # a file that leaves rows out and brings no new one is a part of the one before it
 _TAKE_POSITIONS = """
 UPDATE row SET position = iif(present, number, NULL) WHERE import = :id AND (
@@ -193,11 +200,7 @@ class Journal:
         )
         with self.transaction() as db:
             self.add_import(question="[]")
-            db.execute(
-                "UPDATE row SET present = 0, row_key = iif(row_key IN"
-                " (SELECT row_key FROM temp.file), '', row_key) WHERE import = ?",
-                (self.id,),
-            )
+            db.execute(_LEAVE_FILE, (self.id,))
             db.executemany(_ADD, records)
             db.execute(
                 "DELETE FROM row WHERE import = ? AND NOT present"

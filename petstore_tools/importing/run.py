@@ -23,7 +23,7 @@ from petstore_tools.errors import (
     SheetError,
 )
 from petstore_tools.http.client import Client
-from petstore_tools.importing.comparison import answer, compare, count_made
+from petstore_tools.importing.comparison import answer, compare, count_made, find_edits
 from petstore_tools.importing.entries import Entry
 from petstore_tools.importing.imports import Target
 from petstore_tools.importing.journal import Journal, open_journal, read_journal
@@ -384,10 +384,12 @@ class _Run:
         entries = preview.comparison.rows
         if self._added:
             entries = self._journal.read("import = :id AND present")
+        rows = preview.sheet.rows_to_send
+        entries, edits = find_edits(self._journal, rows, entries)
         # of a DataFrame, the numbers of the file have labels
         entries = [
             entry._replace(number=row.number, content=row.content)
-            for row, entry in zip(preview.sheet.rows_to_send, entries, strict=True)
+            for row, entry in zip(rows, entries, strict=True)
         ]
         files, not_written = write_files(preview, self._journal, entries)
         counts = Counter(rejected=preview.bad_rows, skipped=preview.dropped)
@@ -406,7 +408,7 @@ class _Run:
             journal=self._journal.id,
             files=files,
             notes=tuple(self._notes),
-            edits=preview.edits,
+            edits=tuple(edits),
             not_written=not_written,
             entries=tuple(entries),
             problem_rows=preview.sheet.problem_rows,
