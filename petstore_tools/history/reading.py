@@ -58,11 +58,6 @@ SELECT number, listing, counts FROM listings WHERE ended_at <= ? ORDER BY number
 """
 _LAST_REPORTED = "SELECT max(number) FROM reported WHERE status IS ?"
 _LISTINGS = "SELECT number, started_at, ended_at FROM listings WHERE number <= ?"
-_ANIMALS = """
-SELECT id, name, categoryId, status FROM stays
-WHERE first <= ?1 AND closed > ?1 AND status IS ifnull(?2, status)
-AND (?3 OR (id, ?1) NOT IN missed) ORDER BY id
-"""
 # stays that were closed after a listing, as the listings up to another one show them,
 # with the numbers of the last one before it, of the first and the last one that showed
 # it, and of the one that closed it
@@ -200,14 +195,13 @@ class History(HistoryDatabase):
             snapshot: The listing.
             unseen: With those that it alone did not show, and may have missed.
         """
-        import pandas as pd
-
-        listing = snapshot.listing
-        parameters = (snapshot.number, listing.status, unseen)
-        with self._open() as database:
-            rows = database.execute(_ANIMALS, parameters)
-            frame = pd.DataFrame(rows, columns=[*spec.PET_FIELDS])
-        return PetColumns.of(frame).to_frame(listing)
+        number = snapshot.number
+        animals = self._stays("closed > :until", until=number)
+        if not unseen:
+            animals = animals[animals["last"] == number]
+        if status := snapshot.listing.status:
+            animals = animals[animals["status"] == status]
+        return PetColumns.of(animals).to_frame(snapshot.listing)
 
     def keep(self, frame: pd.DataFrame) -> Snapshot:
         """
@@ -368,26 +362,24 @@ class History(HistoryDatabase):
         import pandas as pd
 
         stays = self._stays("TRUE", since=since, until=until)
-        stays["status"] = named_statuses(stays)
+        stays["status"] = named_statuses(stays).astype("object")
         ends = stays[stays["ended_by"].notna()]
         absences = ends.assign(
             begin=ends["closed"],
             began_after=ends["ended_after"],
             first_seen=ends["ended_by"],
-            status="",
+            status=None,
         )
         # an animal that goes on has no absence
         states = pd.concat([stays, absences]).drop_duplicates(["id", "begin"])
         states = states.sort_values(["id", "begin"]).rename(columns=_EVENT_COLUMNS)
-        states["from"] = states.groupby("id")["to"].shift(fill_value="")
+        states["from"] = states.groupby("id")["to"].shift()
         is_event = (states["begin"] > since) & (states["from"] != states["to"])
         events = states[is_event].sort_values(["by", "id", "begin"], ignore_index=True)
         events["event"] = "another status"
         events.loc[events["to"] == "sold", "event"] = "became sold"
-        events.loc[events["from"] == "", "event"] = "new"
-        events.loc[events["to"] == "", "event"] = "gone"
-        sides = events[["from", "to"]]
-        events[["from", "to"]] = sides.mask(sides == "")
+        events.loc[events["from"].isna(), "event"] = "new"
+        events.loc[events["to"].isna(), "event"] = "gone"
         texts = dict.fromkeys(("event", "from", "to"), text_dtype())
         return events[[*_EVENTS]].astype(texts)
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import multiprocessing
 import random
 import re
-import resource
-import signal
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta, timezone
@@ -263,30 +261,6 @@ def test_a_listing_from_the_future_is_named_before_a_request_and_forgotten() -> 
         assert history.forget(after=str(raised.value).split()[-1], now=now) == 2
         pd.testing.assert_frame_equal(box.store.history(), before)
         assert box.store.snapshot().number == 2
-
-
-def forget_on_a_full_disk(path: Path) -> None:
-    """Forget the first listing where no file may grow."""
-    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    most = path.stat().st_size
-    resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
-    assert History(path).forget("2026-01-06", now=T0 + 9e6) == 1
-
-
-@pytest.mark.case("P103")
-def test_what_is_forgotten_on_a_full_disk_is_forgotten(tmp_path: Path) -> None:
-    """The file keeps its size, and that is no error."""
-    path = tmp_path / "history.db"
-    History(path).keep(make_listing({1: ("Rex", 1, "sold")}).frame)
-    History(path).keep(numbered_listing(900_000).frame)
-    execute(path, "VACUUM")  # the log of another one would be larger than the file
-    process = multiprocessing.get_context("spawn").Process(
-        target=forget_on_a_full_disk, args=(path,)
-    )
-    process.start()
-    process.join(60)
-
-    assert (process.exitcode, len(History(path).snapshots())) == (0, 1)
 
 
 def test_an_empty_history_has_the_same_columns_and_dtypes() -> None:
