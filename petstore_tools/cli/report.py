@@ -14,6 +14,7 @@ from petstore_tools.listing.frames import ENDINGS
 from petstore_tools.reporting import mail
 from petstore_tools.store import PetStore
 from petstore_tools.tabular.categories import read_categories
+from petstore_tools.tabular.text_files import escape
 from petstore_tools.text import pluralize
 
 if TYPE_CHECKING:
@@ -147,6 +148,9 @@ def history_(
     rows = _flat(history)
     if output is None:
         rows = rows.drop(columns="last_seen (UTC)")  # narrower
+    elif output.suffix.casefold() == ".csv":
+        texts = {name: rows[name].map(escape) for name in ("name", "status")}
+        rows = rows.assign(**texts)
     if len(rows) or output is not None:
         write_rows(rows, "row", names, output)
     else:

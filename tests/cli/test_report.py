@@ -130,17 +130,17 @@ def test_a_damaged_history_is_named_and_no_output_is_missing(
     )
 
 
-def test_a_name_like_a_formula_is_text_in_a_workbook(
+def test_a_name_like_a_formula_is_text_in_a_file(
     run: RunCommand, box: Sandbox, tmp_path: Path
 ) -> None:
-    """So are numbers that Excel would round; in a CSV they are as they are."""
+    """In a CSV behind a quote; numbers that Excel would round are text, too."""
     box.add([("=1+1", 2**53 + 1, "sold")])
     run("report")
     for name in ("a.csv", "a.xlsx"):
         assert run("history", "-o", name).returncode == 0
     frame = pd.read_excel(tmp_path / "a.xlsx", engine="calamine", dtype=str)
 
-    assert "26,=1+1,9007199254740993,sold" in (tmp_path / "a.csv").read_text()
+    assert "26,'=1+1,9007199254740993,sold" in (tmp_path / "a.csv").read_text()
     assert frame.iloc[-1, 1:4].tolist() == ["=1+1", str(2**53 + 1), "sold"]
 
 
