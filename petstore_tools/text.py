@@ -244,9 +244,9 @@ def markdown_text(text: str) -> str:
     >>> markdown_text("- <b>new</b>")
     '\\- &lt;b&gt;new&lt;/b&gt;'
     """
-    line = _markdown_cell(text)
+    line = _markdown_cell(text).strip()
     # it would begin a list, or underline a heading
-    return f"\\{line}" if line.startswith(("-", "+", "=")) else line
+    return re.sub(r"^(\d*)([-+=.)])", r"\1\\\2", line)
 
 
 def _markdown_cell(text: str) -> str:
