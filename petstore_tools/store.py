@@ -17,7 +17,6 @@ from petstore_tools.listing.state import ListQuery, check_status
 from petstore_tools.plans import MAX_WAIT_S, Plan
 from petstore_tools.progress import Display, import_progress, show_text
 from petstore_tools.settings import Settings
-from petstore_tools.tabular.categories import read_categories
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -353,8 +352,9 @@ class PetStore:
         self,
         *,
         status: str | None = None,
-        categories: Mapping[int, str] | None = None,
+        categories: Mapping[int, str] | str | Path | None = None,
         since: str | date | None = None,
+        until: str | date | None = None,
         partial: bool = False,
         title: str = "Status report",
         note: str = "",
@@ -368,11 +368,13 @@ class PetStore:
         `since` compares with an earlier listing: `last`, that of the last report which
         was written to a file; or the newest that is as old as `7d`, a date or a time
         (`2026-03-05`, `05.03.2026`, a datetime; UTC where it names no zone, of a date
-        its end); where none is that old, the oldest, and the report says so.
-        `categories`: labels by categoryId, else those of the settings. `partial`
-        reports on a listing that is not complete, and says so. `title`, `note`: a line
-        each. `timezone`: such as `Europe/Berlin`. `lists`: whether single animals are
-        listed.
+        its end); where none is that old, the oldest, and the report says so. `until`
+        reports on the newest kept listing that had ended by then (of a date: its end),
+        and sends no request.
+        `categories`: names by categoryId or a file of them, else those of the settings.
+        `partial` reports on a listing that is not complete, and says so. `title`,
+        `note`: a line each. `timezone`: such as `Europe/Berlin`. `lists`: whether
+        single animals are listed.
 
         >>> store.status_report().breakdown["count"].tolist()
         [134, 52, 60, 15]
@@ -381,18 +383,18 @@ class PetStore:
             ArgumentError: An argument cannot be used; no request was sent.
             IncompleteListingError: It is not complete, and `partial` is not set.
         """
-        from petstore_tools.reporting.report import basis, check_looks, report_and_keep
+        from petstore_tools.reporting import facts, report
 
         check_status(status)
-        file = self.settings.categories
-        categories = read_categories(file if categories is None else categories)
-        looks = check_looks(categories, title, note, timezone, lists=lists)
-        now = self.client.clock.now()
-        older = basis(self.kept_listings, since, status=status, now=now)
-        pets = self.list_pets(
-            status=status, require=None if partial else "complete", wait=wait
-        )
-        return report_and_keep(pets, self.kept_listings, older, looks, partial=partial)
+        source = self.settings.categories if categories is None else categories
+        looks = facts.check_looks(source, title, note, timezone, lists=lists)
+        history, now = self.kept_listings, self.client.clock.now()
+        if until is not None:
+            return report.report_on_kept(history, since, until, looks, status, now)
+        older = report.basis(history, since, status=status, now=now)
+        require: Literal["complete"] | None = None if partial else "complete"
+        pets = self.list_pets(status=status, require=require, wait=wait)
+        return report.report_and_keep(pets, history, older, looks, partial=partial)
 
     def quota(self) -> Quota:
         """

@@ -45,7 +45,10 @@ def output(*endings: str, multiple: bool = False) -> Callable[[Command], Command
         file = Path(path)
         ending = file.suffix.casefold()
         if ending not in endings:
-            raise click.UsageError(f"{path!r} must end in one of {', '.join(endings)}")
+            advice = "; for a PDF, print the page (.html)" if ending == ".pdf" else ""
+            raise click.UsageError(
+                f"{path!r} must end in one of {', '.join(endings)}{advice}"
+            )
         if ending == ".parquet" and find_spec("pyarrow") is None:
             raise missing_extra("pyarrow", "a Parquet file")
         check_writable(file)

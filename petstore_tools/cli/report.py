@@ -11,7 +11,8 @@ from petstore_tools.cli import exits, options
 from petstore_tools.cli.list import write_rows
 from petstore_tools.errors import IncompleteListingError
 from petstore_tools.listing.frames import ENDINGS
-from petstore_tools.reporting import mail
+from petstore_tools.reporting.facts import one_line
+from petstore_tools.reporting.mail import address
 from petstore_tools.store import PetStore
 from petstore_tools.tabular.categories import read_categories
 from petstore_tools.tabular.text_files import escape
@@ -39,6 +40,20 @@ WRITERS = {
         "Show what changed since the last report that was written with -o, since an age"
         " such as 7d, or since a date such as 2026-01-05 or 05.01.2026."
     ),
+)
+@click.option(
+    "--until",
+    metavar="AGE|DATE",
+    help=(
+        "With --since: report on the newest kept listing that had ended by this age or"
+        " by the end of this date. No request is sent."
+    ),
+)
+@click.option(
+    "--categories",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False),
+    help="A list of categories, ids and names.  [default: as the settings say]",
 )
 @options.flag("--partial", help="Report on a listing that is not complete, and say so.")
 @click.option("--title", default="Status report", help="The title of the report.")
@@ -79,14 +94,15 @@ def report_(
       petstore-tools report
       petstore-tools report -o report.html -o report.xlsx --since last
       petstore-tools report -o report.eml --to ann@example.org --since 7d
+      petstore-tools report --since 2026-01-31 --until 2026-02-28 -o february.xlsx
     """
     if (to or subject) and not any(path.suffix.casefold() == ".eml" for path in output):
         raise click.UsageError(
             "--to and --subject need -o FILE.eml: add it, or leave them out"
         )
-    mail.one_line(subject, "the subject")
+    one_line(subject, "the subject")
     for recipient in to:
-        mail.address(recipient)
+        address(recipient)
     with PetStore(environment=environment) as store:
         try:
             report = store.status_report(**query)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
 from hashlib import sha256
 from html import escape
 from operator import itemgetter
@@ -173,6 +174,11 @@ class Listing:
             "the inventory of" if self.status is None else f"status {self.status} in"
         )
         return f"{animals} {self.environment}"
+
+    @property
+    def as_of(self) -> datetime:
+        """When its last page was read (UTC)."""
+        return datetime.fromtimestamp(self.ended_at, UTC)
 
     @property
     def shortfall(self) -> str:

@@ -171,8 +171,8 @@ def read_listing(frame: pd.DataFrame) -> Listing:
 UNSET = "unset"  # §2.1 states no default, so a missing status is counted apart
 _TABLE_NAMES = (  # names that rows and columns of tables have
     f"{UNSET},total,label,category,categoryId,new,gone,from,to,before,now,change"
-    ",animals,count,share,status,what,id,name,days,median_days,days_90,first_seen"
-    ",as_of,other,not seen"
+    ",animals,count,share,status,what,id,name,stays,median_days,days_90,open_stays"
+    ",longest_days,since,as_of,after,by,event,not seen"
 ).split(",")
 
 
@@ -198,9 +198,10 @@ def named_statuses(pets: pd.DataFrame) -> pd.Series:
 
 def _name_in_tables(status: str) -> str:
     """Return a status so that it is no other name of a table, and can be seen."""
-    if status in _TABLE_NAMES:
-        return f"{status!r} as sent"
-    return status if status.strip() else f"blank ({status!r})"
+    if not status.strip():
+        return f"blank ({status!r})"
+    is_plain = status == status.strip() and status not in _TABLE_NAMES
+    return status if is_plain else f"{status!r} as sent"
 
 
 def count_statuses(pets: pd.DataFrame) -> dict[str, int]:

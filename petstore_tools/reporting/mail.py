@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Sequence
 from email.message import EmailMessage
 from email.policy import SMTP
 from email.utils import formataddr, getaddresses, localtime
 
 from petstore_tools.errors import ArgumentError
-from petstore_tools.reporting.excel import workbook
-from petstore_tools.reporting.facts import Facts
+from petstore_tools.reporting.facts import one_line
+from petstore_tools.reporting.page import page
 from petstore_tools.reporting.presentation import Presentation
+from petstore_tools.reporting.texts import terminal_text
+from petstore_tools.reporting.workbook import workbook
 
-# control characters, halves of a character, line ends
-_BREAKS = {"Cc", "Cs", "Zl", "Zp"}
 
-
-def mail(report: Facts, to: Sequence[str], subject: str) -> bytes:
+def mail(presentation: Presentation, to: Sequence[str], subject: str) -> bytes:
     """
     Return a mail that `sendmail -t` sends, and that a mail program opens as a draft;
     both add the sender.
 
     Args:
-        report: Its tables stand in the body; its page and its workbook are attached.
+        presentation: Its tables stand in the body; its page and its workbook are
+            attached.
         to: Addresses, such as `Ann <ann@example.org>`.
         subject: One line.
 
@@ -36,37 +35,22 @@ def mail(report: Facts, to: Sequence[str], subject: str) -> bytes:
     message["Subject"] = one_line(subject, "the subject")
     message["Date"] = localtime()
     message["X-Unsent"] = "1"  # Outlook opens it as a draft
-    presentation = Presentation(report)
-    message.set_content(f"{presentation.fill('report.txt')}\n\n{presentation.made}")
+    message.set_content(f"{terminal_text(presentation)}\n\n{presentation.method}")
     message.add_alternative(presentation.fill("mail.html"), subtype="html")
     message.add_attachment(
-        presentation.fill("report.html").encode(),
+        page(presentation).encode(),
         maintype="text",
         subtype="html",
         filename="report.html",
         params={"charset": "utf-8"},
     )
     message.add_attachment(
-        workbook(report),
+        workbook(presentation),
         maintype="application",
         subtype="vnd.openxmlformats-officedocument.spreadsheetml.sheet",
         filename="report.xlsx",
     )
     return message.as_bytes()
-
-
-def one_line(text: str, name: str) -> str:
-    """
-    Return a text that has no line break, which would add a header to a mail.
-
-    Raises:
-        ArgumentError: It has one, or another control character.
-    """
-    if not isinstance(text, str) or _BREAKS & set(map(unicodedata.category, text)):
-        raise ArgumentError(
-            f"{name} {text!r} must be one line without control characters"
-        )
-    return text
 
 
 def address(text: str) -> str:

@@ -1,6 +1,6 @@
 """
 The status report: counts and shares with their time, their completeness and their
-filter.
+filter, and what happened between two listings.
 """
 
 from __future__ import annotations
@@ -10,22 +10,24 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, AnyStr
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from tempfile import TemporaryDirectory
+from typing import AnyStr
 
 import pandas as pd
 
 from petstore_tools import spec, text
 from petstore_tools.errors import ArgumentError, FrameError, HistoryError
-from petstore_tools.history import History, Snapshot
+from petstore_tools.history import History, Snapshot, Snapshots
 from petstore_tools.listing import frames
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.reporting import facts
-from petstore_tools.reporting.excel import workbook
-from petstore_tools.reporting.mail import mail, one_line
-from petstore_tools.reporting.presentation import Presentation, cells, json_text
+from petstore_tools.reporting.mail import mail
+from petstore_tools.reporting.page import page
+from petstore_tools.reporting.presentation import Presentation
+from petstore_tools.reporting.texts import json_text, markdown, terminal_text
+from petstore_tools.reporting.workbook import workbook
 from petstore_tools.tabular.atomic import write_output
 from petstore_tools.tabular.sources import to_pandas
 
@@ -35,37 +37,38 @@ _NOT_MARKED = "the report is written, but since='last' (--since last) will not m
 @dataclass(frozen=True)
 class StatusReport(facts.Facts):
     """
-    A breakdown of one listing.
+    What one listing shows, and what happened since an earlier one.
 
     >>> status_report(store.list_pets()).headline
-    'Complete: 250 animals of the inventory of sandbox'
+    'Complete: 250 animals of the inventory of sandbox, 5 January 2026, 09:00 UTC'
 
     Attributes:
         listing: What was listed, when, and whether it is complete.
         animals: A copy of the frame that was counted.
         breakdown: Index `status` (the three values in the document's order, values it
             does not name, `unset`), columns `count` (int64) and `share` (float64, 0 to
-            1). Zero rows are kept.
-        by_category: Index `categoryId` (int64, ascending), one int64 column per status
-            and `total`, and `label` (text) in front where labels were given.
-        since: The older listing it is compared with, None for none; the next five are
-            None then, too.
-        summary: How many animals, how many came, were sold, are gone: `what`,
-            `animals`, `share`.
-        changes: Index `status`, columns `before`, `now`, `change` (int64).
-        changes_by_category: Index `categoryId`, the same columns.
-        moved: What happened to animals, a row an event: `id`, `name`, `categoryId`,
-            `from`, `to`: a status, new, gone; and which are not seen.
-        flow: How often animals moved from which status (index) to which (columns), with
-            totals.
+            1), and with an older listing `before` and `change` (int64). Zero rows are
+            kept.
+        by_category: Index `categoryId` (int64, ascending), int64 columns `total`, with
+            an older listing `change`, and one per status, and `label` (text) in front
+            where labels were given.
+        pending: The pending animals: `id`, `name`, `categoryId`, and between which two
+            times each became pending, `after` and `by`, where listings are kept.
+        since: The older listing it is compared with, None for none; `since.as_of` is
+            its time. The next three are None then, too.
+        summary: How many animals there were, are new, became sold, are gone, each
+            counted once: `what`, `animals`, `share` (of those before).
+        events: What happened, a row an event: `event`, `id`, `name`, `categoryId`,
+            `from`, `to`, and between which two times, `after` and `by`.
+        unseen: What this listing alone lacks, and may have missed: `id`, `name`,
+            `categoryId`, `status`; None where it has no hole.
+        days: Index `status`: `stays` that ended in the last 30 days, `median_days`,
+            `days_90` (90 % stayed no longer), `open_stays`, `longest_days`; None
+            without two kept listings, and for one status.
         counts: Counts over time: index `as_of` (datetime, UTC), an int64 column per
-            status; None without snapshots, as the next is.
-        time_in_status: `status`, `animals`, `median_days`, `days_90` (90 % stayed no
-            longer).
+            status; None without two kept listings.
         notes: What else the reader must know.
-        title, note: As the author gave them, a line each.
-        timezone: In which times are written, None for that of this machine.
-        categories: Names by categoryId.
+        looks: Title, note, time zone, lists and the names of categories.
 
     Spec: §2.3 status values; §2.1 states no default, hence `unset` (our choice).
     """
@@ -74,17 +77,21 @@ class StatusReport(facts.Facts):
     # its listing
     _mark: Callable[[], None] | None = field(default=None, repr=False, compare=False)
 
+    @cached_property
+    def _presentation(self) -> Presentation:
+        return Presentation(self)
+
     def to_html(self, path: str | Path | None = None) -> str:
         """
         Return one self-contained HTML page (no script, no network); write it whole
         where asked.
         """
-        return self._write(path, Presentation(self).fill("report.html"))
+        return self._write(path, page(self._presentation))
 
     def to_excel(self, path: str | Path) -> None:
         """
-        Write a workbook: a sheet for each table, some with a chart, one for all
-        animals, and one for how it was made.
+        Write a workbook: the report with its chart, lists of single animals, and how
+        it was made.
 
         Raises:
             ArgumentError: The file does not end in .xlsx.
@@ -93,7 +100,7 @@ class StatusReport(facts.Facts):
             raise ArgumentError(
                 f"{Path(path).name!r} must end in .xlsx: it is a workbook"
             )
-        self._write(path, workbook(self))
+        self._write(path, workbook(self._presentation))
 
     def to_markdown(self, path: str | Path | None = None) -> str:
         """
@@ -102,10 +109,10 @@ class StatusReport(facts.Facts):
         >>> print(status_report(store.list_pets()).to_markdown())
         # Status report
         ...
-        | status    |   animals |   share of all |
+        | status    |   now |   share |
         ...
         """
-        return self._write(path, Presentation(self).fill("report.md"))
+        return self._write(path, markdown(self._presentation))
 
     def to_json(self, path: str | Path | None = None) -> str:
         """
@@ -143,10 +150,9 @@ class StatusReport(facts.Facts):
             ArgumentError: An address or the subject cannot stand in a mail.
         """
         addresses = [to] if isinstance(to, str) else to
-        dated = (
-            f"{self.title}, {text.zone_text(self.listing.ended_at, self.timezone)[:10]}"
-        )
-        return self._write(path, mail(self, addresses, subject or dated))
+        day = self.looks.when(self.listing.as_of, clock="")
+        subject = subject or f"{self.looks.title}, {day}"
+        return self._write(path, mail(self._presentation, addresses, subject))
 
     def to_text(self) -> str:
         """
@@ -154,25 +160,21 @@ class StatusReport(facts.Facts):
 
         >>> print(status_report(store.list_pets(), title="Animals").to_text())
         Animals
-        Complete: 250 animals of the inventory of sandbox
+        Complete: 250 animals of the inventory of sandbox, 5 January 2026, 09:00 UTC
         ...
         """
-        return Presentation(self).fill("report.txt")
+        return terminal_text(self._presentation)
 
     def __repr__(self) -> str:
         counts = [
-            f"{status} {count:,}" for status, count in self.breakdown["count"].items()
+            f"{status} {count:,}"
+            for status, count in self.breakdown["count"].items()
+            if count or self.listing.status is None
         ]
-        as_of = text.zone_text(self.listing.ended_at, self.timezone)
-        return f"StatusReport({self.headline}; {', '.join(counts)}; as of {as_of})"
+        return f"StatusReport({self.headline}: {', '.join(counts)})"
 
     def _repr_html_(self) -> str:
-        presentation = Presentation(self)
-        tables = presentation.tables()
-        table = tables.get("changes", tables["breakdown"])
-        return text.html_table(
-            self.headline, *cells(table), note="\n".join(presentation.facts[1:])
-        )
+        return page(self._presentation, "notebook.html")
 
     def _write(self, path: str | Path | None, content: AnyStr) -> AnyStr:
         if path is not None:
@@ -228,25 +230,26 @@ def status_report(
 
     Spec: §2.3, §4.1.
     """
-    looks = check_looks(categories, title, note, timezone, lists=lists)
-    report = _report(pets, looks, partial=partial)
+    looks = facts.check_looks(categories, title, note, timezone, lists=lists)
+    report = count_animals(pets, looks, partial=partial)
     if since is None:
         return report
     older = facts.comparable_listing(report.listing, since)
-    unseen = set(since["id"]) if report.listing.may_have_hole else ()
-    moved = facts.moved(since, report.animals, unseen)
-    if older.may_have_hole and (moved["from"] == facts.NEW).any():
+    events = _compare(since, report.animals)
+    report = _with_changes(report, since, events, since)
+    if older.may_have_hole and events["from"].isna().any():
         note = (
             "an animal that counts as new may have been there before: the older listing"
             " may have missed it"
         )
         report = replace(report, notes=(note,))
-    return _with_changes(report, since, moved)
+    return report
 
 
-def _report(
-    pets: pd.DataFrame, looks: Mapping[str, Any], *, partial: bool
+def count_animals(
+    pets: pd.DataFrame, looks: facts.Looks, *, partial: bool = False
 ) -> StatusReport:
+    """Report on a frame alone, as `status_report` does."""
     frame = to_pandas(pets)
     if frame is None:
         raise FrameError(
@@ -262,52 +265,14 @@ def _report(
             f"this listing is not complete ({listing.completeness}: {listing.reason}). "
             f"For a report that says so, pass {text.option('partial', True)}."
         )
-    by_category = facts.by_category(pets, looks["categories"])
-    return StatusReport(listing, pets, facts.breakdown(pets), by_category, **looks)
-
-
-def check_looks(
-    categories: Mapping[int, str] | None,
-    title: str,
-    note: str,
-    timezone: str | None,
-    *,
-    lists: bool,
-) -> dict[str, Any]:
-    """
-    Check what a report looks like, before a request is spent on it; arguments of
-    `status_report`.
-
-    Returns:
-        The attributes of the report.
-
-    Raises:
-        ArgumentError: Title or note has a line break, there is no such time zone, or
-            the labels are no dict.
-    """
-    labels = {} if categories is None else categories
-    try:
-        names = {int(number): str(name) for number, name in labels.items()}
-        "".join(names.values()).encode()
-    except (AttributeError, TypeError, ValueError) as error:
-        raise ArgumentError(
-            "categories must be a dict of names by categoryId, without broken"
-            f" characters, not {categories!r}"
-        ) from error
-    try:
-        zone = None if timezone is None else ZoneInfo(str(timezone))
-    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
-        raise ArgumentError(
-            f"there is no time zone {timezone!r}: use a name such as Europe/Berlin or"
-            " UTC; on Windows, names need tzdata (pip install tzdata)"
-        ) from error
-    return {
-        "categories": names,
-        "title": one_line(title, "the title"),
-        "note": one_line(note, "the note"),
-        "timezone": zone,
-        "_lists": lists,
-    }
+    return StatusReport(
+        listing,
+        pets,
+        facts.breakdown(pets),
+        facts.by_category(pets, looks.categories),
+        facts.pending_animals(pets),
+        looks=looks,
+    )
 
 
 def _unproven(pets: pd.DataFrame) -> pd.DataFrame:
@@ -319,53 +284,6 @@ def _unproven(pets: pd.DataFrame) -> pd.DataFrame:
         "unproven", reason, None, len(pets), "", 0, 0, 0, now, now, "a file"
     )
     return frames.PetColumns.of(pets).to_frame(listing)
-
-
-def _with_changes(
-    report: StatusReport, since: pd.DataFrame, moved: pd.DataFrame
-) -> StatusReport:
-    """
-    Add what changed since an older listing.
-
-    Args:
-        report: On the newer listing.
-        since: The animals of the older one.
-        moved: What happened to animals in between.
-    """
-    listing = report.listing
-    older = Listing.as_listed(since)
-    return replace(
-        report,
-        since=older,
-        summary=facts.summary(listing.rows, older.rows, moved, listing.status),
-        changes=facts.changes(
-            facts.breakdown(since)["count"], report.breakdown["count"]
-        ),
-        changes_by_category=facts.changes(
-            since.groupby("categoryId").size(), report.by_category["total"]
-        ),
-        moved=moved,
-        flow=facts.flow(moved),
-    )
-
-
-def _compare_with_kept(
-    report: StatusReport, history: History, older: Snapshot
-) -> StatusReport:
-    """
-    Add what changed since a kept listing, as all that were kept since then show it.
-    """
-    listing = report.listing
-    earlier = history.snapshots(listing.status, listing.started_at)
-    newest = max([older, *earlier], key=lambda snapshot: snapshot.number)
-    kept_events = history.events_between(older.number, newest.number)
-    events = facts.events(kept_events, listing.status)
-    unseen = set(history.animals(newest)["id"]) if listing.may_have_hole else ()
-    moved = facts.moved(history.animals(newest, unseen=True), report.animals, unseen)
-    moved = facts.join_rows(events, moved).sort_values(
-        "id", kind="stable", ignore_index=True
-    )
-    return _with_changes(report, history.animals(older, unseen=True), moved)
 
 
 def basis(
@@ -385,7 +303,7 @@ def report_and_keep(
     pets: pd.DataFrame,
     history: History,
     since: tuple[Snapshot | None, tuple[str, ...]] | None,
-    looks: Mapping[str, Any],
+    looks: facts.Looks,
     *,
     partial: bool,
 ) -> StatusReport:
@@ -399,7 +317,7 @@ def report_and_keep(
         looks: As `check_looks` returns them.
         partial: Report on one that is not complete.
     """
-    report = _report(pets, looks, partial=partial)
+    report = count_animals(pets, looks, partial=partial)
     listing = report.listing
     older, notes = since or (None, ())
     if not listing.complete:
@@ -407,43 +325,150 @@ def report_and_keep(
             "this listing is not complete, so it is not compared with an earlier one",
         )
         return report if since is None else replace(report, notes=notes)
-    if older is not None:
-        try:
-            report = _compare_with_kept(report, history, older)
-        except HistoryError as error:
-            notes = (*notes, f"not compared with an earlier listing: {error}")
     if note := history.try_keep(pets):
         notes = (*notes, note)
-    over_time: dict[str, Any] = {}
+    is_kept = listing.status is None and not note
     try:
-        over_time = _over_time(history, listing)
+        report = _with_history(report, history, older, is_kept=is_kept)
     except HistoryError as error:
         notes = (*notes, f"without what the kept listings show: {error}")
-    return replace(report, notes=notes, **over_time)
+    return replace(report, notes=notes)
 
 
-def _over_time(history: History, listing: Listing) -> dict[str, Any]:
+def report_on_kept(
+    history: History,
+    since: str | date | None,
+    until: str | date,
+    looks: facts.Looks,
+    status: str | None,
+    now: float,
+) -> StatusReport:
     """
-    Return what the kept listings say, by the names of the report's attributes.
+    Report on a kept listing of the past and on what happened before it; what later
+    listings showed counts, and no request is sent. `last` means what it meant.
 
-    Days in a status are those of the last 30 days, so that a report costs the same
-    however much is kept.
+    Raises:
+        ArgumentError: `since` is missing, or one of the two cannot be used.
+        HistoryError: The kept listings cannot be read.
     """
-    snapshots = history.snapshots(listing.status, listing.ended_at)
+    if since is None:
+        raise ArgumentError(
+            f"{text.option('until', until)} needs a date to compare with: add"
+            f" {text.option('since', '2026-01-05')}"
+        )
+    newest = history.until(until, status=status, now=now)
+    older, notes = history.since(since, status=status, now=now, until=until) or (
+        None,
+        (),
+    )
+    is_last = newest.number == history.snapshots()[-1].number
+    report = count_animals(history.animals(newest, unseen=not is_last), looks)
+    report = _with_history(report, history, older, is_kept=True)
+    return replace(report, notes=notes, _mark=None)
+
+
+def _with_history(
+    report: StatusReport,
+    history: History,
+    older: Snapshot | None,
+    *,
+    is_kept: bool,
+) -> StatusReport:
+    """
+    Add what the kept listings show: counts, days, since when animals are pending, and
+    what happened.
+
+    Args:
+        report: On the newest listing.
+        history: What is kept.
+        older: The listing to compare with, None for none.
+        is_kept: Whether the newest listing is kept.
+    """
+    listing = report.listing
+    end_s = listing.ended_at if is_kept else listing.started_at
+    snapshots = history.snapshots(listing.status, end_s)
     if not snapshots:
-        return {}
-    mark = partial(history.mark_reported, listing.status, snapshots[-1].number)
-    attributes: dict[str, Any] = {"_mark": mark}
+        return report
+    newest = snapshots[-1]
+    mark = partial(history.mark_reported, listing.status, newest.number)
+    report = replace(report, _mark=mark)
+    if not is_kept:
+        counts = frames.count_statuses(report.animals)
+        snapshots = Snapshots((*snapshots, Snapshot(0, listing, counts, history)))
     if len(snapshots) > 1:
-        attributes["counts"] = facts.counts_over_time(snapshots)
-        if listing.status is None:
-            first_s = listing.ended_at - 30 * spec.DAY_S
-            numbers = [
-                snapshot.number
-                for snapshot in snapshots
-                if snapshot.listing.ended_at < first_s
-            ]
-            attributes["time_in_status"] = facts.time_in_status(
-                history.status_times(max(numbers, default=0), snapshots[-1].number)
-            )
-    return attributes
+        report = replace(report, counts=snapshots.counts())
+    if len(snapshots) > 1 and listing.status is None and is_kept:
+        report = _with_times(report, history, snapshots)
+    if older is None:
+        return report
+    present = history.animals(newest, unseen=True)
+    events = history.events_between(older.number, newest.number)
+    if not is_kept:
+        changes = _compare(present, report.animals)
+        events = pd.concat([events, changes], ignore_index=True)
+    if listing.status is not None:
+        sides = events[["from", "to"]].isin([listing.status])
+        events = events[sides.any(axis=1)].reset_index(drop=True)
+    before = history.animals(older, unseen=True)
+    return _with_changes(report, before, events, present)
+
+
+def _compare(before: pd.DataFrame, now: pd.DataFrame) -> pd.DataFrame:
+    """
+    Return what happened between two listings, as far as these two show it: as a history
+    of them tells it.
+    """
+    older, newer = map(Listing.as_listed, (before, now))
+    older = replace(older, ended_at=min(older.ended_at, newer.started_at))
+    with TemporaryDirectory() as folder:
+        history = History(Path(folder, "history.db"))
+        numbers = [history.add(before, older, {}), history.add(now, newer, {})]
+        return history.events_between(*numbers)
+
+
+def _with_times(
+    report: StatusReport, history: History, snapshots: Snapshots
+) -> StatusReport:
+    """
+    Add days in a status, and since when animals are pending. The days are those of the
+    last 30, so that a report costs the same however much is kept.
+    """
+    first_s = report.listing.ended_at - 30 * spec.DAY_S
+    older = [s.number for s in snapshots if s.listing.ended_at < first_s]
+    times = history.status_times(max(older, default=0), snapshots[-1].number)
+    pending = facts.pending_animals(report.animals, times)
+    return replace(report, pending=pending, days=facts.days_in_status(times))
+
+
+def _with_changes(
+    report: StatusReport,
+    before: pd.DataFrame,
+    events: pd.DataFrame,
+    present: pd.DataFrame,
+) -> StatusReport:
+    """
+    Add what changed since an older listing.
+
+    Args:
+        report: On the newer listing.
+        before: The animals of the older one.
+        events: What happened in between.
+        present: The animals that a listing which the newer one may have missed some of
+            has.
+    """
+    animals = report.animals
+    listing = report.listing
+    older = Listing.as_listed(before)
+    is_missed = ~present["id"].isin(animals["id"]) & listing.may_have_hole
+    missed = present[is_missed]
+    return replace(
+        report,
+        since=older,
+        summary=facts.summary(
+            listing.rows, older.rows, events, len(missed), listing.status
+        ),
+        breakdown=facts.breakdown(animals, before),
+        by_category=facts.by_category(animals, report.looks.categories, before),
+        events=events.reset_index(drop=True),
+        unseen=missed if listing.may_have_hole else None,
+    )

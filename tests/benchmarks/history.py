@@ -28,7 +28,8 @@ from inventories import listing_frame
 from petstore_tools import spec
 from petstore_tools.history import History
 from petstore_tools.listing.completeness import Listing
-from petstore_tools.reporting.report import check_looks, report_and_keep
+from petstore_tools.reporting.facts import check_looks
+from petstore_tools.reporting.report import report_and_keep
 
 T0 = 1_700_000_000.0
 CHANGED_A_DAY = 0.005

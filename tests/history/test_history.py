@@ -188,7 +188,7 @@ def test_a_damaged_file_is_named_and_kept_aside(harm: str) -> None:
         )
     assert (
         next_report.notes,
-        next_report.moved is not None and len(next_report.moved),
+        next_report.events is not None and len(next_report.events),
     ) == ((), 0)
 
 
@@ -256,7 +256,8 @@ def test_a_listing_from_the_future_is_named_before_a_request_and_forgotten() -> 
         assert len(box.traffic()) == request_count
         report = box.store.status_report(since="last")
         assert "history forget --after" in report.notes[-1]
-        assert (report.since and report.since.ended_at, report.counts) == (now, None)
+        assert report.since is not None
+        assert report.since.ended_at == now
         assert history.forget(after="2099-01-01", now=now) == 0
         assert history.forget(after=str(raised.value).split()[-1], now=now) == 2
         pd.testing.assert_frame_equal(box.store.history(), before)

@@ -16,6 +16,7 @@ from petstore_tools.listing.frames import text_dtype
 
 TEXT = text_dtype()
 PET = {"id": "int64", "name": TEXT, "categoryId": "int64", "status": "category"}
+TIME = "datetime64[us, UTC]"
 COUNTS = dict.fromkeys(("available", "pending", "sold", "unset"), "int64")
 
 
@@ -62,21 +63,36 @@ def test_reports(box: Sandbox) -> None:
     tables = [
         report.breakdown,
         report.by_category,
-        report.changes,
-        report.moved,
+        report.events,
+        report.days,
         report.counts,
     ]
     assert all(table is not None for table in tables)
 
     assert [dtypes(table) for table in tables if table is not None] == [
-        {"count": "int64", "share": "float64"},
-        {"label": TEXT, **COUNTS, "total": "int64"},
-        {"before": "int64", "now": "int64", "change": "int64"},
-        {"id": "int64", "name": TEXT, "categoryId": "int64", "from": TEXT, "to": TEXT},
+        {"count": "int64", "share": "float64", "before": "int64", "change": "int64"},
+        {"label": TEXT, "total": "int64", "change": "int64", **COUNTS},
+        {
+            "event": TEXT,
+            "id": "int64",
+            "name": TEXT,
+            "categoryId": "int64",
+            "from": TEXT,
+            "to": TEXT,
+            "after": TIME,
+            "by": TIME,
+        },
+        {
+            "stays": "int64",
+            "median_days": "float64",
+            "days_90": "float64",
+            "open_stays": "int64",
+            "longest_days": "float64",
+        },
         COUNTS,
     ]
     assert [str(table.index.dtype) for table in tables if table is not None] == [
-        *(TEXT, "int64", TEXT, "int64", "datetime64[us, UTC]")
+        *(TEXT, "int64", "int64", TEXT, TIME)
     ]
 
 

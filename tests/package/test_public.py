@@ -44,13 +44,9 @@ def test_public_names_are_pinned() -> None:
         assert public(store) == public(PetStore) == methods.split()
     with Sandbox(animals=1) as box:
         report = box.store.status_report()
-    attributes = (
-        "animals breakdown by_category categories changes changes_by_category counts"
-        " flow "
-    )
-    attributes += "headline listing moved note notes pending since summary tables "
-    attributes += "time_in_status timezone title to_excel to_html to_json "
-    attributes += "to_mail to_markdown to_text"
+    attributes = "animals breakdown by_category counts days events headline listing "
+    attributes += "looks notes pending since summary tables to_excel to_html to_json "
+    attributes += "to_mail to_markdown to_text unseen"
     assert public(report) == attributes.split()
     assert public(Sandbox) == "add advance change close connect remove traffic".split()
 

@@ -9,8 +9,9 @@ from email.message import EmailMessage
 from typing import Any
 
 import pytest
+from inventories import listing_frame
 
-from petstore_tools import Sandbox
+from petstore_tools import Sandbox, status_report
 from petstore_tools.errors import ArgumentError
 from petstore_tools.reporting.report import StatusReport
 
@@ -47,7 +48,10 @@ def test_a_mail_has_the_headers_of_a_draft(report: StatusReport) -> None:
         "Zoë Ünal <zoe@example.org>",
         "Ann <ann@xn--mller-kva.example>",
     ]
-    assert (mail["Subject"], mail["X-Unsent"]) == ("Animals & more, 2026-01-06", "1")
+    assert (mail["Subject"], mail["X-Unsent"]) == (
+        "Animals & more, 6 January 2026",
+        "1",
+    )
     assert mail["Date"]
     assert (
         parsed(report.to_mail(to="bob@example.org", subject="Monday"))["Subject"]
@@ -76,10 +80,26 @@ def test_a_mail_has_text_tables_page_and_workbook(report: StatusReport) -> None:
     )
     assert not re.search("overflow-wrap:anywhere[^<]*>available", html.get_content())
     for body in (text, html):
-        assert (
-            "only the times of those two"
-            in body.get_content().split("It was read from")[1]
-        )
+        content = body.get_content()
+        assert "A change happened between two" in content.split("It was read from")[1]
+        assert content.index("became sold") < content.index("By status")
+    total = html.get_content().split('<tr style="font-weight:bold">')[1]
+    assert ">total</td>" in total
+    assert "#8a4b00" not in html.get_content()
+
+
+def test_a_mail_says_in_colour_that_a_listing_is_not_complete() -> None:
+    """Above all tables; one that is too wide for a phone leaves statuses out."""
+    rows = [(n, "Rex", 1, f"status {n}") for n in range(9)]
+    report = status_report(listing_frame(rows).head(8), partial=True)
+    html = parsed(report.to_mail()).get_body(("html",))
+
+    assert html is not None
+    content = html.get_content()
+    assert content.index("color:#8a4b00") < content.index("Not complete (cut)")
+    header = re.findall("<th[^>]*>([^<]*)", content.split("By category")[1])[1:]
+    assert header[:3] == ["category", "total", "available"]
+    assert "The attached page has all 15 columns" in content
 
 
 @pytest.mark.parametrize(

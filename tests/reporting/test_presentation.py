@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import zipfile
+from itertools import pairwise
 from pathlib import Path
 
 import pandas as pd
@@ -13,28 +14,61 @@ import python_calamine
 from inventories import listing_frame
 
 from petstore_tools import Sandbox, status_report
-from petstore_tools.reporting.facts import TITLES
-from petstore_tools.reporting.presentation import COLOURS, TOP, cells
+from petstore_tools.history import History
+from petstore_tools.reporting.facts import check_looks
+from petstore_tools.reporting.page import chart, round_ticks, spread
+from petstore_tools.reporting.presentation import (
+    COLOURS,
+    LOOKS,
+    TITLES,
+    TOP,
+    Presentation,
+    show,
+)
+from petstore_tools.reporting.report import StatusReport, report_and_keep
+from petstore_tools.spec import DAY_S
 from petstore_tools.text import cell_text
 
 
-def test_shares_and_days_are_rounded_as_a_spreadsheet_rounds_them() -> None:
-    """A half goes up: 61 of 400 is 15.3 % in the page, too."""
-    table = pd.DataFrame(
-        {"share of all": [61 / 400, 13 / 400], "days_90": [8.25, 8.05]}
-    )
+def report_of(
+    folder: Path, times: list[float], counts: list[dict[str, int]]
+) -> StatusReport:
+    """Report on the last of several listings with so many animals in each status."""
+    history = History(folder / "history.db")
+    listings = []
+    for time, statuses in zip(times, counts, strict=True):
+        names = [name for name, count in statuses.items() for _ in range(count)]
+        rows = [(n, "Rex", 1, name) for n, name in enumerate(names)]
+        listings.append(listing_frame(rows, time))
+    for frame in listings[:-1]:
+        history.keep(frame)
+    older = history.since("9999d", now=times[-1])
+    looks = check_looks(None, "Animals", "", "UTC", lists=True)
+    return report_and_keep(listings[-1], history, older, looks, partial=False)
 
-    rows = [[cell_text(share), f"{days}"] for share, days in cells(table)[1]]
 
-    assert rows == [["15.3%", "8.3"], ["3.3%", "8.1"]]
+@pytest.mark.parametrize(
+    ("value", "style", "text"),
+    [
+        (61 / 400, ".1%", "15.3%"),
+        (13 / 400, ".1%", "3.3%"),
+        (8.05, ",.1f", "8.1"),
+        (-3, "+,.0f", "-3"),
+        (1_200, "+,.0f", "+1,200"),
+        (0, "+,.0f", "0"),
+        (float("nan"), ".1%", "-"),
+    ],
+)
+def test_a_number_is_rounded_as_a_spreadsheet_rounds_it(
+    value: float, style: str, text: str
+) -> None:
+    """A half goes up, a change has its sign, and what is not known is a dash."""
+    assert cell_text(show(value, style)) == text
 
 
 @pytest.mark.parametrize(
     ("count", "title"),
-    [
-        (TOP, "Pending animals"),
-        (TOP + 1, f"Pending animals, the first {TOP} of {TOP + 1}"),
-    ],
+    [(TOP, "Pending"), (TOP + 1, f"Pending, the first {TOP} of {TOP + 1}")],
 )
 def test_a_table_says_that_it_is_a_part_only_where_rows_are_left_out(
     count: int, title: str
@@ -46,19 +80,22 @@ def test_a_table_says_that_it_is_a_part_only_where_rows_are_left_out(
 
 
 def test_what_came_from_outside_is_text_in_every_format() -> None:
-    """A name that is a formula or markup, a label and an environment that are HTML."""
+    """
+    A name that is a formula or markup, a label and an environment that are HTML, a
+    title and a note that would begin a list.
+    """
     rows = [(1, "=NEW()|<b>", 1, "pending"), (2, "https://a.example", 2, None)]
     report = status_report(
         listing_frame(rows, environment="<script>x</script>"),
         categories=pd.Series({1: "<img|src>"}),
         title="- ~a~ <i>",
-        note="+ x",
+        note="2026. x",
     )
     output = report.to_html() + report.to_markdown() + report._repr_html_()
 
     assert not re.search("<b>|<script|<img|<i>", output)
     assert "# \\- \\~a\\~ &lt;i&gt;\n" in report.to_markdown()
-    assert "\n\\+ x\n" in report.to_markdown()
+    assert "\n2026\\. x\n" in report.to_markdown()
     assert not re.search(
         r"https?://|src=|@import|url\(", report.to_html().replace(rows[1][1], "")
     )
@@ -68,11 +105,11 @@ def test_what_came_from_outside_is_text_in_every_format() -> None:
 def test_text_of_a_workbook_is_never_run_and_no_number_is_rounded(
     tmp_path: Path,
 ) -> None:
-    """Formulas, addresses, long names, ids above 2^53."""
+    """Formulas, addresses, long names, ids above 2^53; a status that is a formula."""
     names = ["=1+1", "https://a.example", "x" * 40_000]
     ids = [2**53 + 1, 3, -(2**60)]
-    rows = [(pet_id, name, 1, None) for pet_id, name in zip(ids, names, strict=True)]
-    status_report(listing_frame(rows)).to_excel(tmp_path / "r.xlsx")
+    rows = [(n, name, 1, "=2+2") for n, name in zip(ids, names, strict=True)]
+    status_report(listing_frame(rows), title="=3+3").to_excel(tmp_path / "r.xlsx")
 
     with zipfile.ZipFile(tmp_path / "r.xlsx") as parts:
         assert not any(
@@ -89,61 +126,41 @@ def test_text_of_a_workbook_is_never_run_and_no_number_is_rounded(
     ]
 
 
-def test_each_sheet_of_a_workbook_has_title_time_and_the_width_of_a_page(
-    tmp_path: Path,
-) -> None:
+def test_a_workbook_begins_with_the_report_and_its_chart(tmp_path: Path) -> None:
     """
-    Filters leave the sums out, columns show whole times and name both zones of an
-    autumn; a title that is longer than a sheet of paper is wide takes two lines.
+    Sheets have the width of a page; lines are straight between listings, on an axis of
+    times with the ticks of the page; a title names both zones of an autumn.
     """
-    title = "A zoo with a name " * 5
-    with Sandbox(animals=3) as box:
+    with Sandbox(animals=30) as box:
         box.advance(days=292, hours=13.5)
         for _ in range(3):
             box.store.snapshot()
             box.advance(hours=1)
-        report = box.store.status_report(
-            since="3h", title=title, timezone="Europe/Berlin"
-        )
+        report = box.store.status_report(since="3h", timezone="Europe/Berlin")
     report.to_excel(tmp_path / "r.xlsx")
     book = python_calamine.CalamineWorkbook.from_path(tmp_path / "r.xlsx")
+    drawing = chart(Presentation(report))
 
-    for name in book.sheet_names:
-        first, second, _, times = book.get_sheet_by_name(name).to_python()[:4]
-        assert f"{first[0]} {second[0]}" == title.strip()
-        assert len(first[0]) <= 60
-        assert "As of 2026-10-25 02:30:00 CET" in times[0]
-    over_time = [
-        str(row[0]) for row in book.get_sheet_by_name("Over time").to_python()[6:]
-    ]
-    assert over_time[0] == "as of (CEST, CET)"
-    assert [time[11:16] for time in over_time[1:]] == [
-        "00:30",
-        "01:30",
-        "02:30",
-        "02:30",
+    sheets = ["Report", *LOOKS["sheets"].values(), "How this was made"]
+    assert book.sheet_names == [name for name in sheets if name != "Not seen"]
+    method = book.get_sheet_by_name("How this was made").to_python()
+    times = [row[0] for row in method[-5:]]
+    assert times[0] == "as of (CEST, CET)"
+    assert [f"{time:%H:%M}" for time in times[1:]] == [
+        *("00:30", "01:30", "02:30", "02:30")
     ]
     with zipfile.ZipFile(tmp_path / "r.xlsx") as parts:
-        written = parts.read("xl/workbook.xml").decode()
-        charts = [
-            parts.read(p).decode() for p in parts.namelist() if "charts/chart" in p
-        ]
-        sheet = parts.read(
-            f"xl/worksheets/sheet{book.sheet_names.index('Over time') + 1}.xml"
-        )
-    assert written.count("_xlnm.Print_Titles") == len(book.sheet_names)
-    assert b'fitToHeight="0" orientation="landscape"' in sheet
-    # without the sums in row 12
-    assert "'By status'!$A$7:$C$11</definedName>" in written
-    assert len(charts) == 2
-    for chart in charts:
-        assert "dateAx" not in chart  # it would draw one listing a day
-        assert "yyyy" not in chart.split("<c:valAx>")[1]
-    assert re.search(rb'<col min="1" max="1" width="(19|2)', sheet)
+        drawn = parts.read("xl/charts/chart1.xml").decode()
+        sheet = parts.read("xl/worksheets/sheet1.xml")
+    assert b'fitToHeight="0"' in sheet
+    assert drawing is not None
+    assert f'<c:majorUnit val="{drawing.ticks.step}"/>' in drawn
+    assert drawn.count("<c:ser>") == len(drawing.lines) == 3
+    assert "scatterChart" in drawn
 
 
 def test_times_are_those_of_the_reader_and_in_json_iso() -> None:
-    """The zone is named; JSON has UTC, and nothing internal."""
+    """As people write them, with the zone; JSON has UTC, and nothing internal."""
     with Sandbox(animals=5) as box:
         box.store.snapshot()
         box.advance(days=1)
@@ -155,7 +172,7 @@ def test_times_are_those_of_the_reader_and_in_json_iso() -> None:
         report.to_text(),
         repr(report),
     ):
-        assert "2026-01-06 04:00:00 EST" in text
+        assert "6 January 2026, 04:00 EST" in text
     document = json.loads(report.to_json())
     assert [document["as_of"], document["since"], document["counts"][0]["as_of"]] == [
         "2026-01-06T09:00:00+00:00",
@@ -165,49 +182,94 @@ def test_times_are_those_of_the_reader_and_in_json_iso() -> None:
     assert not {"digest", "doubles", "pages"} & set(document["listing"])
 
 
-def test_the_order_is_that_of_importance_and_lists_can_be_left_out(
-    tmp_path: Path,
-) -> None:
-    """What changed, by status, by category, over time, then single animals."""
+def test_the_order_is_that_of_importance_and_lists_can_be_left_out() -> None:
+    """What happened, by status, by category, then single animals, then how."""
     with Sandbox(animals=20) as box:
-        for status in ("sold", "pending", "sold"):
+        for pet_id, status in enumerate(("sold", "pending", "sold"), 3):
             box.store.snapshot()
             box.advance(days=1)
             box.change(2, status=status)
+            box.remove(pet_id)
         box.add([("Newcomer", 1, "available")])
         whole = box.store.status_report(since="9d")
         short = box.store.status_report(since="9d", lists=False)
 
-    titles = [*TITLES.values()]
-    for report, expected in ((whole, titles), (short, titles[:-2])):
+    titles = [title for name, title in TITLES.items() if name != "unseen"]
+    titles[0] = "Since 5 January 2026"
+    for report, expected in ((whole, titles), (short, titles[:4])):
         page = re.findall("<h2>([^,<]+)", report.to_html())
         text = re.findall("^## ([^,\n]+)", report.to_markdown(), re.M)
-        assert page == [*expected, "How this was made"]
-        assert text == [title for title in page if title != "Over time"]
-        assert not re.search("category:|Pending animals", report.to_text())
+        assert page == text == [*expected, "How this was made"]
+        assert not re.search("By category|Pending", report.to_text())
     front, end = whole.to_html().split("How this was made")
     assert "request" not in front
     assert " with 1 request." in end
-    assert front.count('<th scope="col"') > 20
-    assert front.count("<caption>") == front.count("<table>")
-    assert whole.tables()["flow"]["from"].tolist()[-2:] == ["new", "total"]
+    assert front.index("<svg") < front.index("By status")
+    assert front.count("<caption") == front.count("<table")
+    assert ": no snapshot is as old as 9d" in whole.to_html().split("Note")[1]
 
 
-@pytest.mark.parametrize(("statuses", "half"), [(4, ' class="half"'), (8, "")])
-def test_a_table_of_many_statuses_has_the_whole_width_of_a_sheet(
-    statuses: int, half: str
+def test_lines_have_round_ticks_labels_apart_and_a_dot_a_listing(
+    tmp_path: Path,
 ) -> None:
-    """Beside another one it would lose columns on paper."""
-    before = listing_frame([(n, "Rex", 1, f"status {n}") for n in range(statuses)])
-    now = listing_frame(
-        [(n, "Rex", 1, f"status {n - 1}") for n in range(1, statuses + 1)], ended_at=9.0
-    )
+    """Nine listings in an hour, the tenth a month later; said in words, too."""
+    times = [n * 400.0 for n in range(1, 10)] + [30 * DAY_S]
+    counts = [{"available": 90 + n, "sold": 91, "lost": 92, "": 1} for n in range(10)]
+    report = report_of(tmp_path, times, counts)
+    drawing = chart(Presentation(report))
 
-    assert f'<section id="flow"{half}>' in status_report(now, since=before).to_html()
+    assert drawing is not None
+    assert [*drawing.ticks] == [0, 50]
+    labels = [line.label for line in drawing.lines]
+    assert min(b - a for a, b in pairwise(labels)) >= 14
+    page = report.to_html()
+    assert report._repr_html_().count("<svg") == page.count("<svg") == 1
+    assert page.count("h0") == 10 * len(drawing.lines)
+    assert "available from 90 to 99" in page.split("aria-label")[1]
+    assert ">available 99</text>" in page
+
+
+@pytest.mark.parametrize("high", [*range(1, 30), 99, 525, 10**6 + 1])
+@pytest.mark.parametrize("share", [0, 0.6, 0.999])
+def test_ticks_are_one_to_three_round_numbers(high: int, share: float) -> None:
+    """From the lower edge or below up to the greatest count."""
+    ticks = round_ticks(int(high * share), high)
+
+    assert 1 <= len(ticks) <= 3
+    assert ticks[0] <= high * share <= high < ticks[-1] + ticks.step
+    assert re.fullmatch("[125]0*", str(ticks.step))
+
+
+def test_the_labels_of_many_lines_stand_apart_within_the_picture() -> None:
+    """Also where all lines end at the same place."""
+    for depths in ([0] * 8, [180] * 8, [90, 91, 92]):
+        labels = spread(depths, 180)
+        assert 0 <= labels[0] <= labels[-1] <= 180
+        assert min(b - a for a, b in pairwise(labels)) >= 22
+
+
+def test_a_page_of_three_years_is_not_much_longer_than_that_of_a_month(
+    tmp_path: Path,
+) -> None:
+    """At most one point a pixel, and half as long again; the last listing is drawn."""
+    sizes = []
+    for nights in (30, 1_095):
+        (tmp_path / str(nights)).mkdir()
+        times = [n * DAY_S for n in range(1, nights + 1)]
+        counts = [
+            {"available": 50 + n % 37, "pending": 9, "sold": 30 + n % 11, "": 5}
+            for n in range(nights)
+        ]
+        report = report_of(tmp_path / str(nights), times, counts)
+        drawing = chart(Presentation(report))
+        assert drawing is not None
+        assert drawing.lines[0].points[-1][0] == 500
+        sizes.append(len(report.to_html()))
+    assert sizes[1] <= 1.5 * sizes[0]
 
 
 def test_colours_of_the_graphic_stand_out_from_both_papers() -> None:
-    """At least 3:1 by day and by night, also on the ground of a chart."""
+    """At least 3:1 by day and by night."""
 
     def light(code: str) -> float:
         parts = [int(code[start : start + 2], 16) / 255 for start in (1, 3, 5)]
@@ -216,7 +278,7 @@ def test_colours_of_the_graphic_stand_out_from_both_papers() -> None:
         ]
         return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2] + 0.05
 
-    for code in COLOURS.values():
-        for paper in ("#ffffff", "#f4f6f9", "#161b22", "#1f2630"):
+    for code in [*COLOURS.values(), *LOOKS["other_colours"]]:
+        for paper in ("#ffffff", "#161b22"):
             dark, bright = sorted((light(code), light(paper)))
             assert bright / dark >= 3

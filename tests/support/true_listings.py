@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from itertools import groupby, pairwise
+from math import nan
 from statistics import median
 from typing import Any
 
@@ -23,8 +24,9 @@ from inventories import listing_frame
 from petstore_tools import Sandbox, spec
 from petstore_tools.history import History
 from petstore_tools.listing.completeness import Listing
-from petstore_tools.listing.frames import PetColumns
-from petstore_tools.reporting.report import StatusReport, check_looks, report_and_keep
+from petstore_tools.listing.frames import PetColumns, named_statuses
+from petstore_tools.reporting.facts import check_looks
+from petstore_tools.reporting.report import StatusReport, report_and_keep
 
 Values = tuple[str, int, str | None]  # name, categoryId, status
 Stay = tuple[Any, ...]
@@ -315,26 +317,50 @@ def compared_position(listings: Sequence[TrueListing], report: StatusReport) -> 
 
 
 def count_moves(report: StatusReport) -> Counter[tuple[Any, ...]]:
-    """Count what a report says of animals: their id, from and to."""
-    moved = report.tables()["moved"]
-    return Counter(moved[["id", "from", "to"]].itertuples(index=False, name=None))
+    """Count what a report says of animals: their id, from and to; of one status."""
+    status = report.listing.status
+    events = report.tables()["events"]
+    sides = events[["from", "to"]]
+    if status is not None:
+        sides = sides.where(sides == status)
+    sides = sides.fillna({"from": "new", "to": "gone"})
+    moves = Counter(zip(events["id"], sides["from"], sides["to"], strict=True))
+    if report.unseen is not None:
+        missed = zip(report.unseen["id"], named_statuses(report.unseen), strict=True)
+        moves.update((pet_id, name, "not seen") for pet_id, name in missed)
+    return moves
 
 
-def true_times(listings: Sequence[TrueListing]) -> list[tuple[Any, ...]]:
-    """Return of each status the stays that ended, and the median of their days."""
-    days = dict[str, list[float]]()
-    for _, (status,), began_at, first, _, ended in true_stays(
+def true_times(listings: Sequence[TrueListing]) -> dict[str, tuple[Any, ...]]:
+    """
+    Return of each status the stays that ended, the median of their days, the stays that
+    are open, and the longest of these.
+    """
+    lengths = dict[str, tuple[list[float], list[float]]]()
+    for _, (status,), began_at, first, last, ended in true_stays(
         listings, lambda values: values[2:]
     ):
-        if began_at is not None and ended is not None:
-            name = status_of({0: ("", 0, status)}, 0, "")
-            days.setdefault(name, []).append(
-                (sum(ended) - began_at - first) / 2 / 86_400
-            )
-    return [
-        (status, len(lengths), pytest.approx(median(lengths), abs=1e-9))
-        for status, lengths in sorted(days.items())
-    ]
+        name = status_of({0: ("", 0, status)}, 0, "")
+        days, open_days = lengths.setdefault(name, ([], []))
+        begin = nan if began_at is None else (began_at + first) / 2
+        if ended is None:
+            open_days.append((last - begin) / 86_400)
+        elif began_at is not None:
+            days.append((sum(ended) / 2 - begin) / 86_400)
+    return {
+        name: pytest.approx(
+            (
+                len(days),
+                median(days or [nan]),
+                len(open_days),
+                max([day for day in open_days if day == day], default=nan),
+            ),
+            abs=1e-9,
+            nan_ok=True,
+        )
+        for name, (days, open_days) in lengths.items()
+        if days or open_days
+    }
 
 
 def check_report(report: StatusReport, listings: Sequence[TrueListing]) -> None:
@@ -352,33 +378,27 @@ def check_report(report: StatusReport, listings: Sequence[TrueListing]) -> None:
         if n not in now
     ]
     assert count_moves(report) == Counter([*true_events, *unseen])
-    flow = tables["flow"].set_index("from").stack()
-    flows = {
-        pair: count for pair, count in flow[flow > 0].items() if "total" not in pair
-    }
-    pairs = Counter((begin, end) for _, begin, end in true_events)
-    assert flows == pairs
-    changes = tables["changes"].set_index("status")
-    for side, animals in (("before", old), ("now", now)):
-        counts = changes.loc[changes[side] > 0, side].to_dict()
-        assert counts == count_animals(animals)
+    for side, animals in (("before", old), ("count", now)):
+        counts = report.breakdown[side]
+        assert counts[counts > 0].to_dict() == count_animals(animals)
     rows = tables["counts"].iloc[:, 1:].to_dict("records")
     true_counts = [count_animals(listing.animals) for listing in listings]
     assert [+Counter(row) for row in rows] == true_counts
-    begins = Counter(begin for _, begin, _ in true_events)
-    ends = Counter(end for _, _, end in true_events)
     sums = {
         "animals before": len(old),
-        "new": begins["new"],
+        "new": len({pet_id for pet_id, begin, _ in true_events if begin == "new"}),
         "became sold": len({pet_id for pet_id, _, end in true_events if end == "sold"}),
-        "gone": ends["gone"],
+        "gone": len({pet_id for pet_id, _, end in true_events if end == "gone"}),
         "animals now": len(now),
     }
     summary = tables["summary"].set_index("what")["animals"].to_dict()
     assert summary == {**sums, **({"not seen": len(unseen)} if unseen else {})}
     assert tables["summary"]["share"].isna().all() == (not old)
-    times = tables["time_in_status"].itertuples(index=False, name=None)
-    assert [row[:3] for row in times] == true_times(listings)
+    days = report.days
+    assert days is not None
+    columns = ["stays", "median_days", "open_stays", "longest_days"]
+    rows_of_days = zip(days.index, days[columns].to_numpy().tolist(), strict=True)
+    assert {name: tuple(row) for name, row in rows_of_days} == true_times(listings)
 
 
 def run_script(
