@@ -25,10 +25,7 @@ from petstore_tools.importing.send import Stopped
 from petstore_tools.importing.values import FIELDS, ProblemRow, Row
 from petstore_tools.listing.frames import status_dtype, text_dtype
 from petstore_tools.tabular.atomic import check_folder, replace_file
-from petstore_tools.tabular.cells import (
-    number_cell,
-    text_of,
-)
+from petstore_tools.tabular.cells import number_cell, text_of
 from petstore_tools.tabular.sources import row_labels
 from petstore_tools.text import html_table, pluralize, utc_text
 
@@ -255,9 +252,10 @@ def write_files(
         return (), ()
     sheet = preview.sheet
     path = sheet.options.path.resolve()
-    lines = _order_rows(sheet, entries)
+    removed = "import = :id AND NOT present AND state = 'created' AND listed_id IS NULL"
+    lines = _order_rows(sheet, entries, journal.read(removed))
     tables = {
-        "created": _fill_created(lines, sheet.layout, journal),
+        "created": _fill_created(lines, sheet.layout),
         "rejected": _fill_rejected(lines, sheet.layout),
     }
     files = []
@@ -272,7 +270,7 @@ def write_files(
                     titles, rows, above=sheet.layout.cells_above, bad_cells=bad_cells
                 )
                 journal.note_written(_digest(content))
-            if outcome == "rejected":
+            if rows and outcome == "rejected":
                 rejects = [line.row for line in lines if line.state == outcome]
                 digests = {row.number: digest_cells(row.cells) for row in rejects}
                 journal.note_rejects(str(file.with_suffix("")), digests)
@@ -300,10 +298,16 @@ class _Line(NamedTuple):
     fields: Sequence[str] = ("name",)
 
 
-def _order_rows(sheet: ReadSheet, entries: Sequence[Entry]) -> list[_Line]:
+# titles, rows, and the positions of bad cells in these
+_Table = tuple[list[str], list[list[str]], set[tuple[int, int]]]
+
+
+def _order_rows(
+    sheet: ReadSheet, entries: Iterable[Entry], removed_entries: Iterable[Entry]
+) -> list[_Line]:
     """
-    Return each row in the order of the source. One with an id is an animal, whatever
-    else in it is bad.
+    Return each row in the order of the source, then those that it has no more. One with
+    an id is an animal, whatever else in it is bad.
     """
     lines = [
         _Line(row, entry.state, entry.pet_id, entry.detail)
@@ -313,38 +317,31 @@ def _order_rows(sheet: ReadSheet, entries: Sequence[Entry]) -> list[_Line]:
         fields = [problem.field for problem in row.problems]
         pet_id = None if _ID_TITLE in fields else row.pet_id
         lines.append(_Line(row, "rejected", pet_id, row.reason, fields))
-    return sorted(lines, key=lambda line: line.row.number)
+    lines.sort(key=lambda line: line.row.number)
+    for entry in removed_entries:
+        cells = _known_cells(sheet.layout.titles, entry)
+        removed_row = Row(entry.number, entry.content, cells)
+        lines.append(_Line(removed_row, entry.state, entry.pet_id, ""))
+    return lines
 
 
-def _fill_created(
-    lines: Iterable[_Line], layout: Layout, journal: Journal
-) -> tuple[list[str], list[list[str]], set[tuple[int, int]]]:
-    """
-    Return titles and rows of a created file: each animal with its id, those last that
-    the source has no more.
-    """
+def _fill_created(lines: Iterable[_Line], layout: Layout) -> _Table:
+    """Return titles and rows of a created file: each animal, with its id."""
     header = layout.titles.header
     index = layout.titles.columns.get(_ID_TITLE, len(header))
-    animals: list[tuple[Sequence[str], int | None]] = [
-        (line.row.cells, line.pet_id)
+    rows = [
+        [
+            *line.row.cells[:index],
+            number_cell(line.pet_id),
+            *line.row.cells[index + 1 :],
+        ]
         for line in lines
         if line.state == "created" or line.pet_id is not None
-    ]
-    removed = "import = :id AND NOT present AND state = 'created' AND listed_id IS NULL"
-    animals += [
-        (_known_cells(layout.titles, entry), entry.pet_id)
-        for entry in journal.read(removed)
-    ]
-    rows = [
-        [*cells[:index], number_cell(pet_id), *cells[index + 1 :]]
-        for cells, pet_id in animals
     ]
     return [*header[:index], _ID_TITLE, *header[index + 1 :]], rows, set()
 
 
-def _fill_rejected(
-    lines: Iterable[_Line], layout: Layout
-) -> tuple[list[str], list[list[str]], set[tuple[int, int]]]:
+def _fill_rejected(lines: Iterable[_Line], layout: Layout) -> _Table:
     """
     Return titles, rows and the bad cells of a rejects file: each row with its number in
     the first source, and with its problems.
@@ -365,14 +362,14 @@ def _fill_rejected(
     return [*layout.titles.header, *ADDED], rows, bad_cells
 
 
-def _known_cells(titles: Titles, entry: Entry) -> list[str]:
+def _known_cells(titles: Titles, entry: Entry) -> tuple[str, ...]:
     """Return the cells of a row that the file has no more, as far as they are known."""
     values = {**dict(zip(FIELDS, entry.content, strict=True)), "row_key": entry.key}
     cells = [""] * len(titles.header)
     for field, index in titles.columns.items():
         if values.get(field) is not None:
             cells[index] = text_of(values[field])
-    return cells
+    return tuple(cells)
 
 
 def _find_place(path: Path, number: int, source: Path, journal: Journal) -> Path:
