@@ -36,7 +36,7 @@ class NonTextCell(str):
     Attributes:
         kind: What it was: `a number`, `a number that the sheet shows otherwise`, `a
             number that may have been rounded`, `a date`, `a time`, `a boolean`.
-        value: What it was; None where nobody knows.
+        value: What it was; None where its text tells that, or nobody knows.
         number_format: How .xlsx shows it: a code, or the number of one that every
             workbook has; 0 where nobody knows.
     """
@@ -144,16 +144,15 @@ def text_of(
     >>> text_of(7.0), text_of(7.0).kind
     ('7', 'a number')
     """
-    text = str(value)
-    kind = f"of type {type(value).__name__}"
     match value:
         case str():
-            return text
+            return str(value)
         case bool():
-            text = text.upper()
+            text = str(value).upper()
             kind = "a boolean"
         case Real():
             number = float(value)
+            value = None  # its text tells it
             text = str(int(number)) if number.is_integer() else repr(number)
             kind = number_kind
             if not abs(number) < EXACT:  # or no number at all: NaN
@@ -163,7 +162,11 @@ def text_of(
             text = value.isoformat()
             kind = "a date"
         case time() | timedelta():
+            text = str(value)
             kind = "a time"
+        case _:
+            text = str(value)
+            kind = f"of type {type(value).__name__}"
     return NonTextCell(text, kind, value, number_format)
 
 
@@ -176,7 +179,7 @@ def number_cell(number: int | None) -> str:
     """
     if number is None:
         return ""
-    return NonTextCell(str(number), "a number", number if number < EXACT else None)
+    return NonTextCell(str(number), "a number" if number < EXACT else "")
 
 
 class Problem(NamedTuple):

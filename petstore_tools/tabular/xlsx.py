@@ -166,10 +166,14 @@ def _written_value(cell: str, *, is_bad: bool) -> Any:
     """
     if not isinstance(cell, NonTextCell):
         return cell
-    is_lost = cell.kind == FORMATTED and not cell.number_format
-    if cell.value is None or (is_bad and is_lost):
-        return "#N/A" if is_bad and "error" not in cell.kind else str(cell)
-    return cell.value
+    is_number = "number" in cell.kind
+    if is_bad and cell.kind == FORMATTED:
+        is_number = bool(cell.number_format)
+    if is_number:
+        return float(cell)
+    if cell.value is not None:
+        return cell.value
+    return "#N/A" if is_bad and "error" not in cell.kind else str(cell)
 
 
 @dataclass(frozen=True, kw_only=True)
