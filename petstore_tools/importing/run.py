@@ -381,9 +381,10 @@ class _Run:
     def _result(self, stopped: Stopped | None) -> ImportResult:
         """Write the result files, and say what became of every row."""
         preview = self._preview
+        all_entries = self._journal.read()
         entries = preview.comparison.rows
         if self._added:
-            entries = self._journal.read("import = :id AND present")
+            entries = [entry for entry in all_entries if entry.present]
         rows = preview.sheet.rows_to_send
         entries, edits = find_edits(self._journal, rows, entries)
         # of a DataFrame, the numbers of the file have labels
@@ -402,7 +403,7 @@ class _Run:
             rows=preview.rows,
             **{outcome: counts[outcome] for outcome in OUTCOMES},
             ambiguous=sum(entry.may_be != "" for entry in entries),
-            created_now=count_made(entries) - count_made(before.rows),
+            created_now=count_made(all_entries) - count_made(before.entries),
             skipped_now=max(0, skipped),
             stopped=stopped,
             journal=self._journal.id,
