@@ -42,10 +42,7 @@ _TIMES = {
 }
 _EVENTS = ("event", "id", "name", "categoryId", "from", "to", "after", "by")
 _EVENT_COLUMNS = {"status": "to", "began_after": "after", "first_seen": "by"}
-_STAY_DTYPES = {
-    **dict.fromkeys(spec.PET_FIELDS, "object"),
-    **dict.fromkeys(("id", "categoryId", "before", "begin", "last", "closed"), "int64"),
-}
+_STAY_COLUMNS = (*spec.PET_FIELDS, "before", "begin", "last", "closed")
 _NO_SNAPSHOT = (
     "there is no earlier snapshot to compare with: a report on all animals keeps one"
 )
@@ -325,8 +322,9 @@ class History(HistoryDatabase):
                 columns=["number", "started_at", "ended_at"],
             )
             rows = database.execute(query, {"since": since, "until": until}).fetchall()
-        stays = pd.DataFrame(rows, columns=[*_STAY_DTYPES]).astype(_STAY_DTYPES)
-        stays = stays.astype(dict.fromkeys(("name", "status"), text_dtype()))
+        texts = dict.fromkeys(("name", "status"), text_dtype())
+        dtypes = {**dict.fromkeys(_STAY_COLUMNS, "int64"), **texts}
+        stays = pd.DataFrame(rows, columns=[*_STAY_COLUMNS]).astype(dtypes)
         microseconds = (listings.set_index("number") * 1e6).round()
         times = microseconds.astype("int64").astype("datetime64[us, UTC]")
         for name, (number, time) in _TIMES.items():

@@ -20,6 +20,7 @@ from true_listings import (
     T0,
     TrueListing,
     check_history,
+    check_period,
     make_listing,
     run_sandbox,
     run_script,
@@ -74,7 +75,7 @@ def keep_listings(path: Path, first: int, step: int) -> None:
 def test_writers_that_are_killed_leave_whole_listings(tmp_path: Path) -> None:
     """
     Two at once, killed at any instant, again and again: each kept listing is rebuilt
-    exactly.
+    exactly, and what happened between them is the truth's.
     """
     path = tmp_path / "history.db"
     spawn = multiprocessing.get_context("spawn")
@@ -92,11 +93,15 @@ def test_writers_that_are_killed_leave_whole_listings(tmp_path: Path) -> None:
             writer.join()
         count = len(History(path).snapshots())
 
-    snapshots = History(path).snapshots()
-    assert [snapshot.number for snapshot in snapshots] == list(range(1, count + 1))
-    for snapshot in snapshots:
-        number = int(snapshot.listing.started_at - T0)
-        pd.testing.assert_frame_equal(snapshot.frame(), numbered_listing(number).frame)
+    history = History(path)
+    starts = [snapshot.listing.started_at for snapshot in history.snapshots()]
+    listings = [numbered_listing(int(start - T0)) for start in starts]
+    assert [snapshot.number for snapshot in history.snapshots()] == [
+        *range(1, count + 1)
+    ]
+    for snapshot, listing in zip(history.snapshots(), listings, strict=True):
+        pd.testing.assert_frame_equal(snapshot.frame(), listing.frame)
+    check_period(history, listings, 0, count - 1)
 
 
 def test_a_listing_that_began_before_the_newest_ended_is_not_kept_and_says_so(
