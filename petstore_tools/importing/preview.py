@@ -34,24 +34,9 @@ if TYPE_CHECKING:
 SHOWN = 10  # doubtful rows, and those left out
 MATCHES = 30  # values that were read differently from what was typed
 _COUNTS = (
-    "file",
-    "environment",
-    "host",
-    "journal",
-    "columns",
-    "rows",
-    "to_send",
-    "unsent",
-    "bad_rows",
-    "created",
-    "unknown",
-    "skipped",
-    "duplicates",
-    "dropped",
-    "removed",
-    "blank",
-    "refusal",
-)
+    "file environment host journal columns rows to_send unsent bad_rows created unknown"
+    " skipped duplicates dropped removed blank refusal"
+).split()
 _SKIP = option("doubtful", "skip")
 _SEND = option("doubtful", "send")
 LINES = 15  # of problems

@@ -32,6 +32,7 @@ from petstore_tools.tabular.cells import NonTextCell, column_letter, is_blank
 from petstore_tools.tabular.sources import open_source
 from petstore_tools.text import first_of, pluralize, printable, quoted
 
+_JOINERS = dict.fromkeys((0x200C, 0x200D))  # spelling of names and of emoji
 COLUMNS = 30  # of the file that are shown
 SAMPLES = 3  # values shown of a column
 # categories or status words that are asked for: more are no words
@@ -145,6 +146,19 @@ class ReadSheet:
                 shown = [*map(str, values)]
                 columns.append(FileColumn(*place, len(filled), len(rows), shown))
         return columns
+
+    @property
+    def notes(self) -> list[str]:
+        """What should be known, also of names that hold what nobody sees."""
+        names = [
+            f"row {row.number} {quoted(row.content.name)}"
+            for row in self.rows_to_send
+            if not row.content.name.isprintable()
+            and not row.content.name.translate(_JOINERS).isprintable()
+        ]
+        hold = "a line break, a tab or an invisible character, and are sent as typed"
+        note = f"names that hold {hold}: {first_of(names)}"
+        return [*self.layout.notes, *([note] if names else ())]
 
     @cached_property
     def questions(self) -> str:

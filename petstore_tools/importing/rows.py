@@ -142,14 +142,18 @@ def _note(
     stands alone, or that begins like a total, a page or a signature; and a total needs
     a status of its own.
     """
-    name = fields[0].strip()
-    labels = {name, next(filter(str.strip, cells), "")}
     has_status = fields[2].strip() and isinstance(status, str)
-    needs_default = name and not (fields[1].strip() or cell_kind(fields[1]))
+    has_category = fields[1].strip() or cell_kind(fields[1])
+    if has_status and has_category:
+        return ""
+    name = fields[0].strip()
+    needs_default = name and not has_category
     is_alone = needs_default and sum(map(is_blank, cells)) == len(cells) - 1
     if is_alone and layout.titles.indexes.count(None) < 2:
         return "stands alone in its row"
-    is_line = not has_status and any(map(is_total, labels))
+    is_line = not has_status and any(
+        map(is_total, {name, next(filter(str.strip, cells), "")})
+    )
     if is_line or (needs_default and (is_total(name) or is_note(name))):
         return "is a total or a line about the table"
     return ""

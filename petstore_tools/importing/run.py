@@ -35,7 +35,7 @@ from petstore_tools.importing.lost_rows import (
     settle,
 )
 from petstore_tools.importing.options import Doubtful, ImportOptions, Progress
-from petstore_tools.importing.preview import FEW, ImportPreview
+from petstore_tools.importing.preview import ImportPreview
 from petstore_tools.importing.read_sheet import ReadSheet, read_sheet
 from petstore_tools.importing.results import (
     OUTCOMES,
@@ -51,7 +51,7 @@ from petstore_tools.importing.send import (
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.inventory import Inventory
 from petstore_tools.tabular.atomic import check_folder
-from petstore_tools.text import first_of, option, pluralize, quoted, utc_text
+from petstore_tools.text import option, pluralize, utc_text
 from petstore_tools.throttle.gate import CallOptions
 from petstore_tools.throttle.quota import LIKELY_S, forecast, read_quota
 from petstore_tools.throttle.throttle import Wait
@@ -149,7 +149,7 @@ def check(
     client = inventory.client
     is_complete = listing is not None and listing.complete
     sheet, comparison = compare(journal, sheet, complete=is_complete)
-    notes = [*sheet.layout.notes, *_hidden_in_names(comparison.rows)]
+    notes = sheet.notes
     if comparison.needs_listing and listing is None:
         notes.append(
             "the rows are not compared with the animals that exist yet: the import"
@@ -175,17 +175,6 @@ def check(
         forecast=whole,
         is_affordable=options.wait or whole.days <= max(1, estimate(baseline=0).days),
     )
-
-
-def _hidden_in_names(rows: Iterable[Entry]) -> list[str]:
-    """Say in one sentence which names hold what nobody sees; no sentence for none."""
-    names = [
-        f"row {row.number} {quoted(row.content.name)}"
-        for row in rows
-        if not row.content.name.isprintable()
-    ]
-    hold = "a line break, a tab or an invisible character, and are sent as typed"
-    return [f"names that hold {hold}: {first_of(names, FEW)}"] if names else []
 
 
 class _Run:

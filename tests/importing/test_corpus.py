@@ -25,7 +25,12 @@ from petstore_tools.tabular.cells import are_blank
 from petstore_tools.tabular.sources import open_source
 
 CORPUS = Path(__file__).parent / "corpus"
-TABLES = {"categories.csv", "categories.xlsx", "kategorien.csv"}
+TABLES = {
+    "categories.csv",
+    "categories.xlsx",
+    "kategorien.csv",
+    "kinds_by_number.csv",
+}
 FILES = sorted(path for path in CORPUS.iterdir() if path.suffix != ".json")
 CASES = [
     pytest.param(path, case, id=f"{path.name} {' '.join(case.get('options', ()))}")
