@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from math import ceil
@@ -24,7 +24,6 @@ from petstore_tools.errors import (
 )
 from petstore_tools.http.client import Client
 from petstore_tools.importing.comparison import answer, compare, count_made, find_edits
-from petstore_tools.importing.entries import Entry
 from petstore_tools.importing.imports import Target
 from petstore_tools.importing.journal import Journal, open_journal, read_journal
 from petstore_tools.importing.lost_rows import (
