@@ -123,7 +123,8 @@ def edit_list(story: Story, edit: str) -> None:
             story.file = what.replace("*", str(len(story.lists)))
             rows = story.lists.get(story.file, rows)
         case "keep":
-            shutil.copytree(story.store.journal_folder, folder / "imports")
+            journals = story.store.settings.state_dir / "imports"
+            shutil.copytree(journals, folder / "imports")
         case "machine":
             story.connect(folder)
         case "correct":  # the rejected rows, in their file
