@@ -13,6 +13,7 @@ from inventories import stored_animals, write_rows
 
 from petstore_tools import PetStore, Sandbox
 from petstore_tools.errors import DoubtfulRowsError, SheetError
+from petstore_tools.sandbox.faults import Fault
 
 TEXT = Path(__file__).with_name("stories.txt").read_text(encoding="utf-8")
 STEP = re.compile(r"([\w.]+)(?:: | )(\S.*)")
@@ -78,6 +79,13 @@ def test_a_story(fast: Sandbox, tmp_path: Path, steps: list[str]) -> None:
             header = text
         elif verb == "machine":
             store = fast.connect(state_dir=tmp_path / text)
+        elif verb == "lose":
+            fast.faults.append(Fault("drop_after", "POST", numbers=(int(text),)))
+            store = fast.connect(max_wait_s=0.1)  # it ends before a listing could tell
+        elif verb == "wait":
+            fast.advance(minutes=int(text))
+        elif verb == "staff":
+            fast.change(1, status=text)  # type: ignore[arg-type]
         elif verb == "import":
             call, _, expected = text.partition(" -> ")
             name, _, options = call.partition(" ")

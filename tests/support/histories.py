@@ -285,7 +285,7 @@ def edit(world: World) -> None:
             rows.append(rows.pop(position))
         case "shuffle":
             rng.shuffle(rows)
-        case "part" if rows == sheet.before and not sheet.is_copy:
+        case "part" if rows == sheet.before:
             part = rng.sample(rows, rng.randint(1, len(rows)))
             sheet.part = sorted(part, key=rows.index)
         case "staff":
