@@ -91,11 +91,7 @@ def find_doubtful(
     rows = matches.rows
     doubts = find_same_keys(matches) | find_equal(rows, entries, equals)
     file = _File(rows, doubts.keys())
-    ours = _removed(matches.missing, rows)
-    doubts = find_same_names(file, ours, width=1) | doubts
-    for version in _versions(entries):
-        gaps = _gaps(version, ours, file.contents)
-        doubts = find_same_positions(file, gaps, width=1) | doubts
+    doubts = _find_edits(file, entries, matches.missing) | doubts
     if any(row.has_id for row in rows):
         other_sheets = ()
     is_begun = any(
@@ -103,11 +99,8 @@ def find_doubtful(
         for entry in entries
     )
     for sheet in other_sheets:
-        theirs = _removed(match(sheet, rows).missing, rows)
-        doubts = find_same_names(file, theirs, width=2) | doubts
-        for version in () if is_begun else _versions(sheet):
-            gaps = _gaps_of_copy(version, theirs, file.contents)
-            doubts = find_same_positions(file, gaps, width=2) | doubts
+        missing = match(sheet, rows).missing
+        doubts = _find_edits(file, sheet, missing, is_begun=is_begun) | doubts
     return dict(sorted(doubts.items()))
 
 
@@ -221,10 +214,12 @@ class _File:
         unanswered: Positions of rows that wait, and for which nobody answered.
         new_rows: Of these, positions of new rows by their values: of equal rows nobody
             can tell which one is new.
+        has_keys: Whether its rows have keys.
     """
 
     def __init__(self, rows: Sequence[Entry], doubtful: Collection[int]) -> None:
         self.contents = [row.content for row in rows]
+        self.has_keys = any(row.row_key for row in rows)
         self.unanswered = [
             position
             for position, row in enumerate(rows)
@@ -237,19 +232,6 @@ class _File:
         )
 
 
-def _removed(missing: Iterable[Entry], rows: Iterable[Entry]) -> list[Entry]:
-    """
-    Return the rows that were sent and are gone, less those that an id or a key tells
-    from the rows of the file.
-    """
-    has_keys = any(row.row_key for row in rows)
-    return [
-        entry
-        for entry in missing
-        if entry.state in SENT and not (entry.has_id or (has_keys and entry.row_key))
-    ]
-
-
 def _versions(sheet: Iterable[Entry]) -> list[list[Entry]]:
     """
     Return the rows of an import in the order of its last version that was no part of
@@ -260,8 +242,41 @@ def _versions(sheet: Iterable[Entry]) -> list[list[Entry]]:
     return [sorted(whole, key=attrgetter("position")), last_run]
 
 
+def _find_edits(
+    file: _File,
+    sheet: Sequence[Entry],
+    missing: Iterable[Entry],
+    *,
+    is_begun: bool | None = None,
+) -> dict[int, Doubt]:
+    """
+    Return the rows that may be edits of rows that an import sent, and that are gone.
+
+    Args:
+        file: What is compared.
+        sheet: The rows of the import, by their position in the sheet.
+        missing: Those that the file does not have.
+        is_begun: Whether a row of the file was sent, None where the import is its own.
+    """
+    removed = [
+        entry
+        for entry in missing
+        if entry.state in SENT
+        and not (entry.has_id or (file.has_keys and entry.row_key))
+    ]
+    if not removed:
+        return {}
+    is_copy = is_begun is not None
+    width = 2 if is_copy else 1  # of another import, the category counts, too
+    doubts = find_same_names(file, removed, width)
+    for version in () if is_begun else _versions(sheet):
+        gaps = _gaps(version, removed, file.contents, is_copy=is_copy)
+        doubts |= find_same_positions(file, gaps, width) | doubts
+    return doubts
+
+
 def find_same_names(
-    file: _File, removed: Iterable[Entry], *, width: int
+    file: _File, removed: Iterable[Entry], width: int
 ) -> dict[int, Doubt]:
     """
     The rows that bear the name of a row that was sent and is in the file no more.
@@ -273,7 +288,7 @@ def find_same_names(
     """
     names = {entry.content[:width]: entry for entry in removed}
     doubts = {}
-    for position in file.unanswered if names else ():
+    for position in file.unanswered:
         if namesake := names.get(file.contents[position][:width]):
             doubts[position] = _edit("the same name", namesake)
     return doubts
@@ -288,7 +303,7 @@ Gap = tuple[Sequence[Entry], Iterable[PetValues]]
 
 
 def find_same_positions(
-    file: _File, gaps: Iterable[Gap], *, width: int
+    file: _File, gaps: Iterable[Gap], width: int
 ) -> dict[int, Doubt]:
     """
     The new rows that stand where a row that was sent is gone, where fewer of them bear
@@ -313,22 +328,26 @@ def find_same_positions(
 
 
 def _gaps(
-    version: Sequence[Entry], removed: Collection[Entry], contents: Sequence[PetValues]
+    version: Sequence[Entry],
+    removed: Iterable[Entry],
+    contents: Sequence[PetValues],
+    *,
+    is_copy: bool,
 ) -> Iterator[Gap]:
     """
     Yield the rows that are gone between two neighbours, and the values of the rows that
     the file has between them.
 
     Neighbours are rows that are still there, and that equal no row which came or went.
-    Where their order changed, there is one gap: the whole file.
+    Where their order changed, there is one gap: the whole file. A copy has only gaps of
+    one row, between the rows just before and after it, and in the order of its list.
 
     Args:
         version: Rows of an import, in the order of one of its versions.
         removed: Those that are gone.
         contents: The values of each row of the file.
+        is_copy: They are rows of another import.
     """
-    if not removed:
-        return
     before = [entry.content for entry in version]
     counts = Counter(before)
     counts_in_file = Counter(contents)
@@ -337,12 +356,16 @@ def _gaps(
     }
     order = [content for content in before if content in neighbours]
     if order != [content for content in contents if content in neighbours]:
+        if is_copy:
+            return
         neighbours.clear()
     by_content = group(removed, content_of)
     rows_between = _between(contents, neighbours)
     for gap, values in _between(before, neighbours).items():
-        entries = [entry for content in values for entry in by_content[content]]
-        yield entries, rows_between[gap]
+        removed_contents = values & by_content.keys()
+        if not is_copy or len(removed_contents) == 1:
+            entries = [e for content in removed_contents for e in by_content[content]]
+            yield entries, rows_between[gap]
 
 
 def _between(
@@ -357,26 +380,3 @@ def _between(
         else:
             values[neighbours_before].add(content)
     return values
-
-
-def _gaps_of_copy(
-    version: Sequence[Entry], removed: Collection[Entry], contents: Sequence[PetValues]
-) -> Iterator[Gap]:
-    """
-    Yield each row that is gone, and the values of the rows that the file has between
-    the row just before it and the one just after it, where both are still there, or it
-    was the first or the last.
-
-    Args: As `_gaps`.
-    """
-    last = {content: position for position, content in enumerate(contents)}
-    first = {contents[p]: p for p in reversed(range(len(contents)))}
-    by_content = {entry.content: entry for entry in removed}
-    for index, entry in enumerate(version if removed else ()):
-        if entry.content in by_content:
-            before = [row.content for row in version[max(0, index - 1) : index]]
-            after = [row.content for row in version[index + 1 : index + 2]]
-            if last.keys() >= {*before, *after}:
-                begin = first[before[0]] + 1 if before else 0
-                end = last[after[0]] if after else len(contents)
-                yield [by_content[entry.content]], contents[begin:end]
