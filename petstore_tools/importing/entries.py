@@ -160,26 +160,24 @@ def match(
     ranked = sorted(entries, key=_rank, reverse=True)
     by_id = {entry.pet_id: entry for entry in ranked if entry.pet_id is not None}
     by_key = {entry.row_key: entry for entry in ranked if entry.row_key}
-    matched: dict[int, Entry] = {}
-    namesakes: dict[int, Entry] = {}
-    for position, row in enumerate(rows):
-        if row.has_id:
-            if row.pet_id in by_id:
-                matched[position] = by_id[row.pet_id]
-        elif entry := by_key.get(row.row_key):
-            is_same = entry.waits or row.content.name in _names(entry)
-            (matched if is_same else namesakes)[position] = entry
-    of_file = {entry.entry_id for entry in (*matched.values(), *namesakes.values())}
+    same_entries = [
+        by_id.get(row.pet_id or 0) if row.has_id else by_key.get(row.row_key)
+        for row in rows
+    ]
+    of_file = {entry.entry_id for entry in same_entries if entry is not None}
     spare = [entry for entry in ranked if entry.entry_id not in of_file]
     equal_entries = group(spare, content_of)
+    namesakes: dict[int, Entry] = {}
     merged_rows = []
-    for position, row in enumerate(rows):
+    for position, (row, entry) in enumerate(zip(rows, same_entries, strict=True)):
         equal = equal_entries.get(row.content)
-        is_known = position in matched or position in namesakes or row.has_id
-        if equal and not is_known and not (row.row_key and equal[-1].row_key):
-            matched[position] = equal.pop()
-        if entry := matched.get(position):
+        is_free = entry is None and not row.has_id
+        if is_free and equal and not (row.row_key and equal[-1].row_key):
+            entry = equal.pop()
+        if entry and (row.has_id or entry.waits or row.content.name in _names(entry)):
             row = _merge(entry, row)
+        elif entry:
+            namesakes[position] = entry
         other = (foreign or {}).get(row.row_key)
         if other and row.waits and not row.answered and position not in namesakes:
             if _is_same_row(row, other):

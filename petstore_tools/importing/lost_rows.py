@@ -199,13 +199,3 @@ def record_decision(journal: Journal, number: int, pet_id: int | None) -> None:
         except sqlite3.IntegrityError as error:
             owner = read_entries(db, "pet_id = :pet_id", facts)[0]
             raise JournalError(f"this animal is {owner} already") from error
-
-
-def none_is_left(journal: Journal) -> bool:
-    """Say whether the last listing shows none of the animals that an import created."""
-    count = (
-        "SELECT count(pet_id) AND NOT count(a.id) FROM row"
-        " LEFT JOIN temp.animal a ON a.id = pet_id WHERE import = ?"
-    )
-    with journal.reading() as db:
-        return bool(db.execute(count, (journal.id,)).fetchone()[0])

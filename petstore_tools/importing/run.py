@@ -24,12 +24,12 @@ from petstore_tools.errors import (
 )
 from petstore_tools.http.client import Client
 from petstore_tools.importing.comparison import answer, compare, count_made, find_edits
+from petstore_tools.importing.identity import read_animals
 from petstore_tools.importing.imports import Target
 from petstore_tools.importing.journal import Journal, open_journal, read_journal
 from petstore_tools.importing.lost_rows import (
     mark_dead,
     mark_lost,
-    none_is_left,
     seconds_lost,
     settle,
 )
@@ -250,13 +250,14 @@ class _Run:
         """List the inventory: it settles what is unknown, and shows what exists."""
         self._await_answers(seconds_lost(self._journal, with_equal=True))
         listings = settle(self._inventory, self._journal, self._calls)
+        pet_ids = {entry.pet_id for entry in self._preview.comparison.entries} - {None}
         if not listings[-1].complete:
             self._notes.append(
                 "the listing of the inventory is not complete, so the rows were"
                 " compared only with what it showed"
                 f" ({listings[-1].reason.rstrip('.')})"
             )
-        elif none_is_left(self._journal):
+        elif pet_ids and not read_animals(self._journal, pet_ids):
             self._notes.append(
                 "none of the animals that this import created exists any more; if the"
                 " service was emptied, petstore-tools imports forget"
