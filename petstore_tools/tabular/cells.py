@@ -172,14 +172,14 @@ def text_of(
 
 def number_cell(number: int | None) -> str:
     """
-    Return a whole number as a workbook keeps it: exactly, or else as text.
+    Return a whole number as a cell, an empty one for none.
 
     >>> number_cell(17), number_cell(None)
     ('17', '')
     """
     if number is None:
         return ""
-    return NonTextCell(str(number), "a number" if number < EXACT else "")
+    return NonTextCell(str(number), "a number")
 
 
 class Problem(NamedTuple):

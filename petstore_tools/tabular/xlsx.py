@@ -20,6 +20,7 @@ from xml.etree import ElementTree
 from petstore_tools import spec
 from petstore_tools.errors import SheetError
 from petstore_tools.tabular.cells import (
+    EXACT,
     FORMATTED,
     MERGED,
     NonTextCell,
@@ -166,10 +167,9 @@ def _written_value(cell: str, *, is_bad: bool) -> Any:
     """
     if not isinstance(cell, NonTextCell):
         return cell
-    is_number = "number" in cell.kind
-    if is_bad and cell.kind == FORMATTED:
-        is_number = bool(cell.number_format)
-    if is_number:
+    is_lost = is_bad and cell.kind == FORMATTED and not cell.number_format
+    is_number = "number" in cell.kind and not is_lost
+    if is_number and (abs(float(cell)) < EXACT or "rounded" in cell.kind):
         return float(cell)
     if cell.value is not None:
         return cell.value
