@@ -36,11 +36,13 @@ COMMANDS = {
     "template": "Write an empty workbook for an import.",
 }
 MODULES = {
+    "demo": "serve",
     "doctor": "configure",
     "history": "report",
     "import": "import_",
     "keys": "serve",
     "quota": "configure",
+    "template": "configure",
 }
 
 

@@ -1,6 +1,7 @@
 """
-`configure`: asks for the settings once and keeps them; `quota`: what is left of the
-minute and the day; `doctor`: what is wrong, and what fixes it.
+`configure`: asks for the settings once and keeps them; `template`: an empty workbook
+that helps people to fill it in; `quota`: what is left of the minute and the day;
+`doctor`: what is wrong, and what fixes it.
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ from petstore_tools.cli import exits
 from petstore_tools.cli.options import ENVIRONMENT, write_message
 from petstore_tools.errors import PetstoreError
 from petstore_tools.store import PetStore
-from petstore_tools.tabular.atomic import check_writable, replace_file
+from petstore_tools.tabular.atomic import check_writable, replace_file, write_output
 from petstore_tools.tabular.categories import read_categories
+from petstore_tools.tabular.xlsx import template_bytes
 
 NO_FILE = "-"
 QUESTIONS = {
@@ -122,6 +124,41 @@ def _works(entries: dict[str, Any]) -> bool:
     arguments = {name: entries[name] for name in ("base_url", "api_key", "plan")}
     with PetStore(**arguments, environment="production", progress=False) as store:
         return not _examine(store, err=True)
+
+
+@click.command("template")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "--categories",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help=(
+        "A file with the columns id and name: a cell offers their names.  [default: as"
+        " the settings say]"
+    ),
+)
+def template_(file: Path, categories: Path | None) -> None:
+    """
+    Write an empty workbook for the animals of an import.
+
+    Its cells have hints with examples, and drop-downs. A file that exists is not
+    replaced.
+
+    \b
+    Examples:
+      petstore-tools template animals.xlsx
+      petstore-tools template animals.xlsx --categories categories.csv
+    """
+    if file.suffix.casefold() != ".xlsx" or file.exists():
+        raise click.BadParameter(
+            f"{file.name!r} exists already, or does not end in .xlsx: name a new file"
+        )
+    categories = categories or settings.category_file()
+    write_output(file, template_bytes(read_categories(categories)))
+    click.echo(
+        f"{file.name}: fill it in, one row for each animal, then: petstore-tools import"
+        f" {file.name}"
+    )
 
 
 @click.command("quota")

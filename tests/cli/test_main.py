@@ -234,16 +234,3 @@ def test_on_a_terminal_each_line_of_the_log_stands_above_the_bar(
     assert code == 0
     assert re.fullmatch(RETRY, said)
     assert any(line.startswith("list: 300 animal") for line in lines)
-
-
-def test_the_demo_does_the_main_job_from_any_folder(
-    run: RunCommand, tmp_path: Path
-) -> None:
-    """1,000 animals imported, listed and reported; the path of the report on screen."""
-    done = run("demo")
-
-    assert done.returncode == 0
-    assert "1,000 rows: 1,000 created" in done.stdout
-    assert "Complete: 1,000 animals" in done.stdout
-    assert str(tmp_path / "petstore-report.html") in done.stdout
-    assert "1,000" in (tmp_path / "petstore-report.html").read_text(encoding="utf-8")

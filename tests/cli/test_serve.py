@@ -1,4 +1,4 @@
-"""`serve` and `keys`: the service on this machine, and the keys of its callers."""
+"""`demo`, `serve` and `keys`: a sandbox, the service here, and its callers' keys."""
 
 from __future__ import annotations
 
@@ -59,3 +59,16 @@ def test_keys_are_shown_once_and_serve_runs_on_them(
         server.terminate()
         server.communicate(timeout=20)
     assert done.returncode == 0
+
+
+def test_the_demo_does_the_main_job_from_any_folder(
+    run: RunCommand, tmp_path: Path
+) -> None:
+    """1,000 animals imported, listed and reported; the path of the report on screen."""
+    done = run("demo")
+
+    assert done.returncode == 0
+    assert "1,000 rows: 1,000 created" in done.stdout
+    assert "Complete: 1,000 animals" in done.stdout
+    assert str(tmp_path / "petstore-report.html") in done.stdout
+    assert "1,000" in (tmp_path / "petstore-report.html").read_text(encoding="utf-8")
