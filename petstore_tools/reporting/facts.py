@@ -198,6 +198,28 @@ def by_category(
     return table
 
 
+def moves(
+    events: pd.DataFrame, status: str | None
+) -> dict[str, tuple[pd.Series[bool], str]]:
+    """
+    Tell which events are asked for first, each with the column that is the same in all.
+
+    Listings of one status cannot tell an animal that is new from one that had another
+    status before.
+    """
+    start, end = events["from"], events["to"]
+    if status is not None:
+        return {
+            "new": (end.isin([status]), "to"),
+            "gone": (start.isin([status]), "from"),
+        }
+    return {
+        "new": (start.isna(), "from"),
+        "sold": (end.isin(["sold"]), "to"),
+        "gone": (end.isna(), "to"),
+    }
+
+
 def summary(
     now: int, before: int, events: pd.DataFrame, unseen: int, status: str | None
 ) -> pd.DataFrame:
@@ -205,26 +227,20 @@ def summary(
     Count what is asked first: how many animals are new, became sold, are gone.
 
     Each animal counts once in each line, however often it came, was sold, or left.
-    Listings of one status cannot tell an animal that is new from one that had another
-    status before.
 
     Returns:
-        Columns `what` (text), `animals` (int64), `share` (float64: of the
-            animals before, 0 to 1; missing where there were none).
+        Columns `what` (text), `animals` (int64), `share` (float64: of the animals
+            before, 0 to 1; missing where there were none).
     """
-    start, end = events["from"], events["to"]
-    moves = {
-        "new": start.isna(),
-        "became sold": end.isin(["sold"]),
-        "gone": end.isna(),
-    }
+    words = {"sold": "became sold"}
     if status is not None:
-        moves = {
-            f"became {status} or new": end.isin([status]),
-            f"no longer {status} or gone": start.isin([status]),
+        words = {
+            "new": f"became {status} or new",
+            "gone": f"no longer {status} or gone",
         }
     counts = {
-        name: events.loc[is_move, "id"].nunique() for name, is_move in moves.items()
+        words.get(name, name): events.loc[is_move, "id"].nunique()
+        for name, (is_move, _) in moves(events, status).items()
     }
     sums = {"animals before": before, **counts, "animals now": now}
     if unseen:

@@ -21,33 +21,20 @@ def page(presentation: Presentation, template: str = "report.html") -> str:
     return presentation.fill(template, chart=chart(presentation))
 
 
-class Line(NamedTuple):
-    """
-    A status in a chart.
-
-    Attributes:
-        status: Its name.
-        points: Units from the left and from the top, a pair a listing.
-        label: How far from the top its name stands.
-    """
-
-    status: str
-    points: list[tuple[int, int]]
-    label: int
-
-
 class Chart(NamedTuple):
     """
     Counts over time in a box that is WIDTH units wide.
 
     Attributes:
-        lines: One a status, that of the largest count first.
+        lines: One a status, that of the largest count first: its name, a point a
+            listing (units from the left and from the top), and how far from the top the
+            name stands.
         height: Of the box, in units.
         ticks: Round counts; the first is that of the lower edge.
         high: The count of the upper edge.
     """
 
-    lines: list[Line]
+    lines: list[tuple[str, list[tuple[int, int]], int]]
     height: int
     ticks: range
     high: int
@@ -71,7 +58,7 @@ def chart(presentation: Presentation) -> Chart | None:
         depths = depths[~(depths.index // 2).duplicated(keep="last")]
     labels = spread(depths.iloc[-1].tolist(), height)
     lines = [
-        Line(str(status), [*zip(line.index, line, strict=True)], label)
+        (str(status), [*zip(line.index, line, strict=True)], label)
         for (status, line), label in zip(depths.items(), labels, strict=True)
     ]
     return Chart(lines, height, ticks, high)

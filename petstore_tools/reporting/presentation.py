@@ -16,7 +16,7 @@ import pandas as pd
 
 from petstore_tools import text
 from petstore_tools._version import __version__
-from petstore_tools.reporting.facts import Facts
+from petstore_tools.reporting.facts import Facts, moves
 
 LOOKS = json.loads(files(__package__).joinpath("looks.json").read_text("utf-8"))
 TITLES: dict[str, str] = LOOKS["titles"]  # of sections, in the order of a page
@@ -35,7 +35,7 @@ class Format(NamedTuple):
 
 def column_format(column: str) -> Format:
     """Return how a column is shown; without a style, it holds texts."""
-    whole = (column, ",.0f", "#,##0;-#,##0;[Color15]0")
+    whole = (column, ",.0f", "#,##0")
     title, style, in_workbook = LOOKS["columns"].get(column, whole)
     return Format(title, style, in_workbook or whole[2])
 
@@ -133,7 +133,9 @@ class Presentation:
             statuses = tables.pop("breakdown")["status"]
             tables["by_category"] = tables["by_category"].drop(columns=statuses)
         if "events" in tables:
-            tables |= event_tables(tables["events"], status)
+            events = tables["events"][::-1]  # the newest first
+            for name, (is_move, same) in moves(events, status).items():
+                tables[name] = events[is_move].drop(columns=["event", same])
         read_tables = {}
         for name in TITLES:
             if name in tables and len(tables[name]):
@@ -187,23 +189,3 @@ def with_total(table: pd.DataFrame) -> pd.DataFrame:
     sums = table.iloc[:, 1:].sum(min_count=1)
     total = pd.DataFrame([["total", *sums]], columns=table.columns)
     return pd.concat([table, total], ignore_index=True).astype(table.dtypes)
-
-
-def event_tables(events: pd.DataFrame, status: str | None) -> dict[str, pd.DataFrame]:
-    """
-    List what was sold, came and went, the newest first; of one status, what got it and
-    what no longer has it.
-    """
-    events = events.iloc[::-1].drop(columns="event")
-    start, end = events["from"], events["to"]
-    if status is not None:
-        animals = events.drop(columns=["from", "to"])
-        return {
-            "new": animals[end.isin([status])],
-            "gone": animals[start.isin([status])],
-        }
-    return {
-        "sold": events[end.isin(["sold"])].drop(columns="to"),
-        "new": events[start.isna()].drop(columns="from"),
-        "gone": events[end.isna()].drop(columns="to"),
-    }

@@ -9,15 +9,7 @@ from typing import Any
 from petstore_tools.reporting.facts import Facts
 from petstore_tools.reporting.presentation import Presentation
 
-_OF_LISTING = (
-    "completeness",
-    "reason",
-    "status",
-    "environment",
-    "rows",
-    "requests",
-    "notes",
-)
+_OF_LISTING = "completeness reason status environment rows requests notes".split()
 
 
 def markdown(presentation: Presentation) -> str:

@@ -23,15 +23,21 @@ def run_after_a_change(run: RunCommand, box: Sandbox, tmp_path: Path) -> RunComm
     return run
 
 
-def test_a_report_names_the_categories_of_the_settings(
-    run_after_a_change: RunCommand, tmp_path: Path
+def test_a_report_names_categories_and_sends_nothing_for_two_dates_of_the_past(
+    run_after_a_change: RunCommand, box: Sandbox, tmp_path: Path
 ) -> None:
-    """As a listing does."""
-    run_after_a_change(
-        "report", "-o", "r.md", PETSTORE_CATEGORIES=str(tmp_path / "names.csv")
-    )
+    """As the settings say, or `--categories`; a PDF is the printed page."""
+    requests = len(box.traffic())
+    dates = ["--since", "1d", "--until", "0s", "-o"]
+    variable = {"PETSTORE_CATEGORIES": str(tmp_path / "names.csv")}
+    run_after_a_change("report", *dates, "a.md", **variable)
+    run_after_a_change("report", *dates, "b.md", "--categories", "names.csv")
+    refused = run_after_a_change("report", "-o", "r.pdf")
 
-    assert "Dogs" in (tmp_path / "r.md").read_text(encoding="utf-8")
+    for name in ("a.md", "b.md"):
+        assert "Dogs" in (tmp_path / name).read_text(encoding="utf-8")
+    assert "for a PDF, print the page (.html)" in refused.stderr
+    assert len(box.traffic()) == requests
 
 
 def test_the_history_of_one_animal_is_a_table(
