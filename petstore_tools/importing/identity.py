@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from operator import attrgetter
 
+from petstore_tools import spec
 from petstore_tools.errors import SheetError
 from petstore_tools.importing.entries import Entry, content_of, group
 from petstore_tools.importing.journal import Journal
@@ -132,6 +133,7 @@ def settle_rejects(journal: Journal, sheet: ReadSheet) -> ReadSheet:
     corrected = [entry for entry in journal.read(_CORRECTED) if entry.pet_id]
     if not corrected:
         return sheet
+    columns = sheet.layout.titles.columns
     by_number = {entry.reject_of: entry for entry in corrected}
     by_key = {entry.key: entry for entry in corrected if entry.row_key}
     with journal.reading() as db:
@@ -144,6 +146,11 @@ def settle_rejects(journal: Journal, sheet: ReadSheet) -> ReadSheet:
         if cells_by_number.get(number) == digest_cells(row.cells):
             entry = entry or by_number.get(row.reject_of or number)
         if entry is not None:
-            facts = (entry.content, row.cells, row.row_key, entry.pet_id)
+            cells = [*row.cells]
+            for field, value in zip(spec.NEW_PET_FIELDS, entry.content, strict=True):
+                if field in columns:
+                    column = columns[field]
+                    cells[column : column + 1] = ["" if value is None else str(value)]
+            facts = (entry.content, tuple(cells), row.row_key, entry.pet_id)
             rows[index] = Row(row.number, *facts)
     return _with_rows(sheet, rows)
