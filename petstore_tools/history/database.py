@@ -285,8 +285,8 @@ def instant(
         seconds = datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp() + day_s
     if seconds > now + ahead_s + 1e-6:  # a datetime may be rounded up
         raise ArgumentError(
-            f"{moment} is in the future: a date means the end of that day, "
-            f"and now it is {utc_text(now)}"
+            f"{moment} is after {utc_text(now)}, which is now or the other end: a date"
+            " means the end of that day"
         )
     return seconds
 

@@ -1,9 +1,6 @@
 """
-What a history says: its snapshots, the stays of animals, and the listing to compare
-with.
-
-What an absence means is decided here: an animal that is missing from one listing alone,
-which may have a hole, was there.
+What a history says: its snapshots, the stays of animals, what happened between two
+listings, and which two these are.
 """
 
 from __future__ import annotations

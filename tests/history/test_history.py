@@ -104,6 +104,22 @@ def test_writers_that_are_killed_leave_whole_listings(tmp_path: Path) -> None:
     check_period(history, listings, 0, count - 1)
 
 
+def test_a_listing_is_kept_whole_or_not_at_all(tmp_path: Path) -> None:
+    """Where its last statement fails, the others have not happened."""
+    history = History(tmp_path / "history.db")
+    history.keep(make_listing({1: ("Rex", 1, None), 2: ("Mia", 1, None)}).frame)
+    before = history.history(now=T0)
+    execute(
+        history.path,
+        "CREATE TRIGGER full BEFORE INSERT ON listings"
+        " BEGIN SELECT RAISE(ABORT, 'the disk is full'); END",
+    )
+
+    with pytest.raises(HistoryError, match="the disk is full"):
+        history.keep(make_listing({1: ("Rex", 1, "sold")}, T0 + 9).frame)
+    pd.testing.assert_frame_equal(history.history(now=T0), before)
+
+
 def test_a_listing_that_began_before_the_newest_ended_is_not_kept_and_says_so(
     tmp_path: Path,
 ) -> None:

@@ -242,7 +242,8 @@ def check_history(
 ) -> None:
     """
     Compare all that the history says with the truth, of any two listings, too, and a
-    report on the last one. Then forget listings at both ends: the others are a history.
+    report on the last one. What is left when listings are forgotten at both ends is a
+    history, which goes on with those that are kept again.
     """
     for listing, snapshot in zip(listings, history.snapshots(), strict=True):
         pd.testing.assert_frame_equal(
@@ -264,8 +265,12 @@ def check_history(
     check_period(history, listings, since, until)
     check_report(report, listings)
     history.forget(first, after=last, now=now)
-    middle = listings[bisect_left(ends, first) : until + 1]
-    assert history_rows(history.history(now=now)) == expected_rows(true_stays(middle))
+    oldest = bisect_left(ends, first)
+    for newest in range(until, len(listings)):
+        if newest > until:
+            history.keep(listings[newest].frame)
+        stays = true_stays(listings[oldest : newest + 1])
+        assert history_rows(history.history(now=now)) == expected_rows(stays)
 
 
 def check_period(
