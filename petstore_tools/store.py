@@ -299,6 +299,10 @@ class PetStore:
         >>> snapshot = store.snapshot()
         >>> store.events(since="90d")["event"].tolist()
         []
+
+        Raises:
+            ArgumentError: `until` is before the first kept listing, `since` after
+                `until`, or one cannot be read.
         """
         return self.kept_listings.events(since, until, now=self.client.clock.now())
 

@@ -395,6 +395,23 @@ def test_dates_may_be_objects_and_are_checked_before_a_request() -> None:
 
 
 @pytest.mark.case("P67")
+def test_a_date_of_the_past_takes_the_newest_listing_that_had_ended_by_then() -> None:
+    """Today's is allowed; before the first listing the error has that one's date."""
+    with Sandbox(animals=3) as box:
+        first = box.store.snapshot()
+        box.advance(days=3)
+        last = box.store.snapshot()
+        for day, snapshot in (("2026-01-07", first), ("2026-01-08", last)):
+            assert Listing.of(box.store.snapshots(date=day)) == snapshot.listing
+        with pytest.raises(ArgumentError, match="from 2026-01-05 09:00:00 UTC"):
+            box.store.snapshots(date="2026-01-04")
+        with pytest.raises(ArgumentError, match="from 2026-01-05 09:00:00 UTC"):
+            box.store.events(until="2026-01-04")
+        with pytest.raises(ArgumentError, match="which is now or the other end"):
+            box.store.events(since="2026-01-07", until="2026-01-06")
+
+
+@pytest.mark.case("P67")
 def test_last_is_the_last_report_that_was_handed_out(tmp_path: Path) -> None:
     """Not a look, a snapshot or a report with another filter in between."""
     with Sandbox(animals=10) as box:
