@@ -58,7 +58,7 @@ class ImportResult:
         unknown: May exist or not; not sent again before they are reconciled.
         ambiguous: Of these, rows that a listing could not decide: a person does.
         unsent: Not sent yet.
-        skipped: Left out: doubtful, or equal to an earlier row.
+        skipped: Left out: doubtful, equal to an earlier row, or a line about the table.
         created_now: Created by this run.
         skipped_now: Left out by this run as doubtful.
         stopped: Why it ended early, None where it did not.
@@ -144,8 +144,9 @@ class ImportResult:
             rows.append((entry.number, *entry.content, *outcome, *reason))
         for row in self.problem_rows:
             name = dict(enumerate(row.cells)).get(self.name_index)
-            rejected = (None, None, "rejected", None, None, row.reason, None)
-            rows.append((row.number, name, *rejected))
+            state = "skipped" if row.is_remark else "rejected"
+            values = (name, None, None, state, None, None, row.reason, None)
+            rows.append((row.number, *values))
         rows.sort(key=itemgetter(0))
         frame = pd.DataFrame(rows, columns=["row", *kinds], dtype="object")
         frame = frame.astype(kinds).assign(row=row_labels([row[0] for row in rows]))
@@ -316,7 +317,8 @@ def _order_rows(
     for row in sheet.problem_rows:
         fields = [problem.field for problem in row.problems]
         pet_id = None if _ID_TITLE in fields else row.pet_id
-        lines.append(_Line(row, "rejected", pet_id, row.reason, fields))
+        state = "skipped" if row.is_remark else "rejected"
+        lines.append(_Line(row, state, pet_id, row.reason, fields))
     lines.sort(key=lambda line: line.row.number)
     for entry in removed_entries:
         cells = _known_cells(sheet.layout.titles, entry)

@@ -12,6 +12,8 @@ from typing import Any
 from petstore_tools import spec
 from petstore_tools.importing.layout import Layout
 from petstore_tools.importing.values import (
+    ABOUT_TABLE,
+    ALONE,
     FIELDS,
     PetValues,
     ProblemRow,
@@ -150,12 +152,12 @@ def _note(
     needs_default = name and not has_category
     is_alone = needs_default and sum(map(is_blank, cells)) == len(cells) - 1
     if is_alone and layout.titles.indexes.count(None) < 2:
-        return "stands alone in its row"
+        return ALONE
     is_line = not has_status and any(
         map(is_total, {name, next(filter(str.strip, cells), "")})
     )
     if is_line or (needs_default and (is_total(name) or is_note(name))):
-        return "is a total or a line about the table"
+        return ABOUT_TABLE
     return ""
 
 

@@ -382,10 +382,12 @@ class _Run:
             for row, entry in zip(rows, entries, strict=True)
         ]
         files, not_written = write_files(preview, self._journal, entries)
-        counts = Counter(rejected=preview.bad_rows, skipped=preview.dropped)
+        remarks = sum(row.is_remark for row in preview.sheet.problem_rows)
+        dropped = preview.dropped + remarks
+        counts = Counter(rejected=preview.bad_rows - remarks, skipped=dropped)
         counts.update(entry.state for entry in entries)
         before = self._before.comparison
-        skipped = counts["skipped"] - preview.dropped - before.states["skipped"]
+        skipped = counts["skipped"] - dropped - before.states["skipped"]
         return ImportResult(
             file=preview.file,
             environment=preview.environment,

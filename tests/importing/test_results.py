@@ -235,19 +235,22 @@ def test_every_row_stands_in_the_frame_with_its_outcome(
     fast: Sandbox, tmp_path: Path
 ) -> None:
     """
-    What the answers showed as notes, and the problem of a row that could not be read.
+    What the answers showed as notes, and the problem of a row that could not be read; a
+    line about the table is left out, and no reject.
     """
-    path = write_rows(tmp_path / "pets.csv", "Rex,3,sold", "Mia,x,", "Rex,3,sold")
+    path = write_rows(
+        tmp_path / "pets.csv", "Rex,3,sold", "Mia,x,", "Rex,3,sold", "Total,,"
+    )
 
     result = run(fast, path, drop_duplicates=True)
 
     frame = result.frame
-    assert list(frame["outcome"]) == ["created", "rejected"]
-    assert list(frame["name"]) == ["Rex", "Mia"]
+    assert list(frame["outcome"]) == ["created", "rejected", "skipped"]
+    assert list(frame["name"]) == ["Rex", "Mia", "Total"]
     assert "'x' is not the id of a category" in frame["detail"][1]
     files = "files: pets.sandbox.created.csv, pets.sandbox.rejected.csv"
-    counts = "pets.csv → sandbox: 3 rows: 1 created, 1 rejected, 1 skipped"
+    counts = "pets.csv → sandbox: 4 rows: 1 created, 1 rejected, 2 skipped"
     assert str(result) == f"{counts}; {files}"
     assert "<td" in result._repr_html_()
     facts = result.to_dict()
-    assert {facts[name] for name in ("created", "rejected", "skipped")} == {1}
+    assert [facts[name] for name in ("created", "rejected", "skipped")] == [1, 1, 2]
