@@ -138,13 +138,14 @@ class ReadSheet:
         columns = []
         for index, title in enumerate(titles.header[:COLUMNS]):
             cells = [cell for row in rows for cell in row[index : index + 1]]
-            filled = [*filter(str.strip, cells)]
-            # odd letters first
-            values = sorted(dict.fromkeys(filled), key=str.isascii)[:SAMPLES]
-            place = column_letter(index), str(title), fields.get(index, "not sent")
+            filled = [str(cell) for cell in cells if cell.strip()]
             if title.strip() or filled:
-                shown = [*map(str, values)]
-                columns.append(FileColumn(*place, len(filled), len(rows), shown))
+                # odd letters first
+                values = sorted(dict.fromkeys(filled), key=str.isascii)[:SAMPLES]
+                becomes = fields.get(index, "not sent")
+                counts = len(filled), len(rows)
+                letter = column_letter(index)
+                columns.append(FileColumn(letter, str(title), becomes, *counts, values))
         return columns
 
     @property
@@ -263,20 +264,17 @@ def write_questions(layout: Layout) -> str:
     layout = replace(layout, titles=titles)
     missing = [*titles.missing]
     free_columns = _free_columns(layout)
-    if "categoryId" in missing and not free_columns:
+    if "categoryId" in missing and len(free_columns) < len(missing):
         missing.remove("categoryId")
         defaults: dict[str, Any] = {**(options.defaults or {}), "categoryId": ...}
         options = replace(options, defaults=defaults)
+    answered = (*titles.columns, *missing, *(options.defaults or ()))
     may_be_status = any(
         has_words and not is_known(titles.header[index])
         for index, has_words in free_columns.items()
         if index < len(titles.header)
     )
-    if may_be_status and "status" not in (
-        *titles.columns,
-        *missing,
-        *(options.defaults or ()),
-    ):
+    if may_be_status and len(free_columns) > len(missing) and "status" not in answered:
         missing.append("status")
     if options.row_key is not None and "row_key" not in titles.columns:
         options = replace(options, row_key="…")

@@ -136,18 +136,17 @@ class Matcher:
 
     def __init__(
         self,
-        categories: CategoryWords | None = None,
+        categories: CategoryWords,
         statuses: Mapping[str, str] | None = None,
         defaults: Mapping[str, str | int] | None = None,
     ) -> None:
-        pairs = () if categories is None else categories.pairs
-        is_list = categories is not None and categories.is_list
         # what each distinct cell means, by field; those of names are not kept
         self._decided: defaultdict[str, dict[str, Value | Problem]] = defaultdict(dict)
-        self._known_ids = {id_ for _, id_ in pairs} if is_list else None
+        ids = {id_ for _, id_ in categories.pairs}
+        self._known_ids = ids if categories.is_list else None
         # by field and folded word, the document's own among them
         self._ids: defaultdict[str, set[int]] = defaultdict(set)
-        for word, id_ in pairs:
+        for word, id_ in categories.pairs:
             self._ids[fold(word)].add(id_)
         self._statuses: dict[str, str] = {status: status for status in spec.STATUSES}
         for word, status in (statuses or {}).items():
