@@ -72,10 +72,15 @@ def _table(infos: list[ImportInfo]) -> str:
     for info in infos:
         target = info.target
         counts = info.states + Counter(unknown=info.states["sending"])
-        name = target.path.name + (f" ({target.sheet})" if target.sheet else "")
         numbers = [counts[state] for state in COUNTS]
         rows.append(
-            (info.id, name, target.environment, *numbers, utc_text(info.changed_at))
+            (
+                info.id,
+                target.label,
+                target.environment,
+                *numbers,
+                utc_text(info.changed_at),
+            )
         )
     return text_table(("import", "file", "environment", *COUNTS, "last change"), rows)
 
@@ -83,17 +88,18 @@ def _table(infos: list[ImportInfo]) -> str:
 @imports_.command("show")
 @ID
 def show(info: ImportInfo) -> None:
-    """Show the rows of import ID that were not created, and why."""
+    """Show the rows of import ID: all that have a row key, else those not created."""
     click.echo(_table([info]))
     rows = []
     with read_journal(_folder(), info.target) as journal:
         for entry in journal.read():
             outcome = "ambiguous" if entry.may_be else entry.state
-            if outcome != "created":
-                facts = (outcome, entry.may_be, entry.detail)
+            if outcome != "created" or entry.key:
+                pet_id = entry.may_be or entry.pet_id or ""
+                facts = (entry.key, outcome, pet_id, entry.detail)
                 rows.append((entry.number, *entry.content, *facts))
     if rows:
-        titles = ("row", *spec.NEW_PET_FIELDS, "outcome", "may be id", "why")
+        titles = ("row", *spec.NEW_PET_FIELDS, "row key", "outcome", "id", "why")
         click.echo("\n" + text_table(titles, rows))
     if info.bad_rows:
         options.write_message(
