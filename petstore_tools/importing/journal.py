@@ -327,13 +327,14 @@ def read_entries(
     db: sqlite3.Connection, where: str, facts: dict[str, object]
 ) -> list[Entry]:
     """Return the rows that a condition names, by their position in the sheet."""
-    places = db.execute("SELECT id, path, sheet FROM import").fetchall()
-    files = {
-        id_: Target("", "", Path(path), sheet).label for id_, path, sheet in places
-    }
     rows = db.execute(
         f"SELECT {_ENTRY} FROM row WHERE {where} ORDER BY number, entry_id", facts
-    )
+    ).fetchall()
+    # a create that equals nothing asks for no names of files
+    imports = db.execute("SELECT id, path, sheet FROM import") if rows else ()
+    files = {
+        id_: Target("", "", Path(path), sheet).label for id_, path, sheet in imports
+    }
     return [
         Entry(*row[:2], files[row[1]], PetValues(*row[2:5]), *row[5:])  # type: ignore[call-arg]
         for row in rows

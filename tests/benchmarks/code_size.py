@@ -19,7 +19,7 @@ from io import StringIO
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-MOST_TOKENS = {"petstore_tools": 89_500, "tests": 120_000}
+MOST_TOKENS = {"petstore_tools": 92_000, "tests": 120_000}
 MOST_FILES = 92
 MOST_WORDS = 2_000
 MARGIN = 1.02
