@@ -11,22 +11,22 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 
 from petstore_tools.clock import ManualClock
 from petstore_tools.importing.entries import Entry
-from petstore_tools.importing.journal import Journal
-from petstore_tools.importing.options import Doubtful, ImportOptions
+from petstore_tools.importing.options import ImportOptions
 from petstore_tools.importing.read_sheet import ReadSheet, read_sheet
 from petstore_tools.importing.values import PetValues
 
 NAMES = [f"{name} {n}" for name in ("rex", "mia", "max", "ida") for n in range(5)]
 STATUSES = ("available", "sold", None)
 NEXT_STATUS = dict(zip(STATUSES, STATUSES[1:] + STATUSES[:1], strict=True))
+WAYS = ("values", "values", "ids", "keys", "numbers")
 ACTIONS = (
     "insert insert duplicate exchange status status name all delete move shuffle rename"
     " copy restate next part staff go_on"
@@ -36,6 +36,7 @@ MOVED = "a row renamed and moved at once, or in a copy beside another edit"
 TAKEN = "a row that takes the values of one edited at the same time"
 NEXT = "a row of next month's list that equals one of last month's"
 STATUS = "a status changed while an answer is unknown, beside a row without one"
+REUSED = "a key that is corrected"
 KEY = "a row of another list that has a known key and the same name and category"
 
 
@@ -47,8 +48,7 @@ def new_rows(contents: Iterable[PetValues]) -> list[Entry]:
     ]
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(NamedTuple):
     """A row of a sheet: who has it, and its cells."""
 
     person: int
@@ -57,7 +57,6 @@ class Row:
     pet_id: int | None = None
 
 
-@dataclass
 class Sheet:
     """
     A file.
@@ -70,13 +69,14 @@ class Sheet:
         answer: What the next run says about the rows that the last one asked about.
     """
 
-    name: str
-    rows: list[Row]
-    before: Sequence[Row] = ()
-    past: set[Row] = field(default_factory=set)
-    is_copy: bool = False
-    part: list[Row] = field(default_factory=list)
-    answer: Doubtful = "ask"
+    def __init__(self, name: str, rows: list[Row], source: Sheet | None = None) -> None:
+        self.name = name
+        self.rows = rows
+        self.before = source.before if source else []
+        self.past = {*source.past} if source else set()
+        self.is_copy = source is not None
+        self.part = []
+        self.answer = "ask"
 
     def read(self, rows: Iterable[Row], way: str) -> ReadSheet:
         """Read rows of it, as an import does."""
@@ -90,41 +90,45 @@ class Sheet:
         return read_sheet(ImportOptions(frame, name=self.name, row_key=key))
 
 
-@dataclass
 class World:
     """
     The truth: the service, the sheets, and the time.
 
     Attributes:
-        way: How rows are told apart: by values, keys or ids.
+        way: How rows are told apart: by `values`, `ids`, `keys` or `numbers`, which are
+            keys that begin with 1 in each sheet.
+        writes_capitals: Whether the service does so with names.
         animals: Those that the service has, by id.
         made: Whose row was made; `claims`: whose row is to be sent, and by which sheet.
         mistaken: Whose row a person left out, since another sheet was to send it.
-        sent: How many animals were made of a name and category, and of whom.
+        sent: How many animals were made of a name and category.
         circles: Leads from a person, or a name and category, to whom they are counted
             with.
         named: Whose a key and a name were first.
         risks: Which stated risk was taken by a person, or with a name and category.
     """
 
-    rng: random.Random
-    folder: Path
-    way: str
-    writes_capitals: bool = False
-    faulty: bool = True
-    clock: ManualClock = field(default_factory=lambda: ManualClock(1_000.0))
-    sheets: list[Sheet] = field(default_factory=list)
-    journals: dict[Path, Journal] = field(default_factory=dict)
-    animals: dict[int, PetValues] = field(default_factory=dict)
-    answered_ids: list[int] = field(default_factory=list)
-    people: int = 0
-    made: set[int] = field(default_factory=set)
-    claims: set[tuple[int, str]] = field(default_factory=set)
-    mistaken: set[int] = field(default_factory=set)
-    sent: Counter[object] = field(default_factory=Counter)
-    circles: dict[object, object] = field(default_factory=dict)
-    named: dict[tuple[str, str], int] = field(default_factory=dict)
-    risks: list[tuple[object, str]] = field(default_factory=list)
+    def __init__(self, rng: random.Random, folder: Path) -> None:
+        self.rng = rng
+        self.folder = folder
+        self.way = rng.choice(WAYS)
+        self.writes_capitals = rng.random() < 0.25
+        self.faulty = True
+        self.clock = ManualClock(1_000.0)
+        self.journals = {}
+        self.animals = {}
+        self.people = 0
+        self.made = set()
+        self.claims = set()
+        self.mistaken = set()
+        self.sent = Counter()
+        self.circles = {}
+        self.named = {}
+        self.risks = []
+        first = Sheet("first", [])
+        self.sheets = [first]
+        for _ in range(rng.randint(1, 8)):
+            first.rows.append(self.new_row(first))
 
     def circle(self, node: object) -> object:
         """Return with whom a person, or a name and category, is counted."""
@@ -148,8 +152,7 @@ class World:
 
     def values(self) -> PetValues:
         """Return values of a row."""
-        rng = self.rng
-        return PetValues(rng.choice(NAMES), rng.randint(1, 2), rng.choice(STATUSES))
+        return PetValues(*map(self.rng.choice, (NAMES, (1, 2), STATUSES)))
 
     def new_row(self, sheet: Sheet) -> Row:
         """Return the row of a new animal; a counter may be its key."""
@@ -181,6 +184,11 @@ class World:
             named = self.named.setdefault((row.row_key, row.values.name), row.person)
             if named != row.person:
                 self.risks.append((row.person, KEY))
+            self.risks += [
+                (other.person, REUSED)
+                for other in sheet.past
+                if other.row_key == row.row_key and other.person != row.person
+            ]
         sheet.past |= {*rows}
         if not sheet.part:
             self.claims = {claim for claim in self.claims if claim[1] != sheet.name}
@@ -276,11 +284,11 @@ def edit(world: World) -> None:
         case "insert":
             rows.insert(rng.randint(0, len(rows)), world.new_row(sheet))
         case "duplicate":
-            rows.insert(position, replace(world.new_row(sheet), values=row.values))
+            rows.insert(position, world.new_row(sheet)._replace(values=row.values))
         case "status" | "name" | "all":
             cells = world.values()._asdict()
             cells = cells if action == "all" else {action: cells[action]}
-            rows[position] = replace(row, values=row.values._replace(**cells))
+            rows[position] = row._replace(values=row.values._replace(**cells))
         case "move":
             rows.append(rows.pop(position))
         case "shuffle":
@@ -288,7 +296,7 @@ def edit(world: World) -> None:
         case "part" if rows == sheet.before:
             part = rng.sample(rows, rng.randint(1, len(rows)))
             sheet.part = sorted(part, key=rows.index)
-        case "staff":
+        case "staff" if world.animals:
             change_animal(world)
         case "delete" | "exchange" | "next":
             replace_rows(world, sheet, action, position)
@@ -316,13 +324,12 @@ def copy_sheet(world: World, sheet: Sheet, action: str) -> None:
     if action == "restate":
         for n, row in enumerate(rows):
             status = NEXT_STATUS[row.values.status]
-            rows[n] = replace(row, values=row.values._replace(status=status))
+            rows[n] = row._replace(values=row.values._replace(status=status))
     if action == "go_on" and world.way == "ids":
         entries = world.journals[Path(sheet.name)].read("import = :id AND present")
         ids = {entry.number: entry.pet_id for entry in entries}
-        rows = [replace(row, pet_id=ids.get(n)) for n, row in enumerate(rows, 2)]
-    name = f"copy {world.rng.random()}"
-    copy = Sheet(name, rows, list(sheet.before), {*sheet.past}, is_copy=True)
+        rows = [row._replace(pet_id=ids.get(n)) for n, row in enumerate(rows, 2)]
+    copy = Sheet(f"copy {world.rng.random()}", rows, sheet)
     if action in ("rename", "go_on") or len(world.sheets) == MOST_SHEETS:
         world.sheets.remove(sheet)
     world.sheets.append(copy)
@@ -330,10 +337,9 @@ def copy_sheet(world: World, sheet: Sheet, action: str) -> None:
 
 def change_animal(world: World) -> None:
     """Let the staff change the status of an animal."""
-    if world.animals:
-        pet_id = world.rng.choice(list(world.animals))
-        values = world.animals[pet_id]
-        if pet_id not in {entry.pet_id for entry in world.entries()}:
-            world.risks.append((values[:2], STATUS))
-        status = world.rng.choice(STATUSES[:2])
-        world.animals[pet_id] = values._replace(status=status)
+    pet_id = world.rng.choice(list(world.animals))
+    values = world.animals[pet_id]
+    if pet_id not in {entry.pet_id for entry in world.entries()}:
+        world.risks.append((values[:2], STATUS))
+    status = world.rng.choice(STATUSES[:2])
+    world.animals[pet_id] = values._replace(status=status)
