@@ -111,7 +111,9 @@ def send(
         return
     answered_id = pet_id
     if fault == "foreign":
-        answered_id = rng.randint(1, pet_id)
+        answered_id = rng.choice(world.answered_ids or [pet_id])
+    if fault == "ok":
+        world.answered_ids.append(pet_id)
     name, category_id, status = world.animals[pet_id]
     body = f'{{"id":{answered_id},"name":"{name}","categoryId":{category_id}'
     body = "" if fault == "empty" else f'{body},"status":"{status}"}}'

@@ -117,6 +117,7 @@ class World:
         self.clock = ManualClock(1_000.0)
         self.journals = {}
         self.animals = {}
+        self.answered_ids = []
         self.people = 0
         self.made = set()
         self.claims = set()
