@@ -162,11 +162,10 @@ def import_list(story: Story) -> None:
     """Write and import the list; by ids, go on with its created file."""
     path, options = write_list(story)
     import_file(story, path, story.lists[story.file], options)
-    for created in story.files:
-        if story.way == "by petstore_id" and "created" in created.name:
-            story.paths[story.file] = created
-            rows = pd.read_excel(created, dtype=str, engine="calamine")
-            story.lists[story.file] = rows[COLUMNS].dropna(subset="animal")
+    if story.way == "by petstore_id":
+        created = story.paths[story.file] = story.files[0]
+        rows = pd.read_excel(created, dtype=str, engine="calamine")
+        story.lists[story.file] = rows[COLUMNS].dropna(subset="animal")
 
 
 def import_file(
