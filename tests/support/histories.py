@@ -36,7 +36,9 @@ MOVED = "a row renamed and moved at once, or in a copy beside another edit"
 TAKEN = "a row that takes the values of one edited at the same time"
 NEXT = "a row of next month's list that equals one of last month's"
 STATUS = "a status changed while an answer is unknown, beside a row without one"
+NO_ID = "a row that was put in without its id and edited"
 REUSED = "a key that is corrected"
+MADE = "import = :id AND present AND state = 'created'"
 KEY = "a row of another list that has a known key and the same name and category"
 
 
@@ -65,6 +67,7 @@ class Sheet:
         before: Its rows in the last run; of a copy, those that were copied.
         past: All rows that it had.
         is_copy: It was copied, and not imported since.
+        is_whole: Its last run had all its rows.
         part: Rows that the next run has in place of all.
         answer: What the next run says about the rows that the last one asked about.
     """
@@ -75,6 +78,7 @@ class Sheet:
         self.before = source.before if source else []
         self.past = {*source.past} if source else set()
         self.is_copy = source is not None
+        self.is_whole = False
         self.part = []
         self.answer = "ask"
 
@@ -177,6 +181,7 @@ class World:
         if self.way in ("values", "ids"):
             made = [row for row in sheet.before if row.person in self.made]
             self.risks += name_risks(made, sheet.past, rows, is_copy=sheet.is_copy)
+        has_ids = any(row.pet_id for row in rows)
         for row in rows:
             person = self.circle(row.person)
             group = self.circle(self.group(row.values))
@@ -185,12 +190,19 @@ class World:
             named = self.named.setdefault((row.row_key, row.values.name), row.person)
             if named != row.person:
                 self.risks.append((row.person, KEY))
+            if (
+                has_ids
+                and row.person in self.made
+                and not (row.pet_id or row in sheet.past)
+            ):
+                self.risks.append((row.person, NO_ID))
             self.risks += [
                 (other.person, REUSED)
                 for other in sheet.past
                 if other.row_key == row.row_key and other.person != row.person
             ]
         sheet.past |= {*rows}
+        sheet.is_whole = not sheet.part
         if not sheet.part:
             self.claims = {claim for claim in self.claims if claim[1] != sheet.name}
             sheet.before = rows
@@ -317,19 +329,19 @@ def replace_rows(world: World, sheet: Sheet, action: str, position: int) -> None
 
 
 def copy_sheet(world: World, sheet: Sheet, action: str) -> None:
-    """Copy a sheet that was imported: with other statuses, or with its ids."""
+    """Copy a sheet as it was imported: with other statuses, or with its ids."""
     rows = list(sheet.rows)
     is_open = rows != sheet.before or not world.may_remove(rows)
-    if sheet.part or is_open or Path(sheet.name) not in world.journals:
+    if sheet.before and (is_open or not sheet.is_whole):
         return
     if action == "restate":
         for n, row in enumerate(rows):
             status = NEXT_STATUS[row.values.status]
             rows[n] = row._replace(values=row.values._replace(status=status))
-    if action == "go_on" and world.way == "ids":
-        entries = world.journals[Path(sheet.name)].read("import = :id AND present")
+    if action == "go_on" and world.way == "ids" and sheet.before:
+        entries = world.journals[Path(sheet.name)].read(MADE)
         ids = {entry.number: entry.pet_id for entry in entries}
-        rows = [row._replace(pet_id=ids.get(n)) for n, row in enumerate(rows, 2)]
+        rows = [rows[n - 2]._replace(pet_id=ids[n]) for n in ids] or rows
     copy = Sheet(f"copy {world.rng.random()}", rows, sheet)
     if action in ("rename", "go_on") or len(world.sheets) == MOST_SHEETS:
         world.sheets.remove(sheet)
