@@ -291,7 +291,7 @@ class ImportPreview:
         >>> store.preview_import("animals.csv").to_dict()["columns"]
         "name ← A 'name', categoryId ← B 'categoryId', status ← C 'status'"
         """
-        named: dict[str, Sequence[Any]] = {
+        tables: dict[str, Sequence[Any]] = {
             "doubtful": self._doubtful(),
             "edits": self.edits,
             "problems": self.problems,
@@ -305,7 +305,7 @@ class ImportPreview:
                     thing._asdict() | {"row": str(row_label(thing.row))}
                     for thing in things
                 ]
-                for name, things in named.items()
+                for name, things in tables.items()
             },
             "matches": [*map(asdict, self.matches)],
             "notes": list(self.notes),
@@ -318,14 +318,14 @@ class ImportPreview:
 
     def __str__(self) -> str:
         lines = [f"  {name:<9} {line}" for name, line in self._lines()]
-        return "\n".join([self._place(), *lines])
+        return "\n".join([self._title(), *lines])
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return html_table(self._place(), ("", ""), self._lines())
+        return html_table(self._title(), ("", ""), self._lines())
 
-    def _place(self) -> str:
+    def _title(self) -> str:
         return f"{self.file} → {self.environment} ({self.host})"
 
     def _counts(self) -> list[str]:
