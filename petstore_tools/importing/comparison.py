@@ -182,8 +182,7 @@ def compare(
     sheet = settle_rejects(journal, sheet)
     if complete:
         sheet = refuse_ids(journal, sheet, entries)
-    title = sheet.layout.titles.key_title or journal.id
-    rows = [_entry(journal, row, title) for row in sheet.rows_to_send]
+    rows = _entries(journal, sheet)
     entries = take_title(sheet, entries, rows)
     repeats = _find_repeats(rows)
     dropped: set[int] = set()
@@ -237,33 +236,34 @@ def compare_rows(
     return Comparison(entries, known_rows, doubts, tuple(edits), removed)
 
 
-def _entry(journal: Journal, row: Row, title: str) -> Entry:
-    """Return a row of a file that the journal may not have; one with an id is made."""
-    has_id = row.pet_id is not None
-    return Entry(
-        0,
-        journal.id,
-        journal.target.label,
-        row.content,
-        row.number,
-        f"{title}\n{row.row_key}" if row.row_key else "",
-        waits=not has_id,
-        state="created" if has_id else "unsent",
-        pet_id=row.pet_id,
-        has_id=has_id,
-        reject_of=row.reject_of,
-    )
+def _entries(journal: Journal, sheet: ReadSheet) -> list[Entry]:
+    """
+    Return the rows of a file that the journal may not have; one with an id is made.
+    """
+    title = sheet.layout.titles.key_title or journal.id
+    label = journal.target.label
+    entries = []
+    for row in sheet.rows_to_send:
+        row_key = f"{title}\n{row.row_key}" if row.row_key else ""
+        entry = Entry(0, journal.id, label, row.content, row.number, row_key)
+        if row.reject_of:
+            entry = entry._replace(reject_of=row.reject_of)
+        if row.pet_id is not None:
+            facts = entry._replace(waits=False, state="created")
+            entry = facts._replace(pet_id=row.pet_id, has_id=True)
+        entries.append(entry)
+    return entries
 
 
 def _find_repeats(rows: Sequence[Entry]) -> list[int]:
     """Return the positions of rows that equal an earlier one, with their keys."""
-    first: dict[tuple[PetValues, str], int] = {}
-    return [
-        position
-        for position, row in enumerate(rows)
-        if not row.has_id
-        and first.setdefault((row.content, row.row_key), position) != position
-    ]
+    first: dict[object, int] = {}
+    repeats = []
+    for position, row in enumerate(rows):
+        same = (row.content, row.row_key) if row.row_key else row.content
+        if first.setdefault(same, position) != position and not row.has_id:
+            repeats.append(position)
+    return repeats
 
 
 def candidates(journal: Journal) -> list[Entry]:
@@ -288,19 +288,16 @@ def find_edits(
     has, and the rows whose values differ from what was sent and from what their animal
     has.
     """
-    pairs = [*zip(rows, entries, strict=True)]
-    pet_ids = {
-        entry.pet_id
-        for row, entry in pairs
-        if not entry.waits and (row.content != entry.content or not entry.entry_id)
-    }
-    animals = read_animals(journal, pet_ids - {None}) if pet_ids else {}
+    known_entries = [*entries]
+    positions = [position for position, entry in enumerate(entries) if not entry.waits]
+    pet_ids = {entries[position].pet_id for position in positions} - {None}
+    animals = read_animals(journal, pet_ids)
     edits = []
-    known_entries = []
-    for row, entry in pairs:
+    for position in positions:
+        row, entry = rows[position], entries[position]
         animal = animals.get(entry.pet_id or 0, entry.content)
         if row.pet_id and not entry.entry_id:
-            entry = entry._replace(content=animal)
+            known_entries[position] = entry = entry._replace(content=animal)
         changes = [
             f"{field} {old!r} → {value!r}"
             for field, value, old, sent in zip(
@@ -308,9 +305,8 @@ def find_edits(
             )
             if value not in (None, old, sent)
         ]
-        if changes and not entry.waits:
+        if changes:
             edits.append(Edit(row.number, entry.pet_id, ", ".join(changes)))
-        known_entries.append(entry)
     return known_entries, edits
 
 

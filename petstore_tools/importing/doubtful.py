@@ -72,7 +72,7 @@ def find_doubtful(
     entries: Sequence[Entry],
     *,
     equals: Mapping[int, Sequence[Entry]],
-    other_sheets: Iterable[Sequence[Entry]] = (),
+    other_sheets: Collection[Sequence[Entry]] = (),
 ) -> dict[int, Doubt]:
     """
     Say which rows of a file are doubtful.
@@ -90,6 +90,8 @@ def find_doubtful(
     """
     rows = matches.rows
     doubts = find_same_keys(matches) | find_equal(rows, entries, equals)
+    if not (matches.missing or other_sheets):  # nothing that a row could be an edit of
+        return dict(sorted(doubts.items()))
     file = _File(rows, doubts.keys())
     doubts = _find_edits(file, entries, matches.missing) | doubts
     if any(row.has_id for row in rows):
