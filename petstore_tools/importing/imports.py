@@ -71,8 +71,7 @@ CREATE TABLE reject (
 """
 _TEMPORARY = """
 CREATE TEMP TABLE file (
-    place INTEGER PRIMARY KEY, name TEXT NOT NULL, category_id INTEGER NOT NULL,
-    row_key TEXT NOT NULL
+    name TEXT NOT NULL, category_id INTEGER NOT NULL, row_key TEXT NOT NULL
 );
 CREATE TEMP TABLE animal (
     id INTEGER PRIMARY KEY, name TEXT NOT NULL, category_id INTEGER NOT NULL,

@@ -158,13 +158,8 @@ class Journal:
         """Take the rows of a file, which the next questions are about."""
         with self.transaction() as db:
             db.execute("DELETE FROM temp.file")
-            db.executemany(
-                "INSERT INTO temp.file VALUES (?, ?, ?, ?)",
-                (
-                    (position, *row.content[:2], row.row_key)
-                    for position, row in enumerate(rows)
-                ),
-            )
+            names = ((*row.content[:2], row.row_key) for row in rows)
+            db.executemany("INSERT INTO temp.file VALUES (?, ?, ?)", names)
 
     def rows_like(self, names: str, **facts: object) -> list[Entry]:
         """
