@@ -279,8 +279,9 @@ class History(HistoryDatabase):
             if number is None:
                 return snapshots[-1], (_NO_REPORT,)
             return snapshots[: number - snapshots[0].number + 1][-1], ()
-        if earlier_snapshots := self.snapshots(status, since_s):
-            return earlier_snapshots[-1], ()
+        for snapshot in reversed(snapshots):
+            if round(snapshot.listing.ended_at, 6) <= since_s:
+                return snapshot, ()
         note = f"no snapshot is as old as {reference}, so the oldest one is compared"
         return snapshots[0], (note,)
 

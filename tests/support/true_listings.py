@@ -243,7 +243,7 @@ def check_history(
     """
     Compare all that the history says with the truth, of any two listings, too, and a
     report on the last one. What is left when listings are forgotten at both ends is a
-    history, which goes on with those that are kept again.
+    history, which goes on with the next one.
     """
     for listing, snapshot in zip(listings, history.snapshots(), strict=True):
         pd.testing.assert_frame_equal(
@@ -266,11 +266,11 @@ def check_history(
     check_report(report, listings)
     history.forget(first, after=last, now=now)
     oldest = bisect_left(ends, first)
-    for newest in range(until, len(listings)):
-        if newest > until:
-            history.keep(listings[newest].frame)
-        stays = true_stays(listings[oldest : newest + 1])
-        assert history_rows(history.history(now=now)) == expected_rows(stays)
+    left = [*listings[oldest : until + 1]]
+    assert history_rows(history.history(now=now)) == expected_rows(true_stays(left))
+    left.append(make_listing(listings[until].animals, now))
+    history.keep(left[-1].frame)
+    assert history_rows(history.history(now=now)) == expected_rows(true_stays(left))
 
 
 def check_period(
