@@ -150,7 +150,8 @@ class Snapshots(tuple[Snapshot, ...]):
         import pandas as pd
 
         counts = [snapshot.counts for snapshot in self]
-        as_of = pd.Index([snapshot.as_of for snapshot in self], name="as_of")
+        times = [snapshot.as_of for snapshot in self]
+        as_of = pd.DatetimeIndex(times, name="as_of").as_unit("us")
         return pd.DataFrame(counts, as_of).fillna(0).astype("int64")
 
 

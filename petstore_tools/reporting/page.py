@@ -26,15 +26,14 @@ class Chart(NamedTuple):
     Counts over time in a box that is WIDTH units wide.
 
     Attributes:
-        lines: One a status, that of the largest count first: its name, a point a
-            listing (units from the left and from the top), and how far from the top the
-            name stands.
+        lines: One a status, that of the largest count first: its name, its path as SVG
+            writes it, a point a listing, and how far from the top the name stands.
         height: Of the box, in units.
         ticks: Round counts; the first is that of the lower edge.
         high: The count of the upper edge.
     """
 
-    lines: list[tuple[str, list[tuple[int, int]], int]]
+    lines: list[tuple[str, str, int]]
     height: int
     ticks: range
     high: int
@@ -53,14 +52,15 @@ def chart(presentation: Presentation) -> Chart | None:
     begin, end = counts.index[[0, -1]]
     from_left = (counts.index - begin) / ((end - begin) or timedelta(1)) * WIDTH
     depths = (high - counts) * height / (high - ticks[0])
-    depths = depths.set_axis(from_left.to_numpy().round()).round().astype(int)
+    depths = depths.round().astype(int)
+    depths = depths.set_axis(from_left.to_numpy().round().astype(int))
     if len(depths) > MOST_POINTS:
         depths = depths[~(depths.index // 2).duplicated(keep="last")]
     labels = spread(depths.iloc[-1].tolist(), height)
-    lines = [
-        (str(status), [*zip(line.index, line, strict=True)], label)
-        for (status, line), label in zip(depths.items(), labels, strict=True)
-    ]
+    lines = []
+    for (status, line), label in zip(depths.items(), labels, strict=True):
+        points = [f"{x} {y}" for x, y in line.items()]
+        lines.append((str(status), f"M{'L'.join(points)}", label))
     return Chart(lines, height, ticks, high)
 
 

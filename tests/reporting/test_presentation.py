@@ -12,16 +12,16 @@ import pandas as pd
 import pytest
 import python_calamine
 from inventories import listing_frame
+from tables import read_json
 
 from petstore_tools import Sandbox, status_report
 from petstore_tools.history import History
 from petstore_tools.reporting.facts import check_looks
-from petstore_tools.reporting.page import chart, spread
+from petstore_tools.reporting.page import chart
 from petstore_tools.reporting.presentation import (
     COLOURS,
     LOOKS,
     TITLES,
-    TOP,
     Presentation,
     show,
 )
@@ -48,35 +48,13 @@ def report_of(
 
 
 @pytest.mark.parametrize(
-    ("value", "style", "text"),
-    [
-        (61 / 400, ".1%", "15.3%"),
-        (13 / 400, ".1%", "3.3%"),
-        (8.05, ",.1f", "8.1"),
-        (-3, "+,.0f", "-3"),
-        (1_200, "+,.0f", "+1,200"),
-        (0, "+,.0f", "0"),
-        (float("nan"), ".1%", "-"),
-    ],
+    ("value", "style", "text"), read_json(__file__, "rounded.json")
 )
 def test_a_number_is_rounded_as_a_spreadsheet_rounds_it(
-    value: float, style: str, text: str
+    value: float | None, style: str, text: str
 ) -> None:
     """A half goes up, a change has its sign, and what is not known is a dash."""
     assert cell_text(show(value, style)) == text
-
-
-@pytest.mark.parametrize(
-    ("count", "title"),
-    [(TOP, "Pending"), (TOP + 1, f"Pending, the first {TOP} of {TOP + 1}")],
-)
-def test_a_table_says_that_it_is_a_part_only_where_rows_are_left_out(
-    count: int, title: str
-) -> None:
-    """One that just fits is whole."""
-    pending = listing_frame((n, "Rex", 1, "pending") for n in range(1, count + 1))
-
-    assert f"<h2>{title}</h2>" in status_report(pending).to_html()
 
 
 def test_what_came_from_outside_is_text_in_every_format() -> None:
@@ -221,20 +199,12 @@ def test_lines_have_round_ticks_labels_apart_and_a_dot_a_listing(
     assert drawing is not None
     assert [*drawing.ticks] == [0, 50]
     labels = [label for *_, label in drawing.lines]
-    assert min(b - a for a, b in pairwise(labels)) >= 14
+    assert min(b - a for a, b in pairwise(labels)) >= 22
     page = report.to_html()
     assert report._repr_html_().count("<svg") == page.count("<svg") == 1
     assert page.count("h0") == 10 * len(drawing.lines)
     assert "available from 90 to 99" in page.split("aria-label")[1]
     assert ">available 99</text>" in page
-
-
-def test_the_labels_of_many_lines_stand_apart_within_the_picture() -> None:
-    """Also where all lines end at the same place."""
-    for depths in ([0] * 8, [180] * 8, [90, 91, 92]):
-        labels = spread(depths, 180)
-        assert 0 <= labels[0] <= labels[-1] <= 180
-        assert min(b - a for a, b in pairwise(labels)) >= 22
 
 
 def test_a_page_of_three_years_is_not_much_longer_than_that_of_a_month(
@@ -252,7 +222,7 @@ def test_a_page_of_three_years_is_not_much_longer_than_that_of_a_month(
         report = report_of(tmp_path / str(nights), times, counts)
         drawing = chart(Presentation(report))
         assert drawing is not None
-        assert drawing.lines[0][1][-1][0] == 500
+        assert "L500 " in drawing.lines[0][1]
         sizes.append(len(report.to_html()))
     assert sizes[1] <= 1.5 * sizes[0]
 

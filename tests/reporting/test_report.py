@@ -6,9 +6,8 @@ asks.
 from __future__ import annotations
 
 import re
-from datetime import date, datetime
+from datetime import date
 from html import unescape
-from math import nan
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +26,8 @@ from petstore_tools.errors import (
     OutputError,
     SheetError,
 )
-from petstore_tools.history import History
-from petstore_tools.reporting.facts import check_looks
-from petstore_tools.reporting.report import report_and_keep
 from petstore_tools.sandbox import samples
 from petstore_tools.service.server import ThreadedServer
-from petstore_tools.spec import DAY_S
 
 
 def animals(count: int, **more: Any) -> pd.DataFrame:
@@ -42,18 +37,6 @@ def animals(count: int, **more: Any) -> pd.DataFrame:
         for n, (name, kind, st) in enumerate(samples.animals(count), 1)
     ]
     return listing_frame(rows, **more)
-
-
-def test_a_report_owns_what_it_counted() -> None:
-    """What its caller does to the frame afterwards changes nothing."""
-    pets = animals(50)
-    report = status_report(pets)
-    before = report.to_html(), report.to_json()
-
-    pets["status"] = "sold"
-
-    assert (report.to_html(), report.to_json()) == before
-    assert report.animals["status"].nunique() > 1
 
 
 @pytest.mark.parametrize("status", ["sold", "available"])
@@ -90,8 +73,7 @@ def test_a_status_that_is_blank_or_called_like_a_column_of_ours_is_kept_apart(
     report = status_report(now, since=before, categories={1: "Dogs"})
 
     name = SENT[sent]
-    for output in (report.to_html(), report.to_markdown(), report.to_text()):
-        assert name in unescape(output).replace("\\", "")
+    assert name in unescape(report.to_html())
     assert report.to_mail()  # with the workbook
     assert (
         report.breakdown["count"].to_dict()[name]
@@ -100,24 +82,6 @@ def test_a_status_that_is_blank_or_called_like_a_column_of_ours_is_kept_apart(
     )
     assert report.by_category.columns.tolist()[-2:] == [name, "unset"]
     assert report.events["to"].tolist() == [name, name, "sold"]
-
-
-@pytest.mark.parametrize(
-    "since",
-    ["1d", "2026-01-05", date(2026, 1, 5), datetime(2026, 1, 5, 9, 0, 30), "30d"],
-)
-def test_since_takes_the_listing_that_is_meant_or_names_the_oldest(since: Any) -> None:
-    """One of an age, a date or a time; without any the report is made and says so."""
-    with Sandbox(animals=10) as box:
-        first = box.store.status_report(since="1d")
-        box.advance(days=1)
-        report = box.store.status_report(since=since)
-
-    note = ("no snapshot is as old as 30d, so the oldest one is compared",)
-    assert first.notes[0].startswith("there is no earlier snapshot to compare with")
-    assert report.since == first.listing
-    assert report.notes == (note if since == "30d" else ())
-    assert "of sandbox, 6 January 2026, 09:00 UTC" in report.to_text()
 
 
 def test_other_things_are_not_compared() -> None:
@@ -150,49 +114,6 @@ def test_a_report_after_a_listing_of_no_animals_has_no_share_of_them() -> None:
     assert status_report(listing_frame([])).breakdown["share"].isna().all()
 
 
-def test_what_was_sold_and_left_and_what_was_corrected_count_as_they_happened(
-    tmp_path: Path,
-) -> None:
-    """
-    134 animals are sold in a week, and 34 of them leave before it ends; each of them
-    was pending for 18 days, in which its name and then its category were corrected.
-    """
-
-    def shop(first: int, *values: Any) -> list[tuple[Any, ...]]:
-        return [
-            (n, *(values if n < 134 else ("Mia", 1, None))) for n in range(first, 300)
-        ]
-
-    days = [
-        shop(134),
-        *[shop(0, "Rex", 1, "pending")] * 9,
-        *[shop(0, "Max", 1, "pending")] * 5,
-    ]
-    days += [shop(0, "Max", 2, "pending")] * 4 + [shop(0, "Max", 2, "sold")] * 3
-    days += [shop(34, "Max", 2, "sold")] * 4
-    *earlier, newest = [
-        listing_frame(rows, day * DAY_S) for day, rows in enumerate(days, 1)
-    ]
-    history = History(tmp_path / "history.db")
-    for frame in earlier:
-        history.keep(frame)
-    older = history.since("7d", status=None, now=len(days) * DAY_S)
-    looks = check_looks(None, "Report", "", "UTC", lists=True)
-    report = report_and_keep(newest, history, older, looks, partial=False)
-
-    tables = report.tables()
-    assert tables["summary"]["animals"].tolist() == [300, 0, 134, 34, 266]
-    days = tables["days"].drop(columns="days_90").to_numpy().tolist()
-    expected = [
-        ["pending", 134, 18.0, 0, nan],
-        ["sold", 34, 3.0, 100, 6.5],
-        ["unset", 0, nan, 166, nan],
-    ]
-    for row, numbers in zip(days, expected, strict=True):
-        assert row[0] == numbers[0]
-        assert row[1:] == pytest.approx(numbers[1:], abs=1e-4, nan_ok=True)
-
-
 def test_an_older_listing_with_a_hole_may_have_missed_what_seems_new() -> None:
     """Two frames cannot tell; the report says so."""
     older = listing_frame([(1, "Rex", 1, "sold")], may_have_hole=True)
@@ -205,10 +126,6 @@ def test_an_older_listing_with_a_hole_may_have_missed_what_seems_new() -> None:
             "an animal that counts as new may have been there before: the older listing"
             " may have missed it"
         ),
-    )
-    assert (
-        status_report(listing_frame([(1, "Rex", 1, None)], 9.0), since=older).notes
-        == ()
     )
 
 
@@ -352,11 +269,11 @@ def test_a_report_whose_snapshot_cannot_be_kept_is_made_and_says_so() -> None:
 def test_a_report_that_cannot_be_written_is_one_sentence_of_the_toolkit(
     tmp_path: Path, path: str, reason: str
 ) -> None:
-    """An OSError, too; in each of the formats."""
+    """An OSError, too."""
     (tmp_path / "r.xlsx").mkdir()
     report = status_report(animals(3))
 
-    for write in (report.to_html, report.to_excel, report.to_markdown, report.to_json):
+    for write in (report.to_html, report.to_excel):
         with pytest.raises(OutputError, match=reason):
             write(tmp_path / path)
     assert [entry.name for entry in tmp_path.iterdir()] == ["r.xlsx"]
