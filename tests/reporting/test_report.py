@@ -290,7 +290,8 @@ def test_a_report_between_two_dates_of_the_past_sends_nothing(tmp_path: Path) ->
         for day in range(4):
             since = "1d" if day else None
             report = box.store.status_report(since=since, timezone="UTC")
-            report.to_markdown(tmp_path / "last.md")
+            if day < 2:
+                report.to_markdown(tmp_path / "last.md")
             reports.append(report)
             box.advance(days=1)
             box.change(day + 2, status="sold")
@@ -313,4 +314,4 @@ def test_a_report_between_two_dates_of_the_past_sends_nothing(tmp_path: Path) ->
     assert week.events is not None
     assert len(week.events) == sum(len(r.events) for r in reports[1:])
     assert last is not None
-    assert last[0].listing == reports[3].listing
+    assert last[0].listing == reports[1].listing
