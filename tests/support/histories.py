@@ -66,7 +66,7 @@ class Sheet:
     Attributes:
         before: Its rows in the last run; of a copy, those that were copied.
         past: All rows that it had.
-        is_copy: It was copied, and not imported since.
+        source: What it was copied from, until it was imported.
         is_whole: Its last run had all its rows.
         part: Rows that the next run has in place of all.
         answer: What the next run says about the rows that the last one asked about.
@@ -75,9 +75,9 @@ class Sheet:
     def __init__(self, name: str, rows: list[Row], source: Sheet | None = None) -> None:
         self.name = name
         self.rows = rows
-        self.before = source.before if source else []
-        self.past = {*source.past} if source else set()
-        self.is_copy = source is not None
+        self.before = source.before or source.rows[:] if source else []
+        self.past = {*self.before} | (source.past if source else set())
+        self.source = source
         self.is_whole = False
         self.part = []
         self.answer = "ask"
@@ -179,8 +179,10 @@ class World:
     def take_version(self, sheet: Sheet, rows: list[Row]) -> None:
         """Take the rows of a run, with the risks that they take."""
         if self.way in ("values", "ids"):
-            made = [row for row in sheet.before if row.person in self.made]
-            self.risks += name_risks(made, sheet.past, rows, is_copy=sheet.is_copy)
+            source = sheet.source or sheet
+            made = [row for row in source.before if row.person in self.made]
+            is_copy = source is not sheet
+            self.risks += name_risks(made, sheet.past, rows, is_copy=is_copy)
         has_ids = any(row.pet_id for row in rows)
         for row in rows:
             person = self.circle(row.person)
@@ -206,7 +208,7 @@ class World:
         if not sheet.part:
             self.claims = {claim for claim in self.claims if claim[1] != sheet.name}
             sheet.before = rows
-            sheet.is_copy = False
+            sheet.source = None
 
     def person(self, rows: Iterable[Row], entry: Entry) -> int:
         """Return who has an entry of a sheet; of equal rows, somebody without one."""
