@@ -63,8 +63,8 @@ def show(value: Any, style: str) -> Any:
 
 def status_colour(status: str) -> str:
     """Return the colour of a status, also of one that the document does not name."""
-    others = LOOKS["other_colours"]
-    return COLOURS.get(status) or str(others[len(status) % len(others)])
+    palette = LOOKS["other_colours"]
+    return COLOURS.get(status) or str(palette[len(status) % len(palette)])
 
 
 class Section(NamedTuple):
