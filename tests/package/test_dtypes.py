@@ -10,14 +10,13 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from tables import read_json
 
 from petstore_tools import Sandbox
 from petstore_tools.listing.frames import text_dtype
 
+TABLES = read_json(__file__, "dtypes.json")
 TEXT = text_dtype()
-PET = {"id": "int64", "name": TEXT, "categoryId": "int64", "status": "category"}
-TIME = "datetime64[us, UTC]"
-COUNTS = dict.fromkeys(("available", "pending", "sold", "unset"), "int64")
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +30,9 @@ def box() -> Iterator[Sandbox]:
 
 
 def dtypes(frame: pd.DataFrame) -> dict[str, str]:
-    return {str(name): str(dtype) for name, dtype in frame.dtypes.items()}
+    """Return the dtypes of the columns by their names, `text` for that of texts."""
+    names = frame.dtypes.astype(str).replace(TEXT, "text")
+    return dict(zip(frame.columns.astype(str), names, strict=True))
 
 
 def test_text_is_str_with_pandas_3_and_string_with_pandas_2() -> None:
@@ -46,54 +47,20 @@ def test_text_is_str_with_pandas_3_and_string_with_pandas_2() -> None:
 def test_listings_and_snapshots(box: Sandbox) -> None:
     """The four columns of the document, also when empty and when read from a file."""
     listed = box.store.list_pets()
+    snapshot = box.store.snapshots()[0].frame()
 
-    assert dtypes(listed) == dtypes(listed.head(0)) == PET
-    assert dtypes(box.store.snapshots()[0].frame()) == PET
-    assert dtypes(box.traffic()) == {
-        "at": "datetime64[us, UTC]",
-        "method": TEXT,
-        "path": TEXT,
-        "status": "int64",
-    }
+    for frame in (listed, listed.head(0), snapshot):
+        assert dtypes(frame) == TABLES["listing"]
+    assert dtypes(box.traffic()) == TABLES["traffic"]
 
 
 def test_reports(box: Sandbox) -> None:
     """Each table, and its index."""
     report = box.store.status_report(since="1d", categories={1: "Dogs"})
-    tables = [
-        report.breakdown,
-        report.by_category,
-        report.events,
-        report.days,
-        report.counts,
-    ]
-    assert all(table is not None for table in tables)
 
-    assert [dtypes(table) for table in tables if table is not None] == [
-        {"count": "int64", "share": "float64", "before": "int64", "change": "int64"},
-        {"label": TEXT, "total": "int64", "change": "int64", **COUNTS},
-        {
-            "event": TEXT,
-            "id": "int64",
-            "name": TEXT,
-            "categoryId": "int64",
-            "from": TEXT,
-            "to": TEXT,
-            "after": TIME,
-            "by": TIME,
-        },
-        {
-            "stays": "int64",
-            "median_days": "float64",
-            "days_90": "float64",
-            "open_stays": "int64",
-            "longest_days": "float64",
-        },
-        COUNTS,
-    ]
-    assert [str(table.index.dtype) for table in tables if table is not None] == [
-        *(TEXT, "int64", "int64", TEXT, TIME)
-    ]
+    for name, expected in TABLES["report"].items():
+        table = getattr(report, name)
+        assert dtypes(table.reset_index(names="index")) == expected
 
 
 def test_imports(box: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,20 +74,7 @@ def test_imports(box: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     ]
     result = box.store.import_pets(animals, name="spring", progress=False)
 
-    texts = ("numbers", "column", "field", "values", "rule", "help")
     for preview in (clean, faulty):
-        assert dtypes(preview.fixes) == {
-            **dict.fromkeys(("rows", "row"), "int64"),
-            **dict.fromkeys(texts, TEXT),
-        }
-        assert dtypes(preview.doubtful) == {
-            "row": "int64",
-            **dict.fromkeys(("name", "reason", "because"), TEXT),
-        }
-    assert dtypes(result.frame) == dict.fromkeys(result.frame.columns, TEXT) | {
-        "row": "int64",
-        "categoryId": "Int64",
-        "status": "category",
-        "id": "Int64",
-        "at": "datetime64[s, UTC]",
-    }
+        assert dtypes(preview.fixes) == TABLES["fixes"]
+        assert dtypes(preview.doubtful) == TABLES["doubtful"]
+    assert dtypes(result.frame) == TABLES["result"]
