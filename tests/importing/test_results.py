@@ -65,52 +65,6 @@ def test_result_files_keep_what_was_typed_and_how_it_looked(
     assert contents == files
 
 
-@pytest.mark.case("P41", "P43", "P70")
-@pytest.mark.parametrize("ending", ["csv", "xlsx"])
-def test_a_corrected_rejects_file_is_a_file_like_any_other(
-    fast: Sandbox, tmp_path: Path, ending: str
-) -> None:
-    """
-    Its rows are made once: the original knows them, as it was and corrected, with a
-    row above.
-    """
-    path = tmp_path / f"pets.{ending}"
-    rows = [["Rex", "3", "a"], ["=Mia", "cats", "b"], ["Tom", "dogs", "c"]]
-
-    def save(file: Path, header: list[str], rows: list[list[str]]) -> None:
-        if ending == "xlsx":
-            file.write_bytes(workbook_bytes(header, rows))
-        else:
-            write_rows(file, *(",".join(row) for row in rows), header=",".join(header))
-
-    save(path, ["name", "categoryId", "note"], rows)
-    first = run(fast, path)
-    rejects = tmp_path / f"pets.sandbox.rejected.{ending}"
-    header = ["name", "categoryId", "note", "petstore_row", "petstore_problem"]
-    escaped = "=Mia" if ending == "xlsx" else "'=Mia"
-    save(
-        rejects, header, [[escaped, "5", "b", "3", "x"], ["Tom", "dogs", "c", "4", "y"]]
-    )
-    second = run(fast, rejects)
-    same_run = run(fast, path)
-    save(
-        path,
-        ["name", "categoryId", "note"],
-        [["New", "1", ""], rows[0], ["=Mia", "5", "b"]],
-    )
-    third = run(fast, path)
-
-    assert (first.created, first.rejected) == (1, 2)
-    assert (second.created, second.rejected) == (1, 1)
-    assert [file.stem for file in same_run.files][1:] == ["pets.sandbox.rejected.3"]
-    assert (same_run.created, same_run.rejected, third.created) == (2, 1, 3)
-    assert stored_animals(fast) == {
-        ("Rex", 3, None): 1,
-        ("=Mia", 5, None): 1,
-        ("New", 1, None): 1,
-    }
-
-
 @pytest.mark.case("P41", "P43")
 @pytest.mark.skipif(
     not shutil.which("soffice"), reason="no LibreOffice on this machine"
@@ -134,7 +88,7 @@ def test_result_files_saved_by_libreoffice_are_read(
         env={**os.environ, "HOME": str(tmp_path)},
     )
     saved = [tmp_path / "saved" / f"{file.stem}.xlsx" for file in files]
-    result = run(fast, saved[1])
+    result = run(fast, saved[1], categories={"cats": 5})
 
     cells = [[*open_source(file)[0].records()][-1][1] for file in saved]
     assert [*map(str, cells[0]), *cells[2]] == [
@@ -147,7 +101,8 @@ def test_result_files_saved_by_libreoffice_are_read(
         "2",
     ]
     assert {getattr(row[-1], "kind", "") for row in cells[0::2]} == {"a number"}
-    assert (result.rejected, result.problem_rows[0].cells) == (2, ("=Mia", "cats"))
+    assert [*result.frame["name"]] == ["=Mia", "007"]
+    assert [*result.frame["outcome"]] == ["created", "rejected"]
 
 
 def test_a_full_disk_when_a_result_file_is_noted_stands_in_the_result(
