@@ -17,11 +17,11 @@ def execute(path: Path, statement: str) -> None:
 
 
 @contextmanager
-def full_disk() -> Iterator[None]:
-    """Let no file grow beyond a thousand bytes."""
+def full_disk(size: int = 1_000) -> Iterator[None]:
+    """Let no file grow beyond so many bytes."""
     resource = pytest.importorskip("resource")
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, hard))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
     try:
         yield
     finally:
