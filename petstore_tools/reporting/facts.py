@@ -93,7 +93,8 @@ def check_looks(
         ArgumentError, SheetError: Title or note has a line break, there is no such time
             zone, or the categories cannot be read.
     """
-    names = read_categories(categories) or {}
+    is_empty = isinstance(categories, dict) and not categories
+    names = read_categories(None if is_empty else categories) or {}
     one_line(" ".join(" ".join(names.values()).split()), "categories")
     try:
         zone = None if timezone is None else ZoneInfo(str(timezone))
