@@ -96,7 +96,7 @@ class Inventory:
         if max_age is not None and listing.complete:
             notes.append(self._kept_listings.try_keep(frame))
         for note in filter(None, notes):
-            warnings.warn(note, UserWarning, stacklevel=3)
+            warnings.warn(note, UserWarning, stacklevel=4)
         return frame
 
     def fetch(self, query: ListQuery, *, wait: bool, show: Show) -> pd.DataFrame:

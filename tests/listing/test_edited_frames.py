@@ -120,7 +120,7 @@ def test_only_the_order_may_differ(
     assert Listing.of(changed) == Listing.of(frame)
     assert (
         status_report(changed).headline
-        == "Complete: 300 animals of the inventory of sandbox"
+        == "Complete: 300 animals of the inventory of sandbox, 1 January 1970, 00:00 UTC"
     )
 
 
