@@ -139,21 +139,9 @@ class KeyBannedError(ApiError):
         retry_at: Unix seconds from which a request may go again.
     """
 
-    def __init__(
-        self,
-        status: int,
-        code: str,
-        message: str,
-        request_line: str,
-        *,
-        retry_at: float,
-    ) -> None:
-        super().__init__(
-            status,
-            code,
-            f"{message} Requests may be sent again from {utc_text(retry_at)} on.",
-            request_line,
-        )
+    def __init__(self, reason: str, *, retry_at: float) -> None:
+        message = f"{reason}. Requests may be sent again from {utc_text(retry_at)} on."
+        super().__init__(429, "", message, "not sent")
         self.retry_at = retry_at
 
 
@@ -230,9 +218,6 @@ class DoubtfulRowsError(PetstoreError):
     def __init__(self, message: str, preview: Any) -> None:
         super().__init__(message)
         self.preview = preview
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (*self.args, self.preview)
 
 
 class SheetError(PetstoreError, ValueError):

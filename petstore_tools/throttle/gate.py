@@ -123,13 +123,8 @@ class Gate:
                 return decision
             reason = decision.reason
             if isinstance(decision, Stop):
-                raise KeyBannedError(
-                    HTTPStatus.TOO_MANY_REQUESTS,
-                    "",
-                    f"{reason}.",
-                    "not sent",
-                    retry_at=self.local_time(decision.resumes_at),
-                )
+                retry_at = self.local_time(decision.resumes_at)
+                raise KeyBannedError(reason, retry_at=retry_at)
             until = self.local_time(decision.until)
             if until - self._clock.now() > patience_s:
                 plan = str(self.read_budget().plan)
