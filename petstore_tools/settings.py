@@ -218,10 +218,7 @@ petstore-tools keys create""")
 
 def _entries() -> dict[str, Any]:
     """Return what the settings file says, and in its place what variables say."""
-    path = config_path()
-    entries = read_settings_file(path)
-    if "categories" in entries:
-        entries["categories"] = path.parent / _in_full(entries["categories"])
+    entries = read_settings_file()
     for entry in ENTRIES:
         if text := os.environ.get(f"PETSTORE_{entry.upper()}"):
             entries[entry] = hide_key(text) if entry in SECRET_ENTRIES else text
@@ -291,13 +288,15 @@ def _is_this_machine(host: str) -> bool:
         return f".{host}".endswith(".localhost")
 
 
-def read_settings_file(path: Path) -> dict[str, Any]:
+def read_settings_file() -> dict[str, Any]:
     """
-    Read the settings file; a missing file gives {}.
+    Read the settings file; a missing file gives {}, and the path of a category file is
+    one from its folder.
 
     Raises:
         SettingsError: It cannot be read, or holds what it should not.
     """
+    path = config_path()
     try:
         entries = tomllib.loads(path.read_text(encoding="utf-8-sig"))
         for entry in entries.keys() & SECRET_ENTRIES:
@@ -310,6 +309,8 @@ def read_settings_file(path: Path) -> dict[str, Any]:
     except (OSError, ValueError, RecursionError, SettingsError) as error:
         reason = str(error)
     else:
+        if "categories" in entries:
+            entries["categories"] = path.parent / _in_full(entries["categories"])
         return entries
     # here, where the error and its frames are gone: they hold the text of the file, and
     # so the key

@@ -170,8 +170,6 @@ def printable(text: str) -> str:
     Return text as a terminal can show it: characters that are not printable are spelt
     out.
     """
-    if text.isprintable():
-        return text
     return "".join(
         sign if sign.isprintable() else sign.encode("unicode_escape").decode()
         for sign in text

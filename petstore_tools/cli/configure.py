@@ -49,10 +49,8 @@ def configure_() -> None:
     path = settings.config_path()
     path.parent.mkdir(parents=True, exist_ok=True)
     check_writable(path)
-    stored = settings.read_settings_file(path)
+    stored = settings.read_settings_file()
     entries = {"plan": "free", "categories": NO_FILE, **stored}
-    if "categories" in stored:
-        entries["categories"] = str(path.parent / stored["categories"])
     while True:
         for name in QUESTIONS:
             default = entries.get(name)

@@ -225,10 +225,16 @@ def list_keys(database: str, **_: Any) -> None:
     """
     with _open(database) as service:
         keys = service.list_keys()
-    rows = []
-    for key in keys:
-        times = [utc_text(at) if at else "" for at in (key.created_at, key.revoked_at)]
-        rows.append((key.id, key.label, key.plan, *times))
+    rows = [
+        (
+            key.id,
+            key.label,
+            key.plan,
+            utc_text(key.created_at),
+            utc_text(key.revoked_at) if key.revoked_at else "",
+        )
+        for key in keys
+    ]
     titles = ("id", "label", "plan", "created", "revoked")
     click.echo(text_table(titles, rows) if rows else "No keys yet.")
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from email.utils import formatdate
-from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
@@ -257,14 +256,10 @@ class Service:
         Add the headers of every response; `now` is the database's time, where it was
         read.
         """
-        response.add("Date", _date(int(self.clock.now() if now is None else now)))
+        second = int(self.clock.now() if now is None else now)
+        response.add("Date", formatdate(second, usegmt=True))
         if decision is not None:
             response.add(spec.HEADER_LIMIT, decision.limit)
             response.add(spec.HEADER_REMAINING, decision.remaining)
             response.add(spec.HEADER_RESET, decision.reset)
         return response
-
-
-@lru_cache(maxsize=2)
-def _date(second: int) -> str:
-    return formatdate(second, usegmt=True)
