@@ -149,7 +149,7 @@ class Service:
                 senders, durable=any(request.pet for request in requests)
             ) as state:
                 now = self.clock.now() if state.time is None else state.time
-                self._operations.begin(state.changes)
+                self._operations.begin()
                 responses = [
                     self._count_request(request, state.callers[pair], state.usages, now)
                     for request, pair in zip(requests, senders, strict=True)
@@ -159,7 +159,6 @@ class Service:
                 if waited_s > self._max_create_age_s or not batch.decide("committed"):
                     raise UnavailableError(SILENT)  # their callers may have gone
         except Exception as error:
-            self._operations.begin(-1)  # they may hold what was not committed
             return [self._answer_failure(request, error) for request in requests]
         return responses
 
