@@ -9,10 +9,8 @@ without end.
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 
 from petstore_tools.clock import SystemClock
 from petstore_tools.service.engine import SILENT, UnavailableError
@@ -20,8 +18,6 @@ from petstore_tools.service.messages import Request, Response
 
 MAX_AT_ONCE = 256  # requests in one commit
 TICK_S = 0.25
-GATHER_S = 0.005
-GATHER_TIMES = 4  # what a batch took; its callers ask again within that time
 # seconds that also pass while the machine sleeps, where it can tell
 elapsed = SystemClock().steady
 
@@ -60,9 +56,6 @@ class Batches:
         self._refuse = refuse
         self._pending: list[Request] = []
         self._batch = Batch()
-        self._batch_s = 0.0
-        self._callers = 0  # that asked, or waited, lately
-        self._all_callers_wait = asyncio.Event()
         self._answering: asyncio.Task[None] | None = None
         self._thread = ThreadPoolExecutor(1, "petstore service")
 
@@ -77,42 +70,21 @@ class Batches:
         request.response = self._loop.create_future()
         request.sent_after = self._ticks[0]
         self._pending.append(request)
-        if len(self._pending) >= self._callers:
-            self._all_callers_wait.set()
         if self._answering is None or self._answering.done():
             self._answering = self._loop.create_task(self._answer())
         return await request.response
 
     async def _answer(self) -> None:
-        """
-        Answer all that wait, batch by batch.
-
-        A batch begins as soon as all ask again that asked lately, or a moment later.
-        Otherwise the first of them would be answered alone, and all others would wait
-        for that. Those that do not come back are expected no more, one after each
-        batch.
-        """
+        """Answer all that wait, batch by batch."""
         while self._pending:
-            if len(self._pending) < self._callers:
-                self._all_callers_wait.clear()
-                wait_s = min(GATHER_TIMES * self._batch_s, GATHER_S)
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(wait_s):
-                        await self._all_callers_wait.wait()
-            if not self._pending:  # meanwhile all were refused
-                return
             self._batch = Batch(self._pending[:MAX_AT_ONCE])
             self._pending = self._pending[MAX_AT_ONCE:]
-            started_at = time.monotonic()
             responses = await self._loop.run_in_executor(
                 self._thread, self._answer_batch, self._batch
             )
-            self._batch_s = time.monotonic() - started_at
             for request, response in zip(self._batch.requests, responses, strict=True):
                 if not request.response.done():
                     request.response.set_result(response)
-            callers = len(self._batch.requests) + len(self._pending)
-            self._callers = min(max(callers, self._callers - 1), MAX_AT_ONCE)
             self._batch = Batch()
 
     def close(self) -> None:

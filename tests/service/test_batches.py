@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import pytest
 
 from petstore_tools.service.app import HEALTH_WAIT_S
-from petstore_tools.service.batches import GATHER_S, MAX_AT_ONCE, Batch, Batches
+from petstore_tools.service.batches import MAX_AT_ONCE, Batch, Batches
 from petstore_tools.service.engine import UnavailableError
 from petstore_tools.service.messages import Request, Response
 
@@ -31,19 +31,17 @@ class Work:
     Answers batches once `free` is set; notes their sizes and in which thread it was.
     """
 
-    def __init__(self, *, commits: bool = True, takes_s: float = 0.0) -> None:
+    def __init__(self, *, commits: bool = True) -> None:
         self.sizes: list[tuple[int, bool]] = []
         self.free = threading.Event()
         self.free.set()
         self._commits = commits
-        self._takes_s = takes_s
 
     def __call__(self, batch: Batch) -> Sequence[Response]:
         in_thread = threading.current_thread() is not threading.main_thread()
         self.sizes.append((len(batch.requests), in_thread))
         committed = self._commits and batch.decide("committed")
         assert self.free.wait(30)
-        time.sleep(self._takes_s)
         status = 200 if committed or batch.decide("committed") else 503
         return [Response(status, b"") for _ in batch.requests]
 
@@ -60,53 +58,6 @@ def test_what_comes_together_is_answered_together_and_at_most_so_many_at_once() 
 
     assert [answer and answer.status for answer in asyncio.run(ask())] == [200] * 600
     assert work.sizes == [(MAX_AT_ONCE, True), (MAX_AT_ONCE, True), (88, True)]
-
-
-def test_a_batch_waits_for_all_who_asked_lately() -> None:
-    """
-    They come back one after the other, also behind a batch of one: the first of them
-    would be answered alone.
-    """
-    work = Work(takes_s=0.004)
-    batches = Batches(work, refuse)
-
-    async def ask_behind(number: int) -> None:
-        for _ in range(number):
-            await asyncio.sleep(0)
-        await batches.respond(new_request())
-
-    async def ask() -> None:
-        for _ in range(30):
-            await asyncio.gather(*(ask_behind(number) for number in range(8)))
-            await batches.respond(new_request())
-
-    asyncio.run(ask())
-
-    alone = [size for size, _ in work.sizes if size == 1]
-    # 30 that came alone; 60 where the first of the others is, too
-    assert len(alone) < 45
-
-
-@pytest.mark.parametrize(("takes_s", "longest_s"), [(0.0, GATHER_S), (0.05, 0.1)])
-def test_a_caller_that_does_not_come_back_holds_up_the_others_for_a_moment(
-    takes_s: float, longest_s: float
-) -> None:
-    """
-    Four times what the last batch took, but 5 ms at most; of six times the shortest
-    counts.
-    """
-    batches = Batches(Work(takes_s=takes_s), refuse)
-
-    async def ask() -> float:
-        await asyncio.gather(*(batches.respond(new_request()) for _ in range(2)))
-        started_at = time.monotonic()
-        await batches.respond(new_request())
-        return time.monotonic() - started_at
-
-    async def ask_often() -> float:
-        return min([await ask() for _ in range(6)])
-
-    assert asyncio.run(ask_often()) < longest_s
 
 
 @pytest.mark.parametrize(
