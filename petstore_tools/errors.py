@@ -175,8 +175,8 @@ class IncompleteListingError(PetstoreError):
             one, is the store's `last_partial`.
     """
 
-    def __init__(self, message: str = "", *, listing: Any = None) -> None:
-        super().__init__(message)
+    def __init__(self, listing: Any) -> None:
+        super().__init__(listing.shortfall)
         self.listing = listing
 
 

@@ -209,7 +209,7 @@ class History(HistoryDatabase):
         """
         listing = Listing.as_listed(frame)
         if not listing.complete:
-            raise IncompleteListingError(listing.shortfall, listing=listing)
+            raise IncompleteListingError(listing)
         if listing.status is not None:
             raise ArgumentError(
                 "only a listing of all animals is kept, without a status:"

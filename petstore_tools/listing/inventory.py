@@ -132,6 +132,6 @@ class Inventory:
             self.last_partial = frame = columns.to_frame(reader.listing)
         listing = Listing.as_listed(frame)
         if query.require is not None and not listing.complete:
-            raise IncompleteListingError(listing.shortfall, listing=listing)
+            raise IncompleteListingError(listing)
         self.last_partial = None
         return frame
