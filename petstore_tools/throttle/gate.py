@@ -117,7 +117,7 @@ class Gate:
             if call_options.cancelled():
                 raise CallCancelled
             decision = self._update(
-                lambda throttle, now: throttle.ask(now, bulk=call_options.bulk)
+                lambda throttle: throttle.ask(throttle.seen_at, bulk=call_options.bulk)
             )
             if isinstance(decision, Go):
                 return decision
@@ -193,7 +193,7 @@ class Gate:
             # an error of the ledger must not cost the answer that is in hand: the next
             # `acquire` meets the error, and until then the request counts as in flight
             with suppress(LedgerError):
-                self._update(lambda throttle, now: None)  # noqa: ARG005
+                self._update(lambda _: None)
             self._clock.wake_sleepers()
 
     def now(self) -> float:
@@ -206,7 +206,7 @@ class Gate:
 
     def read_budget(self) -> Throttle:
         """Return a throttle over a copy of the budget; costs no request."""
-        budget = self._update(lambda throttle, now: deepcopy(throttle))  # noqa: ARG005
+        budget = self._update(deepcopy)
         budget.advance_to(self.now())
         return budget
 
@@ -229,10 +229,10 @@ class Gate:
         self.flush()
         self.ledger.close()
 
-    def _update(self, change: Callable[[Throttle, float], T]) -> T:
+    def _update(self, change: Callable[[Throttle], T]) -> T:
         """
         Let `change` work on the budget; the time is read while the budget is held, not
-        before.
+        before: it is the latest that was seen.
         """
 
         def apply_change(throttle: Throttle) -> T:
@@ -245,6 +245,6 @@ class Gate:
             throttle.named_plan = self._plan
             while self._queued_updates:
                 self._queued_updates.popleft()(throttle)
-            return change(throttle, now)
+            return change(throttle)
 
         return self.ledger.update(apply_change)
