@@ -20,7 +20,6 @@ from urllib.parse import SplitResult, urlsplit
 import requests
 from pydantic import SecretStr
 from requests.adapters import HTTPAdapter
-from requests.auth import AuthBase
 from urllib3.connection import HTTPConnection
 from urllib3.exceptions import (
     ClosedPoolError,
@@ -48,7 +47,7 @@ SHORTEST_KEY = 8  # a shorter one may stand in a name, and is no secret
 MOST_CONNECTIONS = 64
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Reply:
     """
     An answer, read to its end.
@@ -64,32 +63,6 @@ class Reply:
     headers: Mapping[str, str]
     body: bytes
     request_line: str = ""
-
-
-class KeyAuth(AuthBase):
-    """
-    The key as a bearer token (§5); an auth object, so that no `.netrc` entry replaces
-    it.
-    """
-
-    def __init__(self, key: SecretStr) -> None:
-        if not re.fullmatch(r"[!-~]+", key.get_secret_value()):
-            raise SettingsError(
-                "the API key has characters that cannot be sent; copy it again"
-            )
-        self._key = key
-
-    def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
-        """Add the header."""
-        request.headers["Authorization"] = f"Bearer {self._key.get_secret_value()}"
-        return request
-
-    def mask_key(self, body: bytes) -> bytes:
-        """
-        Return the body of an answer without the key: some say which one they refuse.
-        """
-        key = self._key.get_secret_value().encode()
-        return body.replace(key, b"****") if len(key) >= SHORTEST_KEY else body
 
 
 class _DeadlineError(TimeoutError):
@@ -200,7 +173,11 @@ class Transport:
     def __init__(
         self, base_url: str, key: SecretStr, *, session: requests.Session | None = None
     ) -> None:
-        self._auth = KeyAuth(key)
+        if not re.fullmatch(r"[!-~]+", key.get_secret_value()):
+            raise SettingsError(
+                "the API key has characters that cannot be sent; copy it again"
+            )
+        self._key = key
         self._session = session or requests.Session()
         if not isinstance(self._session, requests.Session):
             raise SettingsError(
@@ -254,15 +231,17 @@ class Transport:
             headers["Content-Type"] = "application/json"
         began_at = time.monotonic()
         try:
-            request = requests.Request(method, url, headers, data=body, auth=self._auth)
+            request = requests.Request(
+                method, url, headers, data=body, auth=self._add_key
+            )
             adapter = self._session_adapter or self._adapter.get()
-            # an adapter follows no redirect, and no .netrc file replaces an auth object
+            # an adapter follows no redirect, and no .netrc file replaces what `auth` is
             response = adapter.send(
                 self._session.prepare_request(request),
                 timeout=self.timeout_s,
                 **self._send_options,  # type: ignore[arg-type]
             )
-            masked_body = self._auth.mask_key(response.content)
+            masked_body = self._mask_key(response.content)
             reply = Reply(response.status_code, response.headers, masked_body, line)
         except (requests.RequestException, OSError) as error:
             return _translate(error, line, parts, never_answered=self.fastest_s is None)
@@ -270,6 +249,18 @@ class Transport:
             return drop_frames(error)
         self.fastest_s = min(time.monotonic() - began_at, self.fastest_s or inf)
         return reply
+
+    def _add_key(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
+        """Add the key as a bearer token (§5)."""
+        request.headers["Authorization"] = f"Bearer {self._key.get_secret_value()}"
+        return request
+
+    def _mask_key(self, body: bytes) -> bytes:
+        """
+        Return the body of an answer without the key: some say which one they refuse.
+        """
+        key = self._key.get_secret_value().encode()
+        return body.replace(key, b"****") if len(key) >= SHORTEST_KEY else body
 
     def close(self) -> None:
         """Close the connections that are ours."""
