@@ -19,7 +19,7 @@ Completeness = Literal["complete", "cut", "unproven"]
 HOLE = "an animal that was removed while the listing was read may hide another one"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class End:
     """The end of a listing: whether it is complete, and why."""
 

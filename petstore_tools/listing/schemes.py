@@ -17,7 +17,7 @@ from petstore_tools.errors import SettingsError
 from petstore_tools.listing.links import link_targets, with_query
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Scheme:
     """
     One way to name the next page.

@@ -74,7 +74,7 @@ def check_status(status: str | None) -> None:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PageReply:
     """
     A reply to a request for a page, as the pager needs it.
@@ -95,7 +95,7 @@ class PageReply:
 _ENDS = (404, 416)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class NextPage:
     """
     The page to ask for next.

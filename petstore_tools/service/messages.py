@@ -42,7 +42,7 @@ MAX_WAIT_S = 8.0
 STALLED_S = 10.0
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False)
 class Request:
     """
     A request, and what becomes of it.
@@ -94,7 +94,7 @@ class Request:
             self.refusal = error_response(400, "invalid_body", str(invalid))
 
 
-@dataclass(slots=True, weakref_slot=True, eq=False)
+@dataclass(eq=False)
 class Response:
     """
     A response to a request.

@@ -27,7 +27,7 @@ QUARTER_S = 900.0
 _BUCKETS = 144  # of a day: ten minutes each; those of a minute are one second
 
 
-@dataclass(slots=True)
+@dataclass
 class Reading:
     """
     What the headers said of a window (§8.3).
@@ -44,7 +44,7 @@ class Reading:
     reset: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Beginning:
     """
     How the service's window began at the last Reset, as far as is known.
@@ -62,7 +62,7 @@ class Beginning:
     requests_before: int = 0
 
 
-@dataclass(slots=True)
+@dataclass
 class WindowBudget:
     """
     What is known of one window; times are the ledger's Unix seconds unless said
@@ -182,7 +182,7 @@ class WindowBudget:
         )
 
 
-@dataclass(slots=True)
+@dataclass
 class Budget:
     """
     The shared state of a throttle; times are the ledger's Unix seconds unless said

@@ -16,7 +16,7 @@ LONGEST_RETRY_AFTER_S = 7 * spec.DAY_S
 LONGEST_PAUSE_S = 300.0  # after a 503: a service that fails cannot say how long
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RateReply:
     """
     The facts of an answer that a throttle needs.

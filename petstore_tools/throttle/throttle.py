@@ -89,7 +89,7 @@ BULK_DIVISOR = 10  # a bulk run leaves a tenth of a window to people
 MOST_RESERVED = 20  # requests of a day that it leaves at most
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Go:
     """
     Send now, and report what came back under `token`; a probe's answer is what others
@@ -100,7 +100,7 @@ class Go:
     probe: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Wait:
     """
     Wait until `until` (client's Unix seconds) at most; `reason` is for people.
@@ -114,7 +114,7 @@ class Wait:
     ask_at: float = inf
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Stop:
     """
     Do not ask again before `resumes_at` (client's Unix seconds): the key is banned.
@@ -124,7 +124,7 @@ class Stop:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class WindowQuota:
     """
     What is left of one window.
@@ -157,7 +157,7 @@ class WindowQuota:
         return tenth if self.window == "minute" else min(MOST_RESERVED, tenth)
 
 
-@dataclass(slots=True)
+@dataclass
 class Throttle(Budget):
     """The rules over one budget, which they change in place."""
 
