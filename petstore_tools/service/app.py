@@ -19,7 +19,7 @@ from petstore_tools.clock import Clock
 from petstore_tools.service.batches import Batch, Batches, elapsed
 from petstore_tools.service.database import Database, address_subject, digest_key
 from petstore_tools.service.engine import SILENT, UnavailableError
-from petstore_tools.service.limiter import Decision, Usage, consume
+from petstore_tools.service.limiter import Usage, consume
 from petstore_tools.service.messages import (
     Bodies,
     Receive,
@@ -92,6 +92,8 @@ class Service:
         the proxy.
         """
         response = await self.answer(read_head(scope), receive)
+        second = int(response.time or self.clock.now())
+        response.add("Date", formatdate(second, usegmt=True))
         self._limit_age(scope.get("connection", scope["client"]), response)
         await response.send(send)
 
@@ -99,9 +101,9 @@ class Service:
         """Return the response to a request."""
         if request.path in KEYLESS_BODIES:
             if request.method != "GET":
-                return self._add_headers(wrong_method("GET"))
+                return wrong_method("GET")
             if request.path != HEALTH_PATH:
-                return self._add_headers(Response(200, KEYLESS_BODIES[request.path]))
+                return Response(200, KEYLESS_BODIES[request.path])
             request.patience_s = HEALTH_WAIT_S
         if request.needs_body:
             if request.key not in self._valid_keys:  # the key and its quota come first
@@ -110,7 +112,7 @@ class Service:
                     return response
             body = await self._bodies.read(receive)
             if isinstance(body, Response):
-                return self._add_headers(body.add("Connection", "close"))
+                return body.add("Connection", "close")
             request.parse(body)
         response = await self._batches.respond(request)
         assert response is not None
@@ -178,8 +180,7 @@ class Service:
         """
         # counters can be written, as at the end of each batch
         if request.path == HEALTH_PATH:
-            response = Response(200, KEYLESS_BODIES[HEALTH_PATH])
-            return self._add_headers(response, now)
+            return Response(200, KEYLESS_BODIES[HEALTH_PATH], time=now)
         subject, key_id, *plan = caller
         per_minute, per_day = plan if key_id else self._without_key
         usage, decision = consume(usages[subject], per_minute, per_day, now)
@@ -206,7 +207,10 @@ class Service:
             response = self._operations.respond(request, now)
             request.creates = response.status == 201
         usages[subject] = usage
-        return self._add_headers(response, now, decision)
+        response.time = now
+        response.add(spec.HEADER_LIMIT, decision.limit)
+        response.add(spec.HEADER_REMAINING, decision.remaining)
+        return response.add(spec.HEADER_RESET, decision.reset)
 
     def _answer_failure(self, request: Request, error: Exception) -> Response:
         """
@@ -229,9 +233,8 @@ class Service:
                 f"the database {error.reason};"
                 f" nothing was changed; wait {RETRY_AFTER_S} s and try again",
             )
-            response.add(spec.HEADER_RETRY_AFTER, RETRY_AFTER_S)
-            return self._add_headers(response)
-        return self._add_headers(error_response(500, "internal_error", message))
+            return response.add(spec.HEADER_RETRY_AFTER, RETRY_AFTER_S)
+        return error_response(500, "internal_error", message)
 
     def _report(self, request: Request, error: Exception) -> None:
         """
@@ -244,21 +247,3 @@ class Service:
         path = ascii(request.path[:200])  # a line break in it begins no line of the log
         exc_info = None if isinstance(error, UnavailableError) else error
         _log.error("%s %s failed: %s", request.method, path, error, exc_info=exc_info)
-
-    def _add_headers(
-        self,
-        response: Response,
-        now: float | None = None,
-        decision: Decision | None = None,
-    ) -> Response:
-        """
-        Add the headers of every response; `now` is the database's time, where it was
-        read.
-        """
-        second = int(self.clock.now() if now is None else now)
-        response.add("Date", formatdate(second, usegmt=True))
-        if decision is not None:
-            response.add(spec.HEADER_LIMIT, decision.limit)
-            response.add(spec.HEADER_REMAINING, decision.remaining)
-            response.add(spec.HEADER_RESET, decision.reset)
-        return response

@@ -104,11 +104,13 @@ class Response:
         body: The body, JSON in UTF-8.
         headers: The headers beside type and length of the body; names are in lower
             case.
+        time: The database's Unix seconds, None where it was not read.
     """
 
     status: int
     body: bytes
     headers: tuple[tuple[bytes, bytes], ...] = ()
+    time: float | None = None
 
     def add(self, name: str, value: object) -> Response:
         """Add a header, and return the response."""
