@@ -122,7 +122,6 @@ class DatabaseLedger(ABC):
     Args:
         subject: Which budget (`subject`).
         error: What the database raises.
-        describe: Says why it did.
 
     Attributes:
         label: The database, in words.
@@ -133,15 +132,9 @@ class DatabaseLedger(ABC):
     label: str
     advice: str
 
-    def __init__(
-        self,
-        subject: str,
-        error: type[Exception],
-        describe: Callable[[BaseException], str],
-    ) -> None:
+    def __init__(self, subject: str, error: type[Exception]) -> None:
         self._subject = subject
         self._unusable = (error, OSError, ValueError)
-        self._describe = describe
         self._connection = sqlite.PerProcess(self._open)
 
     def update(self, change: Callable[[Throttle], T]) -> T:
@@ -171,9 +164,12 @@ class DatabaseLedger(ABC):
                 self._connection.close()
                 if not isinstance(failure, self._unusable):
                     raise
-                reason = "it is damaged, or another version of the toolkit wrote it"
-                if not isinstance(failure, ValueError):
-                    reason = self._describe(failure)
+                # not the text of psycopg's error, which may show the password
+                reason = type(failure).__name__
+                if isinstance(failure, sqlite3.Error | OSError):
+                    reason = str(failure)
+                elif isinstance(failure, ValueError):
+                    reason = "it is damaged, or another version of the toolkit wrote it"
                 raise LedgerError(
                     f"{self.label} cannot be used ({reason}). This request was not"
                     f' sent. {self.advice}, or pass ledger="memory" to count the'
@@ -220,7 +216,7 @@ class SqliteLedger(DatabaseLedger):
     )
 
     def __init__(self, path: Path, subject: str) -> None:
-        super().__init__(subject, sqlite3.Error, str)
+        super().__init__(subject, sqlite3.Error)
         self.path = path
         self._file: tuple[int, ...] | None = None
 
@@ -297,8 +293,7 @@ class PostgresLedger(DatabaseLedger):
             import psycopg
         except ImportError as error:
             raise missing_extra("postgres", "a ledger on PostgreSQL") from error
-        # not the error's text, which may show the password
-        super().__init__(subject, psycopg.Error, lambda error: type(error).__name__)
+        super().__init__(subject, psycopg.Error)
         self._url = url
 
     def _transact(self, replace_state: Callable[[str], str]) -> None:
