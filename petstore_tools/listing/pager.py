@@ -60,8 +60,14 @@ from math import inf
 
 from petstore_tools.listing import schemes
 from petstore_tools.listing.completeness import End
-from petstore_tools.listing.links import follow, with_query
-from petstore_tools.listing.schemes import PAGE, PAGE_0, SCHEMES, Scheme
+from petstore_tools.listing.schemes import (
+    PAGE,
+    PAGE_0,
+    SCHEMES,
+    Scheme,
+    follow,
+    with_query,
+)
 from petstore_tools.listing.state import (
     Evidence,
     ListingState,

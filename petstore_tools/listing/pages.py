@@ -23,7 +23,6 @@ from petstore_tools.http.responses import NO_CHARACTER, read_rows
 from petstore_tools.http.transport import Reply
 from petstore_tools.listing import schemes
 from petstore_tools.listing.completeness import HOLE, End, Listing
-from petstore_tools.listing.links import with_query
 from petstore_tools.listing.pager import Pager
 from petstore_tools.listing.state import Evidence, ListQuery, NextPage, PageReply
 from petstore_tools.models import Pet, PetRow
@@ -173,7 +172,7 @@ class PageReader:
             more_follow=True,
         )
         self._pager = Pager(
-            with_query(
+            schemes.with_query(
                 client.base_url + spec.PETS_PATH,
                 {"limit": query.limit, "status": query.status},
             ),

@@ -17,8 +17,7 @@ from petstore_tools import spec
 from petstore_tools.errors import ArgumentError
 from petstore_tools.listing import schemes
 from petstore_tools.listing.completeness import End
-from petstore_tools.listing.links import holds_id, with_query
-from petstore_tools.listing.schemes import Scheme
+from petstore_tools.listing.schemes import Scheme, holds_id, with_query
 from petstore_tools.text import option, pluralize
 
 

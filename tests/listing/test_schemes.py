@@ -13,9 +13,8 @@ from wires import BASE, KEY
 from petstore_tools import PetStore
 from petstore_tools.errors import ArgumentError
 from petstore_tools.listing.completeness import End
-from petstore_tools.listing.links import holds_id, link_targets
 from petstore_tools.listing.pager import Pager
-from petstore_tools.listing.schemes import total
+from petstore_tools.listing.schemes import holds_id, link_targets, total
 from petstore_tools.listing.state import ListQuery, NextPage, PageReply
 
 URL = "https://host/v1/pets?limit=2"
