@@ -151,7 +151,7 @@ class Service:
                 senders, durable=any(request.pet for request in requests)
             ) as state:
                 now = self.clock.now() if state.time is None else state.time
-                self._operations.begin()
+                self._operations.begin(now)
                 responses = [
                     self._count_request(request, state.callers[pair], state.usages, now)
                     for request, pair in zip(requests, senders, strict=True)
@@ -204,7 +204,7 @@ class Service:
         elif request.needs_body:
             return None
         else:
-            response = self._operations.respond(request, now)
+            response = self._operations.respond(request)
             request.creates = response.status == 201
         usages[subject] = usage
         response.time = now

@@ -4,7 +4,7 @@ The operations of the document (§4) on the database.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from email.utils import formatdate
 from urllib.parse import urlencode
 from weakref import WeakSet
@@ -42,8 +42,9 @@ class Operations:
         # not added yet: those of a transaction are added together
         self._unsaved_pets: list[tuple[PetFields, Response]] = []
 
-    def begin(self) -> None:
+    def begin(self, now: float) -> None:
         """Begin a transaction: drop new animals of one that was undone."""
+        self._now = now
         self._unsaved_pets = []
 
     def add_new_pets(self, usages: Mapping[str, Usage] = {}) -> None:
@@ -56,14 +57,13 @@ class Operations:
             response.body = messages.pet_json((pet_id, *pet)).encode()
         self._unsaved_pets = []
 
-    def respond(self, request: Request, now: float) -> Response:
+    def respond(self, request: Request) -> Response:
         """
         Answer a request that has a valid key, is within its quota, and has been read.
         """
         if request.refusal is not None:
             return request.refusal
         path = request.path
-        operations: dict[str, Callable[[Request, float], Response]]
         if path == LIST_PATH:
             operations = {"GET": self._list, "POST": self._create}
         elif path.startswith(PET_PATH):
@@ -80,9 +80,9 @@ class Operations:
             )
         if request.method not in operations:
             return wrong_method(", ".join(operations))
-        return operations[request.method](request, now)
+        return operations[request.method](request)
 
-    def _list(self, request: Request, _: float) -> Response:
+    def _list(self, request: Request) -> Response:
         try:
             limit, status, after = messages.read_page_query(request.query)
         except ValueError as invalid:
@@ -106,17 +106,17 @@ class Operations:
             self._unread_pages.add(response)
         return response
 
-    def _create(self, request: Request, _: float) -> Response:
+    def _create(self, request: Request) -> Response:
         assert request.pet is not None
         response = Response(201, b"")  # its body comes with the id
         self._unsaved_pets.append((request.pet, response))
         return response
 
-    def _get(self, request: Request, now: float) -> Response:
+    def _get(self, request: Request) -> Response:
         self.add_new_pets()  # as in `_list`
         pet_id = messages.read_int64(request.path.removeprefix(PET_PATH))
         pet = None if pet_id is None else self._database.pet(pet_id)
-        if now >= spec.REMOVAL_OF_GET_PET_AT:
+        if self._now >= spec.REMOVAL_OF_GET_PET_AT:
             response = error_response(
                 410,
                 "gone",

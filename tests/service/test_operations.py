@@ -96,7 +96,7 @@ def test_ids_become_visible_in_order(postgres: Postgres) -> None:
 
 def respond(operations: Operations, method: str, query: bytes = b"limit=9") -> Any:
     request = Request(method, LIST_PATH, query, pet=("Rex", 1, None))
-    return operations.respond(request, NOON)
+    return operations.respond(request)
 
 
 def test_within_one_commit_a_page_shows_what_was_created_before_it_and_nothing_undone(
@@ -106,13 +106,13 @@ def test_within_one_commit_a_page_shows_what_was_created_before_it_and_nothing_u
     database = Database(tmp_path / "service.db")
     operations = Operations(database)
     with suppress(RuntimeError), database.transaction([("", "h")]):
-        operations.begin()
+        operations.begin(NOON)
         before, created, after = (
             respond(operations, method) for method in ("GET", "POST", "GET")
         )
         raise RuntimeError
     with database.transaction([("", "h")]):
-        operations.begin()
+        operations.begin(NOON)
         undone = respond(operations, "GET")
     database.close()
 
