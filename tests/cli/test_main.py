@@ -91,6 +91,7 @@ def test_a_console_with_few_letters_gets_every_message(
     [
         ("<&-", "import pets.csv", 2),
         (">&-", "list", 0),
+        ("| true", "list", 0),
         ("<&- >&- 2>&-", "import --yes pets.csv", 0),
         pytest.param("2>/dev/full", "import --yes pets.csv", 0, marks=LINUX),
         pytest.param(">/dev/full", "import --dry-run --json pets.csv", 2, marks=LINUX),
@@ -100,18 +101,14 @@ def test_a_stream_that_takes_nothing_ends_no_work(
     box: Sandbox, tmp_path: Path, streams: str, arguments: str, code: int
 ) -> None:
     """
-    Closed, as some schedulers start programs, or on a full disk: messages are lost,
-    data are not; without a stdin, nobody can be asked.
+    Closed, as some schedulers start programs, or by `head` when it has its lines, or on
+    a full disk: messages are lost, data are not; without a stdin, nobody can be asked.
     """
     (tmp_path / "pets.csv").write_text("name,categoryId\nRex,3\n")
+    command = f'"$0" -m petstore_tools {arguments} {streams}'
 
     done = subprocess.run(
-        [
-            "sh",
-            "-c",
-            f'exec "$0" -m petstore_tools {arguments} {streams}',
-            sys.executable,
-        ],
+        [*"bash -o pipefail -c".split(), command, sys.executable],
         env=os.environ
         | {
             "PETSTORE_BASE_URL": box.base_url,
@@ -176,27 +173,6 @@ def test_an_interrupt_that_a_library_makes_an_error_of_is_one(
         signal.signal(number, handler)
 
     assert ended.value.code == 130
-
-
-def test_a_closed_pipe_is_quiet(box: Sandbox, tmp_path: Path) -> None:
-    """`petstore-tools list | head -1` is no error."""
-    reader, writer = os.pipe()
-    os.close(reader)
-    done = subprocess.run(
-        [sys.executable, "-m", "petstore_tools", "list"],
-        stdout=writer,
-        stderr=subprocess.PIPE,
-        env=os.environ
-        | {
-            "PETSTORE_BASE_URL": box.base_url,
-            "PETSTORE_API_KEY": box.api_key,
-        },
-        cwd=tmp_path,
-        text=True,
-    )
-    os.close(writer)
-
-    assert (done.returncode, "Traceback" in done.stderr) == (0, False)
 
 
 def test_v_writes_retries_and_vv_each_request_to_stderr() -> None:

@@ -27,18 +27,10 @@ def test_keys_are_shown_once_and_serve_runs_on_them(
     listed = run("keys", "list", "--database", "s.db")
     assert "pro (300" in listed.stdout
     assert key not in listed.stdout
-    port = str(free_port())
+    port = free_port()
+    command = f"-m petstore_tools serve --port {port} --database s.db"
     server = subprocess.Popen(
-        [
-            sys.executable,
-            "-m",
-            "petstore_tools",
-            "serve",
-            "--port",
-            port,
-            "--database",
-            "s.db",
-        ],
+        [sys.executable, *command.split()],
         cwd=tmp_path,
         stderr=subprocess.PIPE,
         text=True,

@@ -154,20 +154,6 @@ def test_six_processes_are_granted_exactly_the_plan(where: str, method: str) -> 
     assert sum(six_grab(where, method)) == 40
 
 
-@pytest.mark.soak
-@pytest.mark.case("P21")
-@pytest.mark.timeout(3_600)
-@pytest.mark.parametrize("part", range(20), ids="part{:03}".format)
-def test_exact_in_every_run_of_six_processes(
-    tmp_path: Path, postgres: Postgres, part: int
-) -> None:
-    """25 runs each: 19 forked on SQLite, 2 spawned there, 4 on PostgreSQL."""
-    for run in range(25):
-        where = postgres.database() if run < 4 else str(tmp_path / f"{run}.db")
-        method = "spawn" if run in (5, 6) else "fork"
-        assert sum(six_grab(where, method)) == 40, (part, run)
-
-
 def _stay(where: str, held: str, holding: Event) -> None:
     """Take one request, and stay: with the budget, or without it."""
     ledger = opened(where)
