@@ -57,7 +57,7 @@ class Request:
         pet: The animal that its body describes.
         refusal: What its body is answered with, where that describes none.
         sent_after: A time at which it had not been sent yet, in seconds of
-            `batches.elapsed`.
+            `app.elapsed`.
         patience_s: It is refused when it has waited for the database for so many
             seconds.
         creates: Whether it adds an animal, once it is committed.

@@ -11,8 +11,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from petstore_tools.service.app import HEALTH_WAIT_S
-from petstore_tools.service.batches import MAX_AT_ONCE, Batch, Batches
+from petstore_tools.service.app import HEALTH_WAIT_S, MAX_AT_ONCE, Batch, Batches
 from petstore_tools.service.engine import UnavailableError
 from petstore_tools.service.messages import Request, Response
 

@@ -35,8 +35,7 @@ from serving import ServeProcess, run_serve
 from tcp_proxy import TcpProxy
 
 from petstore_tools.clock import ManualClock
-from petstore_tools.service.app import Service
-from petstore_tools.service.batches import TICK_S
+from petstore_tools.service.app import TICK_S, Service
 from petstore_tools.service.database import Database
 from petstore_tools.service.engine import UnavailableError
 from petstore_tools.service.limiter import Usage
