@@ -176,24 +176,14 @@ _TABLE_NAMES = (  # names that rows and columns of tables have
 ).split(",")
 
 
-def status_codes(pets: pd.DataFrame) -> tuple[Any, list[str]]:
-    """Return a code per row and the name of each code; the last is `unset`."""
-    column = pets["status"].astype("category")
-    statuses = status_dtype(column.cat.categories).categories
-    codes = column.cat.set_categories(statuses).cat.codes.to_numpy("int64")
-    names = [*map(_name_in_tables, statuses), UNSET]
-    return codes % len(names), names  # a missing status is -1, so the last
-
-
 def named_statuses(pets: pd.DataFrame) -> pd.Series:
     """
     Return the statuses of animals as text, `unset` where there is none, as every table
     names them.
     """
-    import pandas as pd
-
-    codes, names = status_codes(pets)
-    return pd.Series(pd.array(names, dtype=text_dtype()).take(codes), index=pets.index)
+    statuses = pets["status"].astype("category").cat.rename_categories(_name_in_tables)
+    with_unset = statuses.cat.add_categories([UNSET]).fillna(UNSET)
+    return with_unset.astype(text_dtype()).rename(None)
 
 
 def _name_in_tables(status: str) -> str:
@@ -211,11 +201,13 @@ def count_statuses(pets: pd.DataFrame) -> dict[str, int]:
     >>> count_statuses(store.list_pets())
     {'available': 129, 'pending': 50, 'sold': 59, 'unset': 12}
     """
-    import numpy as np
-
-    codes, names = status_codes(pets)
-    counts = np.bincount(codes, minlength=len(names))
-    return dict(zip(names, counts.tolist(), strict=True))
+    column = pets["status"].astype("category")
+    numbers = column.value_counts()
+    statuses = status_dtype(column.cat.categories).categories
+    counts = {
+        _name_in_tables(status): int(numbers.get(status, 0)) for status in statuses
+    }
+    return counts | {UNSET: int(column.isna().sum())}
 
 
 ENDINGS = (".csv", ".xlsx", ".json", ".parquet")
