@@ -11,7 +11,6 @@ import secrets
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -104,7 +103,6 @@ def digest_key(key: str) -> str:
     return hashlib.sha256(key.encode(errors="surrogateescape")).hexdigest()
 
 
-@lru_cache(maxsize=1_000)
 def address_subject(address: str) -> str:
     """
     Return under what name a caller without a key is counted: its address, of IPv6 the

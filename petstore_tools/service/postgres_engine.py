@@ -145,7 +145,7 @@ class PostgresEngine(Engine):
                 self._pipeline.sync()
             raise
         self._pipeline.sync()
-        return [_rows(cursor) for cursor in cursors]
+        return [cursor.fetchall() if cursor.description else [] for cursor in cursors]
 
     def _begin(self, durable: bool, within_s: float) -> None:
         db = self._connection()
@@ -210,7 +210,3 @@ class PostgresEngine(Engine):
             check_tables(comments, comments.get("pet"), "on PostgreSQL")
         else:
             self.execute(*((statement, ()) for statement in POSTGRES))
-
-
-def _rows(cursor: psycopg.Cursor[Any]) -> Rows:
-    return cursor.fetchall() if cursor.description else []

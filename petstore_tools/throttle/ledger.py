@@ -44,13 +44,6 @@ PRAGMA user_version = {_FORMAT};
 CREATE TABLE key_budget (subject TEXT PRIMARY KEY, state TEXT NOT NULL) WITHOUT ROWID
 """
 
-# the second time: how long the database waits for a machine that vanished inside a
-# transaction
-_BEGIN = (
-    "BEGIN; SET LOCAL lock_timeout = '10s'; SET LOCAL"
-    " idle_in_transaction_session_timeout = '5s'"
-)
-
 
 def open_ledger(kind: Kind, settings: Settings) -> Ledger:
     """
@@ -317,9 +310,12 @@ class PostgresLedger(DatabaseLedger):
     def _take_row(self, db: psycopg.Connection) -> str:
         """Begin a transaction that holds the budget, and read the database's clock."""
         rows = db.execute(
-            f"{_BEGIN}; SELECT state, extract(epoch FROM clock_timestamp())::float8"
-            " FROM"
+            # the second time: how long the database waits for a machine that vanished
+            # inside a transaction
+            "BEGIN; SET LOCAL lock_timeout = '10s'; SET LOCAL"
+            " idle_in_transaction_session_timeout = '5s';"
             # a subquery, so that the time is read when the row is ours, not before
+            " SELECT state, extract(epoch FROM clock_timestamp())::float8 FROM"
             " (SELECT state FROM petstore_budget WHERE subject = %s FOR UPDATE) AS"
             " held",
             (self._subject,),
