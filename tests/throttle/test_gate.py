@@ -254,19 +254,6 @@ def test_a_ban_is_named_with_its_time_and_nothing_more_is_sent(
     assert len(wire.calls) == 1
 
 
-@pytest.mark.case("P20")
-def test_an_answer_without_headers_still_costs_the_budget(
-    wire: responses.RequestsMock, store: PetStore
-) -> None:
-    """A proxy's 502 has no rate headers: it is counted all the same."""
-    wire.post(f"{BASE}/pets", status=502, body="<html>")
-
-    with pytest.raises(ApiError, match="without an Error body"):
-        store.create_pet("Rex", category_id=3)
-
-    assert (store.quota().minute.left, store.quota().day.left) == (59, 999)
-
-
 TIME = r"20[0-9-]{8} [0-9:]{8} UTC"
 
 

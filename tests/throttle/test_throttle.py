@@ -121,6 +121,11 @@ GRANTED = {
         [(0, minute(59)), *[(50, RateReply(200))] * 59, (62, RateReply(200))],
         {67: 0},
     ),
+    "a proxy's errors count": (
+        FREE,
+        [(0, minute(59)), *[(0, RateReply(502))] * 10],
+        {0: 49},
+    ),
     "after a 429 one probe": (
         FREE,
         [(0, minute(59)), (0, minute(0, status=429, retry_after_s=30))],
@@ -152,7 +157,7 @@ GRANTED = {
 }
 
 
-@pytest.mark.case("P14", "P16", "P18", "P19", "P82")
+@pytest.mark.case("P14", "P16", "P18", "P19", "P20", "P82")
 @pytest.mark.parametrize(("plan", "answers", "expected"), GRANTED.values(), ids=GRANTED)
 def test_so_many_requests_may_go_at_once(
     plan: Plan | None,
