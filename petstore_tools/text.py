@@ -214,19 +214,11 @@ def _table(
     sides: list[str],
     header: Iterable[str] = (),
 ) -> str:
-    """
-    Arrange cells in columns. A column is one cell of many lines: the library takes some
-    time for each cell.
-    """
+    """Arrange cells in columns."""
     from tabulate import tabulate
 
-    columns = []
-    for column in zip(*rows, strict=True):
-        # a blank keeps the last line
-        lines = [write(cell_text(value)) or " " for value in column]
-        columns.append("\n".join(lines))
     return tabulate(
-        [columns] if columns else [],
+        [[write(cell_text(value)) for value in row] for row in rows],
         [*header],
         style,
         colalign=sides,
