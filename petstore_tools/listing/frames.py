@@ -107,13 +107,12 @@ class PetColumns:
         content = digest(*columns.values())
         statuses = pd.Index(columns["status"], dtype="object")
         dtype = status_dtype(statuses.dropna())
-        codes = dtype.categories.get_indexer(statuses)
         frame = pd.DataFrame(
             {
                 "id": np.array(columns["id"]),
                 "name": pd.Series(columns["name"], dtype=text_dtype()),
                 "categoryId": np.array(columns["categoryId"]),
-                "status": pd.Categorical.from_codes(codes, dtype=dtype),
+                "status": pd.Categorical(statuses, dtype=dtype),
             }
         )
         listing = replace(listing, rows=len(frame), digest=content)
