@@ -118,10 +118,7 @@ def test_only_the_order_may_differ(
     changed = change(frame)
 
     assert Listing.of(changed) == Listing.of(frame)
-    assert (
-        status_report(changed).headline
-        == "Complete: 300 animals of the inventory of sandbox, 1 January 1970, 00:00 UTC"
-    )
+    assert status_report(changed).headline == status_report(frame).headline
 
 
 def test_a_digest_tells_where_one_text_ends() -> None:
