@@ -229,7 +229,7 @@ def _take_header(
     Take a row for the header; where columns are named by letter, for data where a
     category or a status stands in its place.
     """
-    added = cells[cells.index(ADDED[0]) :] if {*ADDED} <= {*cells} else []
+    added = cells[cells.index(ADDED[0]) :] if ADDED[0] in cells else []
     header = cells[: len(cells) - len(added)]
     titles = read_titles(header, options)
     layout = Layout(sheet, number, titles, options, added_columns=len(added))
