@@ -262,20 +262,6 @@ def test_pages_fetched_ahead_that_turn_out_wrong_are_not_believed(
     assert Listing.of(frame).may_have_hole
 
 
-def test_a_business_key_lists_side_by_side(tmp_path: Path) -> None:
-    """
-    At 100 ms an answer its 1,000 requests a minute need two connections, and one to
-    spare.
-    """
-    service = PagingService(
-        numbered_animals(1_000), "offset total=listing", latency_s=0.1
-    )
-    with open_store(service, tmp_path, plan="business") as store:
-        store.list_pets()
-
-    assert 1 < service.max_concurrency < 8
-
-
 @pytest.mark.case("P30")
 def test_what_a_page_that_is_fetched_ahead_waits_for_is_shown(tmp_path: Path) -> None:
     """From the caller's thread, and no longer than it waits."""
