@@ -35,14 +35,12 @@ are Unix seconds. No message holds a key.
 from __future__ import annotations
 
 import copyreg
-from typing import Any, TypeVar
+from typing import Any
 
 from petstore_tools.text import option, utc_text
 
-_E = TypeVar("_E", bound=BaseException)
 
-
-def drop_frames(error: _E) -> _E:
+def drop_frames(error: BaseException) -> BaseException:
     """
     Remove an error's traceback and cause: a frame of another library may hold a key or
     a password.
