@@ -21,7 +21,6 @@ import pytest
 import requests
 import responses
 from raw import RawServer, reply_bytes
-from requests import PreparedRequest
 from urllib3.exceptions import NewConnectionError
 from wires import BASE, KEY, PET, T0, rate_headers
 
@@ -218,24 +217,6 @@ def test_a_service_that_says_nothing_is_shown_while_it_is_waited_for(
     assert result.created == 1
     assert reasons[:2] == ["the answer to GET /v1/pets/17", None]
     assert {"the answer to GET /v1/pets", "the answer to POST /v1/pets"} <= {*reasons}
-
-
-@pytest.mark.parametrize("shows_waits", [False, True])
-def test_an_answer_is_watched_only_where_waits_are_shown(
-    wire: responses.RequestsMock, store: PetStore, shows_waits: bool
-) -> None:
-    """A request that nobody watches starts no thread."""
-    names = list[str]()
-
-    def serve(_: PreparedRequest) -> tuple[int, dict[str, str], str]:
-        names.extend(thread.name for thread in threading.enumerate())
-        return 201, {}, json.dumps(PET)
-
-    wire.add_callback("POST", f"{BASE}/pets", callback=serve)
-    store.progress = shows_waits
-    store.create_pet("Rex", category_id=3)
-
-    assert ("wait" in names) is shows_waits
 
 
 def test_after_the_removal_a_404_says_removed_as_announced(
