@@ -14,7 +14,6 @@ from histories import new_rows
 
 from petstore_tools.clock import ManualClock
 from petstore_tools.errors import JournalError, SettingsError
-from petstore_tools.importing import comparison as comparisons
 from petstore_tools.importing.comparison import Comparison
 from petstore_tools.importing.doubtful import Doubt
 from petstore_tools.importing.entries import Entry, State
@@ -27,7 +26,6 @@ from petstore_tools.importing.lost_rows import (
     seconds_lost,
     take_listing,
 )
-from petstore_tools.importing.options import Doubtful
 from petstore_tools.importing.reconcile import Outcome
 from petstore_tools.importing.values import PetValues
 
@@ -51,15 +49,6 @@ def answer(journal: Journal, entry: Entry, outcome: Outcome) -> None:
     """Send a row, and record its answer."""
     assert journal.record([], intent=entry)
     journal.record([(entry, outcome)])
-
-
-def ask(
-    journal: Journal, content: PetValues, doubtful: Doubtful = "ask"
-) -> dict[int, Doubtful]:
-    """Answer for a row that equals an animal."""
-    doubts = {0: Doubt("equal", "the animal with id 7 has the same values")}
-    comparison = Comparison([], new_rows([content]), doubts)
-    return comparisons.answer(journal, comparison, doubtful)
 
 
 def show(
@@ -176,20 +165,6 @@ def test_a_row_waits_that_another_import_sent_since_the_file_was_compared(
         assert b.record([], intent=add(b, MIA, REX._replace(name="Tom"))[-1])
 
 
-def test_one_run_at_a_time_works_on_an_import(tmp_path: Path) -> None:
-    """Others of the place go on beside it, and a reader at any time."""
-    with open_journal(tmp_path, target()) as journal:
-        add(journal, REX)
-        refused(tmp_path, "is running already")
-        with (
-            open_journal(tmp_path, target("b.csv")),
-            read_journal(tmp_path, target()) as read,
-        ):
-            assert len(read.read()) == 1
-    with open_journal(tmp_path, target()):
-        pass
-
-
 def test_rows_of_a_dead_process_are_unknown_and_those_of_a_living_one_are_not(
     tmp_path: Path,
 ) -> None:
@@ -303,22 +278,7 @@ def test_imports_are_listed_found_and_forgotten(tmp_path: Path) -> None:
             find_import(tmp_path, name)
     with open_journal(tmp_path, target()) as journal:
         journal.forget()
-        assert journal.read() == []
-        assert ask(journal, REX)
     assert list_imports(tmp_path) == ([], [])
-
-
-def test_what_was_asked_is_forgotten_with_its_import(tmp_path: Path) -> None:
-    """After that, an answer is for all doubtful rows again, as in a first run."""
-    with open_journal(tmp_path, target()) as journal:
-        add(journal, MIA)
-        before = ask(journal, REX)
-        meanwhile = ask(journal, MIA, "send")
-        ask(journal, REX)
-        journal.forget()
-        after = ask(journal, MIA, "send")
-
-    assert (before, meanwhile, after) == ({0: "ask"}, {0: "ask"}, {0: "send"})
 
 
 @pytest.mark.case("P37", "P71")

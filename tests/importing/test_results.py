@@ -133,30 +133,6 @@ def test_a_full_disk_when_a_result_file_is_written_stands_in_the_result(
 
 
 @pytest.mark.case("P70")
-def test_a_file_that_a_person_changed_is_never_replaced(
-    fast: Sandbox, tmp_path: Path
-) -> None:
-    """Nor the input, nor a file of another import; the new one gets a number."""
-    path = write_rows(tmp_path / "pets.csv", "Rex,3,sold", "Mia,x,")
-    run(fast, path)
-    for name in ("created", "rejected"):
-        file = tmp_path / f"pets.sandbox.{name}.csv"
-        file.write_text(file.read_text() + "mine\n")
-
-    results = [run(fast, path) for _ in range(2)]
-
-    assert [[file.name for file in result.files] for result in results] == [
-        ["pets.sandbox.created.2.csv", "pets.sandbox.rejected.2.csv"]
-    ] * 2
-    assert "mine" in (tmp_path / "pets.sandbox.rejected.csv").read_text()
-    run(fast, path, name="a", doubtful="skip")
-    named_result = run(
-        fast, tmp_path / "a.sandbox.rejected.csv", name="a", doubtful="skip"
-    )
-    assert [file.name for file in named_result.files][-1] == "a.sandbox.rejected.2.csv"
-
-
-@pytest.mark.case("P70")
 def test_a_long_reason_is_written(fast: Sandbox, tmp_path: Path) -> None:
     """As much of it as a cell holds."""
     path = write_rows(tmp_path / "b.csv", "Tom,3,sold")

@@ -54,30 +54,6 @@ def run(store: PetStore, path: Path, **options: object) -> ImportResult:
     return store.import_pets(path, progress=False, **options)  # type: ignore[arg-type]
 
 
-@pytest.mark.case("P31", "P38")
-@pytest.mark.parametrize(
-    ("fate", "resent"),
-    [
-        ("drop before", 1),
-        ("drop after", 0),
-        (reply_bytes(500), 1),
-        (reply_bytes(504), 1),
-        (lambda ask, request: [ask(request), reply_bytes(500)][1], 0),
-        (lambda ask, request: ask(request)[:-5], 0),
-    ],
-    ids=["before", "after", "500", "504", "500 after the commit", "reset in the body"],
-)
-def test_a_lost_answer_is_found_out(
-    fast: Sandbox, file: Path, fate: Action, resent: int
-) -> None:
-    """A listing shows the row, or two do not, and it is sent again."""
-    with faulty_creates(fast, lambda n: fate if n == 5 else "pass") as proxy:
-        result = run(connect_through(fast, proxy), file)
-
-    assert (result.created, proxy.counts["POST"]) == (60, 60 + resent)
-    assert stored_animals(fast) == sample_animals()
-
-
 def _interrupted(_: SendRequest, __: bytes) -> bytes:
     """Press Ctrl-C while a request is under way."""
     signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
@@ -339,56 +315,6 @@ def test_an_animal_removed_during_a_listing_hides_no_lost_row(
         result = run(connect_through(fast, proxy), path)
 
     assert (result.created, proxy.counts["POST"]) == (1, 1)
-
-
-def test_rows_lost_before_the_file_was_renamed_are_settled_first(
-    fast: Sandbox, tmp_path: Path
-) -> None:
-    """Those that do not exist are sent, with `skip` as well."""
-    path = write_rows(tmp_path / "a.csv", *_rows(4))
-    with faulty_creates(fast, lambda n: ("drop before", "drop after")[n % 2]) as proxy:
-        store = connect_through(fast, proxy)
-        store.client.max_wait_s = 0.0
-        assert run(store, path).unknown
-    renamed = path.rename(tmp_path / "b.csv")
-
-    result = run(fast.store, renamed, doubtful="skip")
-
-    assert result.created + result.skipped == 4
-    assert stored_animals(fast) == {(f"Rex {n}", 3, "sold"): 1 for n in range(4)}
-
-
-@pytest.mark.case("P52")
-def test_a_file_that_changed_since_its_preview_is_read_anew(
-    fast: Sandbox, tmp_path: Path
-) -> None:
-    """What is sent is what stands there now; saved again unchanged, nothing is."""
-    path = write_rows(tmp_path / "a.csv", "Rex,3,sold")
-    assert fast.store.preview_import(path).to_send == 1
-    write_rows(path, "Mia,3,sold", "Tom,3,sold")
-
-    assert run(fast.store, path).created == 2
-    path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
-    assert run(fast.store, path).created_now == 0
-    assert stored_animals(fast) == {("Mia", 3, "sold"): 1, ("Tom", 3, "sold"): 1}
-
-
-def test_a_quota_stops_and_the_next_day_goes_on(tmp_path: Path) -> None:
-    """The rows that were not sent are unsent, and nobody is asked about them."""
-    path = write_rows(tmp_path / "a.csv", *_rows(150))
-    with Sandbox(plan=Plan(60, 100), animals=0) as box:
-        first = run(box.store, path)
-        box.advance(days=1)
-        write_rows(path, *_rows(10), *_rows(150)[11:])
-        second = run(box.store, path)
-        animals = stored_animals(box)
-
-    assert first.to_dict()["stopped"] == "quota"
-    assert first.unsent == 150 - first.created
-    assert (second.created + second.unsent, animals.total()) == (
-        149,
-        second.created + 1,
-    )
 
 
 @pytest.mark.case("P81")

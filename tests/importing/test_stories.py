@@ -4,6 +4,7 @@ Stories of files, answers and animals, played against a real service: `stories.t
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,8 @@ from inventories import stored_animals, write_rows
 
 from petstore_tools import PetStore, Sandbox
 from petstore_tools.errors import DoubtfulRowsError, SheetError
+from petstore_tools.importing.imports import Target
+from petstore_tools.importing.journal import open_journal
 from petstore_tools.sandbox.faults import Fault
 
 TEXT = Path(__file__).with_name("stories.txt").read_text(encoding="utf-8")
@@ -62,6 +65,25 @@ def repeat(text: str) -> list[str]:
     return [row] * int(count or 1)
 
 
+def befall(box: Sandbox, verb: str, text: str) -> None:
+    """Let time pass, or do to the service what staff, other programs and faults do."""
+    if verb == "wait":
+        box.advance(minutes=int(text))
+    elif verb == "staff":
+        box.change(1, status=text)  # type: ignore[arg-type]
+    elif verb == "fault":
+        kind, number = text.split()
+        box.faults.append(Fault(kind, "POST", numbers=(int(number),)))  # type: ignore[arg-type]
+    else:
+        animals = [row.split(",") for row in read_rows(text)]
+        box.add((name, int(number), status) for name, number, status in animals)
+
+
+def read_rows(text: str) -> list[str]:
+    """Return each row of a step."""
+    return [row for words in text.split(" | ") for row in repeat(words)]
+
+
 @pytest.mark.parametrize("steps", stories())
 def test_a_story(fast: Sandbox, tmp_path: Path, steps: list[str]) -> None:
     """As many animals as there should be, and no question but those that it names."""
@@ -71,21 +93,18 @@ def test_a_story(fast: Sandbox, tmp_path: Path, steps: list[str]) -> None:
         match = STEP.fullmatch(step)
         assert match, step
         verb, text = match.groups()
-        rows = [row for words in text.split(" | ") for row in repeat(words)]
-        if verb == "inventory":
-            animals = [row.split(",") for row in rows]
-            fast.add((name, int(number), status) for name, number, status in animals)
+        if verb in ("inventory", "fault", "wait", "staff"):
+            befall(fast, verb, text)
         elif verb == "columns":
             header = text
         elif verb == "machine":
             store = fast.connect(state_dir=tmp_path / text)
-        elif verb == "lose":
-            fast.faults.append(Fault("drop_after", "POST", numbers=(int(text),)))
-            store = fast.connect(max_wait_s=0.1)  # it ends before a listing could tell
-        elif verb == "wait":
-            fast.advance(minutes=int(text))
-        elif verb == "staff":
-            fast.change(1, status=text)  # type: ignore[arg-type]
+        elif verb == "store":
+            store = fast.connect(**json.loads(text))
+        elif verb == "forget":
+            target = Target("sandbox", store.settings.service_id, tmp_path / text)
+            with open_journal(store.journal_folder, target) as journal:
+                journal.forget()
         elif verb == "import":
             call, _, expected = text.partition(" -> ")
             name, _, options = call.partition(" ")
@@ -99,7 +118,10 @@ def test_a_story(fast: Sandbox, tmp_path: Path, steps: list[str]) -> None:
             assert text_shown in said, (step, said)
         elif verb == "animals":
             assert stored_animals(fast).total() == int(text)
-        elif verb == "file":
-            assert (tmp_path / text).exists()
+        elif verb == "files":
+            assert sorted(path.name for path in tmp_path.glob("*.csv")) == text.split()
+        elif verb == "reads":
+            name, _, part = text.partition(" ")
+            assert part in (tmp_path / name).read_text("utf-8")
         else:
-            write_rows(tmp_path / f"{verb}.csv", *rows, header=header)
+            write_rows(tmp_path / f"{verb}.csv", *read_rows(text), header=header)
