@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from hashlib import sha256
 from html import escape
-from operator import itemgetter
 from typing import Any, Literal, Self
 
 from petstore_tools import spec
@@ -39,7 +38,9 @@ def digest(*columns: Sequence[Any]) -> str:
         TypeError: The ids cannot be put in order.
     """
     content = sha256()
-    for row in sorted(zip(*columns, strict=True), key=itemgetter(0)):
+    ids = columns[0]
+    for index in sorted(range(len(ids)), key=ids.__getitem__):  # no copy of the rows
+        row = [column[index] for column in columns]
         cells = [cell if isinstance(cell, int | str) else None for cell in row]
         content.update(ascii(cells).encode())
     return content.hexdigest()[:32]
