@@ -27,7 +27,6 @@ from petstore_tools.tabular.cells import (
     are_blank,
     column_letter,
     is_blank,
-    whole_number,
 )
 from petstore_tools.text import first_of, option
 
@@ -48,9 +47,8 @@ class Titles:
             `row_key` and `petstore_id`.
         proposals: Field that may be meant, by title, or by letter where the title is
             not clear.
-        missing: Fields that need an answer: required ones without a column or a
-            default, and those that two columns could be.
-        doubts: Which columns could be the same field, in words, by field.
+        missing: Fields that need an answer, and in words which columns could be each of
+            them; "" for required ones without a column or a default.
         answers: What `columns=` says and the header has: field by title or letter.
         errors: What `columns=` and `row_key=` say and the header has not, in words.
         has_header: Whether the sheet has one.
@@ -59,16 +57,10 @@ class Titles:
     header: tuple[str, ...]
     columns: Mapping[str, int]
     proposals: Mapping[str, str]
-    missing: Sequence[str]
-    doubts: Mapping[str, str]
+    missing: Mapping[str, str]
     answers: Mapping[str, str]
     errors: Sequence[str]
     has_header: bool = True
-
-    @cached_property
-    def indexes(self) -> tuple[int | None, ...]:
-        """Index of each field's column, None where it has none."""
-        return tuple(map(self.columns.get, FIELDS))
 
     def label(self, index: int) -> str:
         """Return a column as people find it: `A 'Name'`."""
@@ -93,10 +85,12 @@ class Titles:
 
     def refusal(self) -> str:
         """Say what is missing."""
-        missing = [field for field in self.missing if field not in self.doubts]
+        missing = [field for field, doubt in self.missing.items() if not doubt]
         reasons = [f"no column for {' and '.join(missing)}"] if missing else []
-        reasons = [*self.errors] or [*reasons, *self.doubts.values()]
-        return f"{'; '.join(reasons)}; the header has {self.header_text()}"
+        reasons += filter(None, self.missing.values())
+        return (
+            f"{'; '.join(self.errors or reasons)}; the header has {self.header_text()}"
+        )
 
     @property
     def key_title(self) -> str | None:
@@ -118,7 +112,6 @@ class Layout:
             the first.
         titles: Which column holds which field.
         options: How it is read.
-        rows_above: Rows above the header that are not empty.
         added_columns: How many columns of a rejects file the toolkit added, behind
             those of the header.
     """
@@ -127,7 +120,6 @@ class Layout:
     header_row: int
     titles: Titles
     options: ImportOptions
-    rows_above: tuple[int, ...] = ()
     added_columns: int = 0
 
     @cached_property
@@ -142,17 +134,6 @@ class Layout:
         end = self.header_row if self.titles.has_header else self.header_row + 1
         rows = dict(takewhile(lambda record: record[0] < end, self.sheet.records()))
         return [rows.get(number, ()) for number in range(1, end)]
-
-    @cached_property
-    def original_numbers(self) -> dict[int, int]:
-        """Of each row of a rejects file, its number in the sheet that was imported."""
-        numbers = {}
-        index = len(self.titles.header)
-        for number, cells in self.sheet.records() if self.added_columns else ():
-            original = whole_number("".join(cells[index : index + 1]).strip())
-            if number > self.header_row and isinstance(original, int):
-                numbers[number] = original
-        return numbers
 
     @property
     def header(self) -> str:
@@ -193,7 +174,8 @@ class Layout:
         most.
         """
         titles = self.titles
-        fields = len(titles.columns) + len(titles.proposals) + len(titles.doubts)
+        doubts = [*filter(None, titles.missing.values())]
+        fields = len(titles.columns) + len(titles.proposals) + len(doubts)
         filled = [cell for cell in titles.header if not is_blank(cell)]
         return fields, len(filled)
 
@@ -206,20 +188,18 @@ def find_layout(sheet: Sheet, options: ImportOptions) -> Layout:
     """
     layouts = []
     filled = (record for record in sheet.records() if not are_blank(record[1]))
-    rows_above: list[int] = []
     for number, cells in islice(filled, HEADER_WITHIN):
         layout = _take_header(sheet, number, cells, options)
-        layouts.append(replace(layout, rows_above=tuple(rows_above)))
-        rows_above.append(number)
         if layout.is_complete:
-            return layouts[-1]
-    if len(layouts) == HEADER_WITHIN:
-        note = f"a header was looked for in the first {HEADER_WITHIN:,} rows"
-        sheet = replace(sheet, notes=(*sheet.notes, note))
-        layouts = [replace(layout, sheet=sheet) for layout in layouts]
+            return layout
+        layouts.append(layout)
     if not layouts:
-        layouts = [Layout(sheet, 0, read_titles([], options), options)]
-    return max(layouts, key=lambda layout: layout.likeness)
+        return Layout(sheet, 0, read_titles([], options), options)
+    likeliest = max(layouts, key=lambda layout: layout.likeness)
+    if len(layouts) < HEADER_WITHIN:
+        return likeliest
+    note = f"a header was looked for in the first {HEADER_WITHIN:,} rows"
+    return replace(likeliest, sheet=replace(sheet, notes=(*sheet.notes, note)))
 
 
 def _take_header(
@@ -268,9 +248,8 @@ def read_titles(header: Sequence[str], options: ImportOptions) -> Titles:
         if index not in fields
     }
     columns: dict[str, int] = {}
-    doubts: dict[str, str] = {}
     proposals: dict[str, str] = {}
-    missing: list[str] = []
+    missing: dict[str, str] = {}
     for field in (*FIELDS, *IDENTITY):
         candidates = [index for index in fields if fields[index] == field]
         if candidates and field not in answers.values():
@@ -281,15 +260,15 @@ def read_titles(header: Sequence[str], options: ImportOptions) -> Titles:
             columns[field] = candidates[0]
         elif candidates:
             labels = [f"{column_letter(i)} {titles[i]!r}" for i in candidates]
-            doubts[field] = f"columns {' and '.join(labels)} could both be {field}"
+            missing[field] = f"columns {' and '.join(labels)} could both be {field}"
         elif likely:
             title = titles[likely[0]]
             is_clear = titles.count(title) == 1 and title.isprintable()
             proposals[title if is_clear else column_letter(likely[0])] = field
-        is_required = field in spec.REQUIRED and field not in (options.defaults or ())
-        if field not in columns and (candidates or is_required):
-            missing.append(field)
-    return Titles(tuple(header), columns, proposals, missing, doubts, answers, errors)
+        needs_column = {*spec.REQUIRED} - {*columns, *(options.defaults or ())}
+        if field in needs_column:
+            missing.setdefault(field, "")
+    return Titles(tuple(header), columns, proposals, missing, answers, errors)
 
 
 def _name_fields(

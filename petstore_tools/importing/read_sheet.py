@@ -6,7 +6,7 @@ that asks for what is missing.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple, TypeGuard
@@ -28,7 +28,7 @@ from petstore_tools.importing.values import (
     fold,
     is_known,
 )
-from petstore_tools.tabular.cells import NonTextCell, column_letter, is_blank
+from petstore_tools.tabular.cells import NonTextCell, are_blank, column_letter, is_blank
 from petstore_tools.tabular.sources import open_source
 from petstore_tools.text import first_of, pluralize, printable, quoted
 
@@ -83,11 +83,12 @@ class Match:
         )
 
 
-def count_matches(rows: Iterable[Row], indexes: Sequence[int | None]) -> list[Match]:
+def count_matches(rows: Iterable[Row], columns: Mapping[str, int]) -> list[Match]:
     """
     Count each distinct cell of rows that is not sent as typed, the most frequent first.
     """
     counts: Counter[tuple[str, str, Value]] = Counter()
+    indexes = [*map(columns.get, FIELDS)]
     for row in rows:
         for field, index, value in zip(FIELDS, indexes, row.content, strict=True):
             cell = "" if index is None else row.cells[index]
@@ -175,7 +176,7 @@ class ReadSheet:
     @cached_property
     def matches(self) -> list[Match]:
         """Each distinct cell that is not sent as typed, the most frequent first."""
-        return count_matches(self.rows_to_send, self.layout.titles.indexes)
+        return count_matches(self.rows_to_send, self.layout.titles.columns)
 
     @property
     def problems(self) -> tuple[RowProblem, ...]:
@@ -192,7 +193,9 @@ def read_sheet(options: ImportOptions) -> ReadSheet:
     """
     layout = open_layout(options)
     rows: list[AnyRow] = [
-        RowLeftOut(number, "above the header") for number in layout.rows_above
+        RowLeftOut(number, "above the header")
+        for number, cells in enumerate(layout.cells_above, 1)
+        if not are_blank(cells)
     ]
     rows += read_rows(layout)
     for field in IDENTITY:
@@ -284,7 +287,7 @@ def write_questions(layout: Layout) -> str:
 def _free_columns(layout: Layout) -> dict[int, bool]:
     """Return the filled columns that are no field, and whether they hold words."""
     columns: dict[int, bool] = {}
-    for _, cells in records_below(layout):
+    for _, cells, _ in records_below(layout):
         for index, cell in enumerate(cells):
             if not is_blank(cell):
                 columns[index] = columns.get(index, False) or cell[:1].isalpha()
@@ -308,7 +311,7 @@ def _unread_words(layout: Layout) -> list[list[str]]:
     return [[*distinct.values()][:MOST_WORDS] for distinct in words.values()]
 
 
-def _asks(row: AnyRow, missing: Sequence[str]) -> TypeGuard[ProblemRow]:
+def _asks(row: AnyRow, missing: Collection[str]) -> TypeGuard[ProblemRow]:
     """
     Say whether a row can be sent as soon as its words have a meaning, and the missing
     fields a column.

@@ -27,10 +27,10 @@ from petstore_tools.importing.values import (
 from petstore_tools.tabular.cells import (
     MalformedLine,
     Problem,
-    Record,
     are_blank,
     column_letter,
     is_blank,
+    whole_number,
 )
 from petstore_tools.text import option, pluralize
 
@@ -56,17 +56,20 @@ _REPETITIONS = {
 AnyRow = Row | ProblemRow | RowLeftOut | None
 
 
-def records_below(layout: Layout) -> Iterator[Record]:
+def records_below(layout: Layout) -> Iterator[tuple[int, Sequence[str], int]]:
     """
-    Yield the rows below the header; of a rejects file with the cells as they were.
+    Yield the rows below the header; of a rejects file with the cells as they were, and
+    with the number of the row in the sheet that was imported, else 0.
     """
     width = len(layout.titles.header)
+    end = width + layout.added_columns
     for number, cells in layout.sheet.records():
         if number > layout.header_row:
+            original = None
             if layout.added_columns and not isinstance(cells, MalformedLine):
-                cells = [*cells]
-                del cells[width : width + layout.added_columns]
-            yield number, cells
+                original = whole_number("".join(cells[width : width + 1]).strip())
+                cells = [*cells[:width], *cells[end:]]
+            yield number, cells, original if isinstance(original, int) else 0
 
 
 def read_rows(layout: Layout) -> Iterator[AnyRow]:
@@ -77,15 +80,15 @@ def read_rows(layout: Layout) -> Iterator[AnyRow]:
     Where a row is short, what has no column or may be empty counts as empty. In a text,
     a row of another width may have lost a sign.
     """
-    titles = layout.titles
+    columns = layout.titles.columns
     sheet = layout.sheet
-    width = len(titles.header)
-    header = [*map(str.casefold, map(str.strip, titles.header))]
+    width = len(layout.titles.header)
+    header = [*map(str.casefold, map(str.strip, layout.titles.header))]
     # no row may lack it
-    last = max(titles.columns.get(name, -1) for name in spec.REQUIRED)
+    last = max(columns.get(name, -1) for name in spec.REQUIRED)
     # of a field without a column, the cell behind the last one
-    pick_fields = itemgetter(*(titles.columns.get(name, width) for name in FIELDS))
-    for number, cells in records_below(layout):
+    pick_fields = itemgetter(*(columns.get(name, width) for name in FIELDS))
+    for number, cells, original in records_below(layout):
         whole = (*cells[:width], *[""] * (width - len(cells)))
         fields = pick_fields((*whole, ""))
         beyond = cells if len(cells) <= last else cells[width:]
@@ -106,25 +109,28 @@ def read_rows(layout: Layout) -> Iterator[AnyRow]:
         elif [*map(str.casefold, map(str.strip, whole))] == header:
             yield RowLeftOut(number, "the header again")
         else:
-            yield _decide(number, whole, fields, layout)
+            yield _decide(number, whole, fields, original, layout)
 
 
 def _decide(
-    number: int, cells: tuple[str, ...], fields: Sequence[str], layout: Layout
+    number: int,
+    cells: tuple[str, ...],
+    fields: Sequence[str],
+    original: int,
+    layout: Layout,
 ) -> Row | ProblemRow:
     """Decide each cell of a row that is not empty."""
     values: list[Any] = [*map(layout.matcher.decide, FIELDS, fields)]
     if note := _note(cells, fields, values[2], layout):
         values = [Problem(note, _COMPLETE), None, None]
-    reject_of = layout.original_numbers.get(number, 0)
     if Problem not in map(type, values):
-        return Row(number, PetValues(*values), cells, reject_of=reject_of)
+        return Row(number, PetValues(*values), cells, reject_of=original)
     problems = [
         _problem(number, field, cell, value, layout)
         for field, cell, value in zip(FIELDS, fields, values, strict=True)
         if isinstance(value, Problem)
     ]
-    return ProblemRow(number, cells, problems, reject_of=reject_of)
+    return ProblemRow(number, cells, problems, reject_of=original)
 
 
 def _problem(
@@ -144,19 +150,18 @@ def _note(
     stands alone, or that begins like a total, a page or a signature; and a total needs
     a status of its own.
     """
-    has_status = fields[2].strip() and isinstance(status, str)
-    has_category = fields[1].strip() or cell_kind(fields[1])
-    if has_status and has_category:
+    name, category, typed_status = fields
+    has_category = category.strip() or cell_kind(category)
+    has_status = typed_status.strip() and isinstance(status, str)
+    if has_category and has_status:
         return ""
-    name = fields[0].strip()
-    needs_default = name and not has_category
-    is_alone = needs_default and sum(map(is_blank, cells)) == len(cells) - 1
-    if is_alone and layout.titles.indexes.count(None) < 2:
+    needs_default = name.strip() and not has_category
+    has_columns = len(layout.titles.columns.keys() & {*FIELDS}) > 1
+    if needs_default and has_columns and sum(map(is_blank, cells)) == len(cells) - 1:
         return ALONE
-    is_line = not has_status and any(
-        map(is_total, {name, next(filter(str.strip, cells), "")})
-    )
-    if is_line or (needs_default and (is_total(name) or is_note(name))):
+    first_cell = next(filter(str.strip, cells), "")
+    is_remark = not has_status and (is_total(name) or is_total(first_cell))
+    if is_remark or (needs_default and (is_total(name) or is_note(name))):
         return ABOUT_TABLE
     return ""
 
