@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from functools import partial
 from json import dumps
@@ -25,10 +25,10 @@ from petstore_tools.text import flags, pluralize, utc_text, write_command
 class CommandOptions(ImportOptions):
     """The options of a command, which are shown as one, too."""
 
-    def spell(self, missing: Sequence[str]) -> str:
+    def spell(self, answers: Mapping[str, Any]) -> str:
         """Write the command that is to be copied."""
         command = ["petstore-tools", "import", str(self.source)]
-        for name, value in self.arguments(missing).items():
+        for name, value in self.arguments(answers):
             command += flags(name, value)
         return write_command(command)
 

@@ -212,7 +212,7 @@ def _take_header(
     added = cells[cells.index(ADDED[0]) :] if ADDED[0] in cells else []
     header = cells[: len(cells) - len(added)]
     titles = read_titles(header, options)
-    layout = Layout(sheet, number, titles, options, added_columns=len(added))
+    layout = Layout(sheet, number, titles, options, len(added))
     # by pandas
     is_counted = not options.is_file and all(map(str.isdecimal, header))
     if not options.by_letter or is_counted:
@@ -225,18 +225,20 @@ def _take_header(
     if options.header and not is_data:
         return layout
     letters = [*map(column_letter, range(len(header)))]
-    titles = read_titles(letters, options)
-    titles = replace(titles, has_header=False)
-    return replace(layout, header_row=number - 1, titles=titles)
+    titles = read_titles(letters, options, has_header=False)
+    return Layout(sheet, number - 1, titles, options, len(added))
 
 
-def read_titles(header: Sequence[str], options: ImportOptions) -> Titles:
+def read_titles(
+    header: Sequence[str], options: ImportOptions, *, has_header: bool = True
+) -> Titles:
     """
     Find the fields in a header.
 
     Args:
         header: Cells as typed.
         options: What names columns, and which fields have a default and need none.
+        has_header: Whether these are titles; else letters of columns.
 
     Spec: §2.1, required fields.
     """
@@ -268,7 +270,9 @@ def read_titles(header: Sequence[str], options: ImportOptions) -> Titles:
         needs_column = {*spec.REQUIRED} - {*columns, *(options.defaults or ())}
         if field in needs_column:
             missing.setdefault(field, "")
-    return Titles(tuple(header), columns, proposals, missing, answers, errors)
+    return Titles(
+        tuple(header), columns, proposals, missing, answers, errors, has_header
+    )
 
 
 def _name_fields(

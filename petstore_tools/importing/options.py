@@ -6,7 +6,7 @@ and all are passed on as one value.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from functools import cached_property, wraps
 from inspect import getdoc, signature
@@ -25,7 +25,6 @@ from typing import (
 
 from petstore_tools import spec
 from petstore_tools.errors import ArgumentError, SheetError
-from petstore_tools.importing.values import STATUS_WORDS, fold
 from petstore_tools.tabular.categories import read_words
 from petstore_tools.text import option, python_literal
 
@@ -242,65 +241,30 @@ class ImportOptions:
         """
         return read_words(self.categories)
 
-    def arguments(self, missing: Sequence[str]) -> dict[str, Any]:
+    def spell(self, answers: Mapping[str, Any]) -> str:
         """
-        Return the options of a call by name, mappings as pairs; without those that are
-        as they are by themselves.
+        Write the call that is to be copied.
 
         Args:
-            missing: Fields whose columns nobody knows.
+            answers: Options that stand there in place of these, `...` for a blank;
+                columns as pairs of title and field.
         """
-        blanks = [("…", field_name) for field_name in missing]
-        arguments = {}
-        for definition in fields(self)[1:-1]:  # without the source, and progress
-            value = getattr(self, definition.name)
-            if isinstance(value, Mapping):
-                value = [*value.items()]
-            if definition.name == "columns":
-                value = [*(value or ()), *blanks]
-            if value not in (definition.default, []):
-                arguments[definition.name] = value
-        return arguments
-
-    def question(
-        self, missing: Sequence[str], categories: Sequence[str], statuses: Sequence[str]
-    ) -> str:
-        """
-        Write the call with a blank for each title and word that needs an answer, and
-        with the likely meanings of status words.
-
-        Args:
-            missing: Fields whose columns nobody knows.
-            categories: Words for categories without a meaning.
-            statuses: Words for a status without one.
-        """
-        ids: Any = self.categories
-        if categories:
-            ids = {**(ids or {}), **dict.fromkeys(categories, ...)}
-        elif not isinstance(ids, str | Path | Mapping | None):
-            ids = ...
-        meanings = {word: STATUS_WORDS.get(fold(word), "…") for word in statuses}
-        meanings = {**(self.statuses or {}), **meanings}
-        call = replace(self, categories=ids, statuses=meanings).spell(missing)
-        hints = []
-        if "…" in call:
-            hints.append(
-                "Replace each … by the title or letter, the id or the word that is"
-                " meant, or leave that entry out."
-            )
-        if "categoryId" in missing:
-            default = option("defaults", {"categoryId": ...})
-            hints.append(f"One category for all rows is {default}.")
-        if "status" in missing:
-            hints.append("Leave out the status if no column has one.")
-        return f"{' '.join([*hints, 'To read it:'])}\n{call}"
-
-    def spell(self, missing: Sequence[str]) -> str:
-        """Write the call that is to be copied."""
         call = [python_literal(self.source) if self.is_file else "frame"]
-        for name, value in self.arguments(missing).items():
+        for name, value in self.arguments(answers):
             call.append(f"{name}={python_literal(value)}")
         return f"store.import_pets({', '.join(call)})"
+
+    def arguments(self, answers: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+        """
+        Yield the options of a call with their names, mappings as pairs; without those
+        that are as they are by themselves.
+        """
+        for definition in fields(self)[1:-1]:  # without the source, and progress
+            value = answers.get(definition.name, getattr(self, definition.name))
+            if isinstance(value, Mapping):
+                value = [*value.items()]
+            if value not in (definition.default, []):
+                yield definition.name, value
 
 
 def takes_options(

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, NamedTuple, TypeGuard
 
 from petstore_tools.errors import ArgumentError, SheetError
@@ -20,6 +21,7 @@ from petstore_tools.importing.values import (
     IDENTITY,
     NO_ID,
     NO_STATUS,
+    STATUS_WORDS,
     ProblemRow,
     Row,
     RowLeftOut,
@@ -30,7 +32,7 @@ from petstore_tools.importing.values import (
 )
 from petstore_tools.tabular.cells import NonTextCell, are_blank, column_letter, is_blank
 from petstore_tools.tabular.sources import open_source
-from petstore_tools.text import first_of, pluralize, printable, quoted
+from petstore_tools.text import first_of, option, pluralize, printable, quoted
 
 _JOINERS = dict.fromkeys((0x200C, 0x200D))  # spelling of names and of emoji
 COLUMNS = 30  # of the file that are shown
@@ -240,10 +242,8 @@ def open_layout(options: ImportOptions) -> Layout:
             raise SheetError(f"{name}: {_refusal(likeliest)}")
     if len(candidates) > 1:
         names = ", ".join(repr(layout.sheet.name) for layout in candidates)
-        layout = replace(candidates[0], options=replace(options, sheet="…"))
-        raise SheetError(
-            f"{name}: sheets {names} may be meant: name one. {write_questions(layout)}"
-        )
+        call = write_questions(candidates[0], sheet="…")
+        raise SheetError(f"{name}: sheets {names} may be meant: name one. {call}")
     return candidates[0]
 
 
@@ -255,22 +255,25 @@ def _refusal(layout: Layout) -> str:
     return f"{reasons}. {write_questions(layout)}"
 
 
-def write_questions(layout: Layout) -> str:
+def write_questions(layout: Layout, **answers: Any) -> str:
     """
     Return the one call that asks for each title, category and status word which needs
     an answer; what is proposed stands there, the rest is left open.
+
+    Args:
+        layout: What is known so far.
+        answers: What else stands in the call.
     """
     columns = {**layout.titles.answers, **layout.titles.proposals}
     options = replace(layout.options, columns=columns)
-    titles = read_titles(layout.titles.header, options)
-    titles = replace(titles, has_header=layout.titles.has_header)
+    has_header = layout.titles.has_header
+    titles = read_titles(layout.titles.header, options, has_header=has_header)
     layout = replace(layout, titles=titles)
     missing = [*titles.missing]
     free_columns = _free_columns(layout)
     if "categoryId" in missing and len(free_columns) < len(missing):
         missing.remove("categoryId")
-        defaults: dict[str, Any] = {**(options.defaults or {}), "categoryId": ...}
-        options = replace(options, defaults=defaults)
+        answers["defaults"] = {**(options.defaults or {}), "categoryId": ...}
     answered = (*titles.columns, *missing, *(options.defaults or ()))
     may_be_status = any(
         has_words and not is_known(titles.header[index])
@@ -279,27 +282,47 @@ def write_questions(layout: Layout) -> str:
     )
     if may_be_status and len(free_columns) > len(missing) and "status" not in answered:
         missing.append("status")
+    blanks = [("…", field) for field in missing]
+    answers["columns"] = [*columns.items(), *blanks]
     if options.row_key is not None and "row_key" not in titles.columns:
-        options = replace(options, row_key="…")
-    return options.question(missing, *_unread_words(layout))
+        answers["row_key"] = "…"
+    call = options.spell({**answers, **_meanings(layout)})
+    return f"{_explain(call, missing)}\n{call}"
+
+
+def _explain(call: str, missing: Collection[str]) -> str:
+    """Say how the blanks of a call are filled."""
+    hints = []
+    if "…" in call:
+        hints.append(
+            "Replace each … by the title or letter, the id or the word that is meant,"
+            " or leave that entry out."
+        )
+    if "categoryId" in missing:
+        default = option("defaults", {"categoryId": ...})
+        hints.append(f"One category for all rows is {default}.")
+    if "status" in missing:
+        hints.append("Leave out the status if no column has one.")
+    return " ".join([*hints, "To read it:"])
 
 
 def _free_columns(layout: Layout) -> dict[int, bool]:
     """Return the filled columns that are no field, and whether they hold words."""
+    fields = layout.titles.columns.values()
     columns: dict[int, bool] = {}
     for _, cells, _ in records_below(layout):
         for index, cell in enumerate(cells):
-            if not is_blank(cell):
+            if index not in fields and not is_blank(cell):
                 columns[index] = columns.get(index, False) or cell[:1].isalpha()
-    return {
-        index: has_words
-        for index, has_words in columns.items()
-        if index not in layout.titles.columns.values()
-    }
+    return columns
 
 
-def _unread_words(layout: Layout) -> list[list[str]]:
-    """Return the distinct categories and status words that wait for their meaning."""
+def _meanings(layout: Layout) -> dict[str, Any]:
+    """
+    Return the meanings of categories and status words: the given ones, the likely ones,
+    and blanks for distinct words that wait for theirs.
+    """
+    options = layout.options
     missing = layout.titles.missing
     words: dict[str, dict[str, str]] = {NO_ID: {}, NO_STATUS: {}}
     for row in read_rows(layout):
@@ -308,7 +331,14 @@ def _unread_words(layout: Layout) -> list[list[str]]:
                 if problem.field not in missing:
                     word = problem.value.strip()
                     words[problem.rule].setdefault(fold(word), word)
-    return [[*distinct.values()][:MOST_WORDS] for distinct in words.values()]
+    categories, statuses = [[*words[rule].values()][:MOST_WORDS] for rule in words]
+    ids: Any = options.categories
+    if categories:
+        ids = {**(ids or {}), **dict.fromkeys(categories, ...)}
+    elif not isinstance(ids, str | Path | Mapping | None):
+        ids = ...
+    meanings = {word: STATUS_WORDS.get(fold(word), "…") for word in statuses}
+    return {"categories": ids, "statuses": {**(options.statuses or {}), **meanings}}
 
 
 def _asks(row: AnyRow, missing: Collection[str]) -> TypeGuard[ProblemRow]:
