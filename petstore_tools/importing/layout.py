@@ -315,5 +315,5 @@ def _name_fields(
 def _find_columns(titles: Sequence[str], key: str) -> list[int]:
     """Return the indexes of the columns of a title, else of a letter."""
     indexes = [index for index, title in enumerate(titles) if title == key]
-    letters = range(0 if indexes else len(titles))
-    return indexes or [index for index in letters if column_letter(index) == key]
+    every_index = range(len(titles))
+    return indexes or [index for index in every_index if column_letter(index) == key]

@@ -34,7 +34,6 @@ from petstore_tools.tabular.cells import (
 )
 from petstore_tools.text import option, pluralize
 
-_COMPLETE = "complete the row, or delete it"  # what helps where a row is no animal
 # the attribute of a row that is its own, and what is wrong where another row has it
 _REPETITIONS = {
     "row_key": (
@@ -122,24 +121,27 @@ def _decide(
     """Decide each cell of a row that is not empty."""
     values: list[Any] = [*map(layout.matcher.decide, FIELDS, fields)]
     if note := _note(cells, fields, values[2], layout):
-        values = [Problem(note, _COMPLETE), None, None]
+        values = [Problem(note, "complete the row, or delete it"), None, None]
     if Problem not in map(type, values):
         return Row(number, PetValues(*values), cells, reject_of=original)
-    problems = [
-        _problem(number, field, cell, value, layout)
-        for field, cell, value in zip(FIELDS, fields, values, strict=True)
-        if isinstance(value, Problem)
-    ]
-    return ProblemRow(number, cells, problems, reject_of=original)
+    row = ProblemRow(number, cells, [], reject_of=original)
+    for field, value in zip(FIELDS, values, strict=True):
+        if isinstance(value, Problem):
+            row = _add_problem(row, field, value, layout)
+    return row
 
 
-def _problem(
-    number: int, field: str, cell: str, problem: Problem, layout: Layout
-) -> RowProblem:
-    """Say where a problem is."""
+def _add_problem(
+    row: Row | ProblemRow, field: str, problem: Problem, layout: Layout
+) -> ProblemRow:
+    """Return a row with a further problem, that of a field."""
     index = layout.titles.columns.get(field)
     letter = "" if index is None else column_letter(index)
-    return RowProblem(number, letter, field, cell, *problem)
+    cell = "" if index is None else row.cells[index]
+    problems = [] if isinstance(row, Row) else row.problems
+    further = RowProblem(row.number, letter, field, cell, *problem)
+    identity = row.row_key, row.pet_id, row.reject_of
+    return ProblemRow(row.number, row.cells, [*problems, further], *identity)
 
 
 def _note(
@@ -189,20 +191,12 @@ def identify(rows: list[AnyRow], layout: Layout, field: str) -> None:
         contents = {getattr(rows[index], "content", index) for index in indexes}
         if len(indexes) > 1 and not (may_repeat and len(contents) == 1):
             for index in indexes:
-                rows[index] = _add_problem(rows[index], field, repetition, layout)
+                row = rows[index]
+                rows[index] = _add_problem(row, field, repetition, layout)
 
 
 def _may_be_animal(row: AnyRow) -> bool:
     """Say whether a row is no total, no note and no line that cannot be read."""
-    if not isinstance(row, ProblemRow):
-        return isinstance(row, Row)
-    return row.problems[0].field != "" and row.problems[0].help != _COMPLETE
-
-
-def _add_problem(row: Any, field: str, problem: Problem, layout: Layout) -> ProblemRow:
-    """Return a row with a further problem of its id or its key."""
-    cell = row.cells[layout.titles.columns[field]]
-    further = _problem(row.number, field, cell, problem, layout)
-    problems = [*getattr(row, "problems", ()), further]
-    identity = (row.row_key, row.pet_id, row.reject_of)
-    return ProblemRow(row.number, row.cells, problems, *identity)
+    if isinstance(row, ProblemRow):
+        return row.problems[0].field != "" and not row.is_remark
+    return isinstance(row, Row)
