@@ -38,23 +38,19 @@ def _take_options(command: Callable[..., int]) -> Callable[..., int]:
     for definition in reversed(fields(ImportOptions)):
         form = definition.metadata.get("form")
         help_ = definition.metadata["help"]
-        flag = f"--{definition.name.replace('_', '-')}"
         if form is None:
             continue
+        # a flag alone says the opposite of what holds without it
+        (flag,) = flags(definition.name, None if form else not definition.default)
         if "=" in form:
             command = options.pairs(flag, form, help_)(command)
             continue
-        settings: dict[str, Any] = {"metavar": form}
+        settings: dict[str, Any] = {"metavar": form, "default": definition.default}
         if not form:
-            flag = "--no-header" if definition.default else flag
-            settings = {"flag_value": not definition.default}
-        elif "|" in form:
-            settings = {"type": click.Choice(form.split("|"))}
+            settings["flag_value"] = not definition.default
         elif form == "N":
-            settings["type"] = click.IntRange(min=1)
-        command = click.option(
-            flag, definition.name, default=definition.default, help=help_, **settings
-        )(command)
+            settings["type"] = int
+        command = click.option(flag, definition.name, help=help_, **settings)(command)
     return command
 
 
