@@ -36,7 +36,7 @@ class CommandOptions(ImportOptions):
 def _take_options(command: Callable[..., int]) -> Callable[..., int]:
     """Let a command take each option of an import that has a flag."""
     for definition in reversed(fields(ImportOptions)):
-        form = definition.metadata.get("form")
+        form = definition.metadata["form"]
         help_ = definition.metadata["help"]
         if form is None:
             continue

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import KW_ONLY, dataclass, field, fields, replace
+from dataclasses import KW_ONLY, MISSING, dataclass, field, fields, replace
 from functools import cached_property, wraps
 from inspect import getdoc, signature
 from pathlib import Path
@@ -38,7 +38,9 @@ Doubtful = Literal["ask", "skip", "send"]
 _LETTERS = re.compile("[A-Z]{1,3}")
 # what nobody types as a title: a key of ours, or letters and digits without an end
 _SECRET = re.compile(r"psk_.*|(?=.*\d)(?=.*[A-Za-z])[\w.~+/=-]{24,}")
-_KINDS: Mapping[str, tuple[Any, str]] = {  # of values, by what stands behind the flag
+_KINDS: Mapping[
+    str | None, tuple[Any, str]
+] = {  # of values, by what stands behind the flag
     "NAME": (str, "a text"),
     "TITLE": (str, "a text"),
     "TITLE=FIELD": (Mapping, "a dict"),
@@ -78,7 +80,7 @@ def _option(help_text: str, form: str | None = "", default: Any = None) -> Any:
     Args:
         help_text: What it says, for calls and commands.
         form: What stands behind its flag, "" for nothing; None: it has no flag.
-        default: What holds without it.
+        default: What holds without it; MISSING: it has to be given.
     """
     return field(default=default, metadata={"help": help_text, "form": form})
 
@@ -87,13 +89,11 @@ def _option(help_text: str, form: str | None = "", default: Any = None) -> Any:
 class ImportOptions:
     """What is imported, and how; the fields say what each option is."""
 
-    source: str | Path | pd.DataFrame = field(
-        metadata={
-            "help": (
-                "The path of a text such as .csv or of a workbook, or a DataFrame;"
-                " delimiter, encoding and header row are found."
-            )
-        }
+    source: str | Path | pd.DataFrame = _option(
+        "The path of a text such as .csv or of a workbook, or a DataFrame; delimiter,"
+        " encoding and header row are found.",
+        None,
+        MISSING,
     )
     _: KW_ONLY
     name: str | None = _option(
@@ -165,8 +165,7 @@ class ImportOptions:
     def __post_init__(self) -> None:
         for definition in fields(self):
             value = getattr(self, definition.name)
-            form = definition.metadata.get("form") or ""
-            kind, word = _KINDS.get(form, (object, ""))
+            kind, word = _KINDS.get(definition.metadata["form"], (object, ""))
             if not isinstance(value, kind | None):
                 raise ArgumentError(f"{definition.name} must be {word}, not {value!r}")
         if self.row_key is not None and _SECRET.fullmatch(self.row_key.strip()):

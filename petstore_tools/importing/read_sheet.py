@@ -6,7 +6,7 @@ that asks for what is missing.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -83,22 +83,6 @@ class Match:
             f"{self.field}: {typed} is read as {value} in"
             f" {pluralize(self.count, 'row')}"
         )
-
-
-def count_matches(rows: Iterable[Row], columns: Mapping[str, int]) -> list[Match]:
-    """
-    Count each distinct cell of rows that is not sent as typed, the most frequent first.
-    """
-    counts: Counter[tuple[str, str, Value]] = Counter()
-    indexes = [*map(columns.get, FIELDS)]
-    for row in rows:
-        for field, index, value in zip(FIELDS, indexes, row.content, strict=True):
-            cell = "" if index is None else row.cells[index]
-            is_number = field == "name" and isinstance(cell, NonTextCell)
-            is_same = cell == str(value) or (value is None and is_blank(cell))
-            if is_number or not is_same:
-                counts[field, str(cell), value] += 1
-    return [Match(*match, count) for match, count in counts.most_common()]
 
 
 @dataclass(frozen=True, repr=False)
@@ -178,7 +162,16 @@ class ReadSheet:
     @cached_property
     def matches(self) -> list[Match]:
         """Each distinct cell that is not sent as typed, the most frequent first."""
-        return count_matches(self.rows_to_send, self.layout.titles.columns)
+        counts: Counter[tuple[str, str, Value]] = Counter()
+        indexes = [*map(self.layout.titles.columns.get, FIELDS)]
+        for row in self.rows_to_send:
+            for field, index, value in zip(FIELDS, indexes, row.content, strict=True):
+                cell = "" if index is None else row.cells[index]
+                is_number = field == "name" and isinstance(cell, NonTextCell)
+                is_same = cell == str(value) or (value is None and is_blank(cell))
+                if is_number or not is_same:
+                    counts[field, str(cell), value] += 1
+        return [Match(*match, count) for match, count in counts.most_common()]
 
     @property
     def problems(self) -> tuple[RowProblem, ...]:
