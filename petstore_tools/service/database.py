@@ -58,7 +58,7 @@ _FORGET = (
     " 'address %' ORDER BY minute_start DESC, subject LIMIT 1000 OFFSET"
     f" {MAX_ADDRESSES})"
 )
-_PET = "SELECT id, name, category_id, status FROM pet WHERE "
+_PET = "SELECT * FROM pet WHERE "
 
 StoredPet = tuple[int, str, int, str | None]  # with the id in front
 
@@ -267,26 +267,23 @@ class Database:
         key = "psk_" + secrets.token_urlsafe(32)
         key_id = secrets.token_hex(4)
         self._execute_change(
-            "INSERT INTO key VALUES (?, ?, ?, ?, ?, ?, ?, NULL)",
+            "INSERT INTO key VALUES (?, ?, ?, ?, ?, ?, NULL, ?)",
             key_id,
-            digest_key(key),
             label,
-            plan.name,
             plan.per_minute,
             plan.per_day,
+            plan.name,
             now,
+            digest_key(key),
         )
         return key_id, key
 
     def list_keys(self) -> list[Key]:
         """Return all keys, oldest first."""
-        rows = self._rows(
-            "SELECT id, label, per_minute, per_day, plan, created_at, revoked_at FROM"
-            " key ORDER BY created_at, id"
-        )
+        rows = self._rows("SELECT * FROM key ORDER BY created_at, id")
         return [
             Key(key_id, label, Plan(*plan), created_at, revoked_at)
-            for key_id, label, *plan, created_at, revoked_at in rows
+            for key_id, label, *plan, created_at, revoked_at, _ in rows
         ]
 
     def revoke(self, key_id: str, now: float) -> bool:

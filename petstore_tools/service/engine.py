@@ -28,9 +28,9 @@ TABLES = frozenset({"pet", "key", "usage"})
 _COMMON = (
     "CREATE INDEX pet_by_status ON pet (status, id)",
     (
-        "CREATE TABLE key (id TEXT PRIMARY KEY, digest TEXT NOT NULL UNIQUE, label TEXT"
-        " NOT NULL, plan TEXT NOT NULL, per_minute BIGINT NOT NULL, per_day BIGINT NOT"
-        " NULL, created_at DOUBLE PRECISION NOT NULL, revoked_at DOUBLE PRECISION)"
+        "CREATE TABLE key (id TEXT PRIMARY KEY, label TEXT NOT NULL, per_minute BIGINT"
+        " NOT NULL, per_day BIGINT NOT NULL, plan TEXT NOT NULL, created_at DOUBLE"
+        " PRECISION NOT NULL, revoked_at DOUBLE PRECISION, digest TEXT NOT NULL UNIQUE)"
     ),
     (
         "CREATE TABLE usage (subject TEXT PRIMARY KEY, minute_start BIGINT NOT NULL,"
@@ -63,11 +63,7 @@ REPLACED = (
 )
 # so long ago, a commit shows that the disk does not stand still
 DISK_CHECK_S = 0.1
-_FIND_TABLES = "SELECT name FROM sqlite_master WHERE type = 'table'"
-_FIND_VERSION = (
-    "SELECT application_id, user_version FROM pragma_application_id,"
-    " pragma_user_version"
-)
+
 _INSERT = "INSERT INTO pet (name, category_id, status) VALUES (?, ?, ?) RETURNING id"
 
 Rows = list[tuple[Any, ...]]
@@ -353,8 +349,10 @@ class SqliteEngine(Engine):
                 " delete the file and start again"
             )
         with closing(sqlite.read(self._path)) as db:
-            application_id, version = db.execute(_FIND_VERSION).fetchone()
-            tables = {name for (name,) in db.execute(_FIND_TABLES)}
+            (application_id,) = db.execute("PRAGMA application_id").fetchone()
+            (version,) = db.execute("PRAGMA user_version").fetchone()
+            query = "SELECT name FROM sqlite_master WHERE type = 'table'"
+            tables = {name for (name,) in db.execute(query)}
         if application_id != APPLICATION_ID:
             raise SettingsError(
                 f"{self._path.name} is no database of this service. Nothing in it was"
