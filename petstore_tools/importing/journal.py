@@ -96,9 +96,10 @@ UPDATE row SET state = iif(:may_leave, 'sending', 'skipped'), detail = :detail,
     sent_after = (SELECT ifnull(max(number), 0) FROM listing)
 WHERE entry_id = :entry_id AND state = 'unsent'
 """
-# the animal of a row, or one of a listing, is this import's
+# the animal of a row, or one of a listing, is this import's; found by the animal, not
+# by the import
 IS_OURS = """
-EXISTS (SELECT 1 FROM row o WHERE import = :id AND (pet_id = {0} OR listed_id = {0}))
+EXISTS (SELECT 1 FROM row o WHERE +import = :id AND (pet_id = {0} OR listed_id = {0}))
 """
 # rows that other imports sent; one that was left out as equal is no further one
 _ROWS_LIKE = f"""
