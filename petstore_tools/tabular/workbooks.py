@@ -184,42 +184,41 @@ def _open_ole(content: bytes) -> _CalamineBook:
 def _workbook_stream(content: bytes) -> bytes:
     """
     Return the stream of a compound file that holds the sheets: its sectors may lie
-    anywhere, and a table, which does too, names the one behind each.
+    anywhere, and a table names the one behind each. Of a file above 6.8 MB, whose table
+    is longer than its header can say, return nothing.
     """
-    size = 1 << content[30]  # of a sector; the header is one
     header = _numbers(content[:512])
-    table = [*header[19:]]
-    sector = header[17]
-    while len(table) < len(content) // size > sector:
-        *numbers, sector = _numbers(_sector(content, size, sector))
-        table += numbers
-    successors = _numbers(b"".join(_sector(content, size, number) for number in table))
-    directory = _join(content, size, successors, header[12])
+    table_length = header[11]
+    if table_length > len(header[19:]):
+        return b""
+    size = 1 << content[30]  # of a sector; the header is one
+    _, *sectors = _split(content, size)
+    table = [sectors[number] for number in header[19:][:table_length]]
+    successors = _numbers(b"".join(table))
+    directory = _join(sectors, successors, header[12])
     name = next(_WORKBOOK.finditer(directory))
     first_sector, length = _numbers(directory[name.start() :][116:124])
     # short streams share one, in small sectors that have a table of their own
     if length < header[14]:
-        shared = _join(content, size, successors, _numbers(directory[116:120])[0])
-        successors = _numbers(_join(content, size, successors, header[15]))
-        size = 64
-        content = bytes(size) + shared
-    return _join(content, size, successors, first_sector)[:length]
+        shared = _join(sectors, successors, _numbers(directory[116:120])[0])
+        successors = _numbers(_join(sectors, successors, header[15]))
+        sectors = _split(shared, 64)
+    return _join(sectors, successors, first_sector)[:length]
 
 
 def _numbers(content: bytes) -> tuple[int, ...]:
     return struct.unpack_from(f"<{len(content) // 4}I", content)
 
 
-def _sector(content: bytes, size: int, number: int) -> bytes:
-    """Return a sector behind the header, nothing where there is none."""
-    return content[(number + 1) * size : (number + 2) * size]
+def _split(content: bytes, size: int) -> list[bytes]:
+    return [content[start : start + size] for start in range(0, len(content), size)]
 
 
-def _join(content: bytes, size: int, successors: Sequence[int], sector: int) -> bytes:
+def _join(sectors: Sequence[bytes], successors: Sequence[int], sector: int) -> bytes:
     """Join the sectors of a stream from its first one on; a ring ends."""
     stream: list[bytes] = []
-    while len(stream) < len(successors) > sector:
-        stream.append(_sector(content, size, sector))
+    while len(stream) < len(sectors) > sector:
+        stream.append(sectors[sector])
         sector = successors[sector]
     return b"".join(stream)
 
