@@ -25,7 +25,7 @@ from petstore_tools.importing.send import Stopped
 from petstore_tools.importing.values import FIELDS, ProblemRow, Row
 from petstore_tools.listing.frames import status_dtype, text_dtype
 from petstore_tools.tabular.atomic import check_folder, replace_file
-from petstore_tools.tabular.cells import number_cell, text_of
+from petstore_tools.tabular.cells import text_of
 from petstore_tools.tabular.sources import row_labels
 from petstore_tools.text import html_table, pluralize, utc_text
 
@@ -334,7 +334,7 @@ def _fill_created(lines: Iterable[_Line], layout: Layout) -> _Table:
     rows = [
         [
             *line.row.cells[:index],
-            number_cell(line.pet_id),
+            text_of(line.pet_id),
             *line.row.cells[index + 1 :],
         ]
         for line in lines
@@ -359,7 +359,7 @@ def _fill_rejected(lines: Iterable[_Line], layout: Layout) -> _Table:
             cells = [*line.row.cells, *[""] * (width - len(line.row.cells))]
             if len(cells) > width:  # nothing is lost, and it stays a problem
                 cells[width - 1 :] = [layout.sheet.delimiter.join(cells[width - 1 :])]
-            number = number_cell(line.row.reject_of or line.row.number)
+            number = text_of(line.row.reject_of or line.row.number)
             rows.append([*cells, number, line.reason])
     return [*layout.titles.header, *ADDED], rows, bad_cells
 
@@ -369,8 +369,7 @@ def _known_cells(titles: Titles, entry: Entry) -> tuple[str, ...]:
     values = {**dict(zip(FIELDS, entry.content, strict=True)), "row_key": entry.key}
     cells = [""] * len(titles.header)
     for field, index in titles.columns.items():
-        if values.get(field) is not None:
-            cells[index] = text_of(values[field])
+        cells[index] = text_of(values.get(field))
     return tuple(cells)
 
 

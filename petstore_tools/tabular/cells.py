@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import date, time, timedelta
 from decimal import Decimal
 from functools import cache
-from numbers import Real
+from numbers import Integral
 from typing import Any, ClassVar, NamedTuple, Self
 
 from petstore_tools import spec
@@ -138,26 +138,33 @@ def text_of(
     value: Any, number_kind: str = "a number", number_format: str | int = 0
 ) -> str:
     """
-    Return a cell's value as text; one that was no text keeps what it was
-    (`NonTextCell`).
+    Return a cell's value as text, "" for none; one that was no text keeps what it was
+    (`NonTextCell`). A whole number is exact, whatever its size.
 
     >>> text_of(7.0), text_of(7.0).kind
     ('7', 'a number')
     """
     match value:
+        case None:
+            return ""
         case str():
             return str(value)
         case bool():
             text = str(value).upper()
             kind = "a boolean"
-        case Real():
-            number = float(value)
-            value = None  # its text tells it
-            text = str(int(number)) if number.is_integer() else repr(number)
+        case float():
+            text = str(int(value)) if value.is_integer() else str(value)
             kind = number_kind
-            if not abs(number) < EXACT:  # or no number at all: NaN
-                text = f"{number:.0f}"
+            if not abs(value) < EXACT:  # or no number at all: NaN
+                text = f"{value:.0f}"
                 kind = "a number that may have been rounded"
+            value = None  # its text tells it
+        case Integral():  # Python writes no int of more than 4,300 digits
+            return text_of(Decimal(int(value)), number_kind, number_format)
+        case Decimal():
+            text = str(value)
+            kind = number_kind
+            value = None
         case date():
             text = value.isoformat()
             kind = "a date"
@@ -168,18 +175,6 @@ def text_of(
             text = str(value)
             kind = f"of type {type(value).__name__}"
     return NonTextCell(text, kind, value, number_format)
-
-
-def number_cell(number: int | None) -> str:
-    """
-    Return a whole number as a cell, an empty one for none.
-
-    >>> number_cell(17), number_cell(None)
-    ('17', '')
-    """
-    if number is None:
-        return ""
-    return NonTextCell(str(number), "a number")
 
 
 class Problem(NamedTuple):

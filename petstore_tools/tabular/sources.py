@@ -8,8 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
-from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -83,14 +81,10 @@ class FrameSource(Sheet):
 
 
 def _cell_text(value: Any) -> str:
-    """Return a value as text; a whole number of a frame is exact, whatever its size."""
+    """Return a value as text that can be sent."""
     if isinstance(value, str) and _LONE_SURROGATE.search(value):
         text = _LONE_SURROGATE.sub("�", value)
         return NonTextCell(text, "a text with a broken character")
-    if isinstance(value, Integral) and not isinstance(value, bool):
-        value = Decimal(int(value))  # Python writes no int of more than 4,300 digits
-    if isinstance(value, Decimal):
-        return NonTextCell(str(value), "a number")
     return text_of(value)
 
 
