@@ -20,6 +20,7 @@ from petstore_tools import spec
 # from here on a double stands for several whole numbers, and nobody can tell which
 EXACT = 2**53
 MERGED = "part of the merged cell"  # the beginning of the kind of such a cell
+NUMBER = "a number"
 FORMATTED = "a number that the sheet shows otherwise"  # 007, 50 %
 _DIGIT_SEPARATORS = ".,'\u2019 \u00a0\u202f"  # between groups of three
 _WHOLE = re.compile(r"(-?\d+)(?:[.,]0+)?", re.ASCII)
@@ -134,9 +135,7 @@ class Sheet:
         raise NotImplementedError
 
 
-def text_of(
-    value: Any, number_kind: str = "a number", number_format: str | int = 0
-) -> str:
+def text_of(value: Any, number_kind: str = NUMBER, number_format: str | int = 0) -> str:
     """
     Return a cell's value as text, "" for none; one that was no text keeps what it was
     (`NonTextCell`). A whole number is exact, whatever its size.

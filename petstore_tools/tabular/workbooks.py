@@ -11,12 +11,11 @@ import zipfile
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from io import BytesIO
-from typing import Any
 
 from python_calamine import CalamineWorkbook, PasswordError, SheetVisibleEnum
 
 from petstore_tools.errors import SheetError
-from petstore_tools.tabular.cells import FORMATTED, text_of
+from petstore_tools.tabular.cells import FORMATTED, NUMBER, text_of
 from petstore_tools.tabular.xlsx import CATEGORY_SHEET, Worksheet, XlsxBook
 from petstore_tools.text import option
 
@@ -64,9 +63,9 @@ class _CalamineBook:
     ) -> None:
         self._formatted = formatted
         self._book = CalamineWorkbook.from_filelike(BytesIO(content))
-        visible = SheetVisibleEnum.Visible
         self.sheets = {
-            sheet.name: sheet.visible == visible for sheet in self._book.sheets_metadata
+            sheet.name: sheet.visible == SheetVisibleEnum.Visible
+            for sheet in self._book.sheets_metadata
         }
         self._hidden = dict(zip(self.sheets, hidden, strict=False))
 
@@ -78,14 +77,16 @@ class _CalamineBook:
             notes=(_UNSEEN_NOTE,),
             is_unseen=name not in self._hidden,
             hidden=self._hidden.get(name, set()),
-            merged=[(*first, *last) for first, last in sheet.merged_cell_ranges or ()],
+            merged=sheet.merged_cell_ranges or [],
         )
-        for number, cells in enumerate(sheet.to_python(skip_empty_area=False), start=1):
-            worksheet.add(number, enumerate(map(self._cell, cells)))
+        rows = sheet.to_python(skip_empty_area=False)
+        for number, values in enumerate(rows, start=1):
+            cells = [
+                text_of(value, FORMATTED if value in self._formatted else NUMBER)
+                for value in values
+            ]
+            worksheet.add(number, enumerate(cells))
         return worksheet
-
-    def _cell(self, value: Any) -> str:
-        return text_of(value, FORMATTED if value in self._formatted else "a number")
 
 
 _REASONS: dict[type[Exception], str] = {
@@ -105,10 +106,10 @@ def _open_zip(content: bytes) -> XlsxBook | _CalamineBook:
         return XlsxBook(book)
     if "content.xml" in parts:
         return _open_ods(content, book)
-    sheets = [book.read(part)[:4_096] for part in parts if "/worksheets/" in part]
-    ends = [end for sheet in sheets for end in _XLSB_SIZE.findall(sheet)]
-    for end in ends:
-        _check_size(*struct.unpack("<I4xI", end))
+    for part in parts:
+        if "/worksheets/" in part:
+            for end in _XLSB_SIZE.findall(book.read(part)[:4_096]):
+                _check_size(*struct.unpack("<I4xI", end))
     return _CalamineBook(content)
 
 

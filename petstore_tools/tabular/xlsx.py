@@ -23,6 +23,7 @@ from petstore_tools.tabular.cells import (
     EXACT,
     FORMATTED,
     MERGED,
+    NUMBER,
     NonTextCell,
     Record,
     Sheet,
@@ -59,13 +60,12 @@ _EMPTY_ELEMENTS = re.compile(  # cells and rows of .xlsx that have a format alon
     rb'<row r="[^/>]*>(?:<c r="[^/>]*/>)*</row>|<row r="[^/>]*/>|<c r="[^/>]*/>'
 )
 _SHEET_ELEMENTS = ("row", "col", "mergeCell")  # those that say something
-_NUMBER = "a number"
 _DATE = "a date"
 _TRUE_WORDS = ("1", "true")
 _DATE_NUMBERS = (*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59))
 _KINDS_BUILT_IN = {  # as Excel counts the formats that every workbook has
     **dict.fromkeys(map(str, _DATE_NUMBERS), _DATE),
-    **dict.fromkeys(("0", "1", "49"), _NUMBER),
+    **dict.fromkeys(("0", "1", "49"), NUMBER),
 }
 _DAY_0 = datetime(1899, 12, 30)
 _PLAIN_FORMATS = ("General", "@", "0", "#")  # they show a number as typed
@@ -184,14 +184,14 @@ class Worksheet(Sheet):
     Attributes:
         rows: Its cells from column A on, by the number of the row; empty rows may be
             left out.
-        merged: The corners of merged cells: rows and columns from 0.
+        merged: Two corners of each merged cell: row and column from 0.
     """
 
     suffix: str = ".xlsx"
     rows: dict[int, Sequence[str]] = field(default_factory=dict)
     hidden: set[int] = field(default_factory=set)
     hidden_columns: set[int] = field(default_factory=set)
-    merged: list[tuple[int, int, int, int]] = field(default_factory=list)
+    merged: list[tuple[tuple[int, int], tuple[int, int]]] = field(default_factory=list)
     content = staticmethod(workbook_bytes)
 
     def add(self, number: int, cells: Iterable[tuple[int, str]]) -> None:
@@ -211,15 +211,16 @@ class Worksheet(Sheet):
     def mark_merged(self) -> None:
         """Let each cell that a merged one covers say so, whatever it holds."""
         width = max(map(len, self.rows.values()), default=0)
-        for top, left, bottom, right in self.merged:
+        for (top, left), (bottom, right) in self.merged:
             end = min(right + 1, width)
             kind = f"{MERGED} {column_letter(left)}{top + 1}"
             for number in self.rows.keys() & range(top + 1, bottom + 2):
-                cells = self.rows[number] = [*self.rows[number]]
-                cells.extend([""] * (end - len(cells)))
-                for column in range(left, end):
-                    if (number, column) != (top + 1, left):
-                        cells[column] = NonTextCell(cells[column], kind)
+                cells = [*self.rows[number]]
+                cells += [""] * (end - len(cells))
+                start = left + 1 if number == top + 1 else left
+                covered = slice(start, end)
+                cells[covered] = [NonTextCell(cell, kind) for cell in cells[covered]]
+                self.rows[number] = cells
 
 
 _UNSAVED_FORMULA = NonTextCell("", "a formula without a saved value")
@@ -276,7 +277,7 @@ class XlsxBook:
         formats: dict[str, tuple[str, str | int]] = {}
         for number in styles.iterfind("{*}numFmts/{*}numFmt"):
             code = number.get("formatCode", "")
-            kind = _NUMBER if code in _PLAIN_FORMATS else FORMATTED
+            kind = NUMBER if code in _PLAIN_FORMATS else FORMATTED
             if any(_DATE_CODE.findall(code)):
                 kind = _DATE
             formats[number.get("numFmtId", "")] = kind, code
@@ -289,6 +290,8 @@ class XlsxBook:
 
     def read(self, name: str) -> Worksheet:
         """Read a sheet row by row."""
+        from xlsxwriter.utility import xl_cell_to_rowcol
+
         sheet = Worksheet(name=name)
         number = 0
         for tag, element in _elements(self._book, self._sheets[name]):
@@ -304,7 +307,9 @@ class XlsxBook:
                         range(first, int(element.get("max", 1)))
                     )
                 case "mergeCell":
-                    sheet.merged.append(_corners(element.get("ref", "")))
+                    cells = element.get("ref", "").split(":")
+                    corners = [*map(xl_cell_to_rowcol, cells)]
+                    sheet.merged.append((corners[0], corners[-1]))
         return sheet
 
     def _cells(self, row: ElementTree.Element) -> Iterator[tuple[int, str]]:
@@ -338,7 +343,7 @@ class XlsxBook:
                 return NonTextCell(text, f"the error {text}")
             case "d":
                 return NonTextCell(text, "a date")
-        kind, number_format = self._styles.get(cell.get("s", ""), (_NUMBER, 0))
+        kind, number_format = self._styles.get(cell.get("s", ""), (NUMBER, 0))
         if kind == _DATE:
             kind = FORMATTED  # of a number that stands for no date
             with suppress(OverflowError, ValueError):
@@ -367,11 +372,3 @@ def _string_text(item: ElementTree.Element) -> str:
 
 def _unescape(text: str) -> str:
     return _ESCAPED_LETTER.sub(lambda code: chr(int(code[1], 16)), text)
-
-
-def _corners(reference: str) -> tuple[int, int, int, int]:
-    """Return the corners of a range, counted from 0: `A1:B2` is (0, 0, 1, 1)."""
-    from xlsxwriter.utility import xl_cell_to_rowcol
-
-    first, _, last = reference.partition(":")
-    return (*xl_cell_to_rowcol(first), *xl_cell_to_rowcol(last))
