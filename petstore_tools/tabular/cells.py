@@ -165,7 +165,7 @@ def text_of(value: Any, number_kind: str = NUMBER, number_format: str | int = 0)
             kind = number_kind
             value = None
         case date():
-            text = value.isoformat()
+            text = value.isoformat().removesuffix("T00:00:00")
             kind = "a date"
         case time() | timedelta():
             text = str(value)

@@ -5,13 +5,12 @@ drop-downs and bad cells in colour.
 
 from __future__ import annotations
 
-import posixpath
 import re
 import zipfile
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import datetime, time, timedelta
+from datetime import datetime, timedelta
 from functools import cache
 from io import BytesIO
 from typing import Any
@@ -256,7 +255,7 @@ class XlsxBook:
                 links[value] for key, value in sheet.items() if key.endswith("}id")
             )
             name = sheet.get("name", "")
-            self._sheets[name] = posixpath.normpath(posixpath.join("/xl", link))[1:]
+            self._sheets[name] = "xl/" + link.removeprefix("/xl/")
             self.sheets[name] = sheet.get("state", "visible") == "visible"
         strings = map(_string_text, self._part("xl/sharedStrings.xml"))
         self._strings = dict(enumerate(strings))  # of a list, -1 would be the last one
@@ -347,11 +346,8 @@ class XlsxBook:
         if kind == _DATE:
             kind = FORMATTED  # of a number that stands for no date
             with suppress(OverflowError, ValueError):
-                days = timedelta(seconds=round(float(text) * 86_400))
-                day = _DAY_0 + days
-                if days < timedelta(days=1):
-                    return text_of(days, number_format=number_format)
-                value = day if day.time() != time() else day.date()
+                span = timedelta(seconds=round(float(text) * 86_400))
+                value = _DAY_0 + span if span.days > 0 else span
                 return text_of(value, number_format=number_format)
         if "_" in text:  # Python reads 1_0 as 10
             raise ValueError(f"{text!r} is not a number")
