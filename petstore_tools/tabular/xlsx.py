@@ -62,9 +62,9 @@ _SHEET_ELEMENTS = ("row", "col", "mergeCell")  # those that say something
 _DATE = "a date"
 _TRUE_WORDS = ("1", "true")
 _DATE_NUMBERS = (*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59))
-_KINDS_BUILT_IN = {  # as Excel counts the formats that every workbook has
-    **dict.fromkeys(map(str, _DATE_NUMBERS), _DATE),
-    **dict.fromkeys(("0", "1", "49"), NUMBER),
+_BUILT_IN_CODES = {  # as Excel counts the formats that every workbook has
+    **dict.fromkeys(map(str, _DATE_NUMBERS), "d"),
+    **dict.fromkeys(("0", "1", "49"), "@"),
 }
 _DAY_0 = datetime(1899, 12, 30)
 _PLAIN_FORMATS = ("General", "@", "0", "#")  # they show a number as typed
@@ -222,9 +222,6 @@ class Worksheet(Sheet):
                 self.rows[number] = cells
 
 
-_UNSAVED_FORMULA = NonTextCell("", "a formula without a saved value")
-
-
 def _elements(
     book: zipfile.ZipFile, part: str
 ) -> Iterator[tuple[str, ElementTree.Element]]:
@@ -272,20 +269,20 @@ class XlsxBook:
         """
         Return what a number of each style is, a date, as typed, or not, and its format.
         """
-        styles = self._part("xl/styles.xml")
-        formats: dict[str, tuple[str, str | int]] = {}
-        for number in styles.iterfind("{*}numFmts/{*}numFmt"):
-            code = number.get("formatCode", "")
+        part = self._part("xl/styles.xml")
+        codes = {
+            code.get("numFmtId"): code.get("formatCode", "")
+            for code in part.iterfind("{*}numFmts/{*}numFmt")
+        }
+        styles: dict[str, tuple[str, str | int]] = {}
+        for index, style in enumerate(part.iterfind("{*}cellXfs/*")):
+            id_ = style.get("numFmtId", "0")
+            code = codes.get(id_) or _BUILT_IN_CODES.get(id_, "")
             kind = NUMBER if code in _PLAIN_FORMATS else FORMATTED
             if any(_DATE_CODE.findall(code)):
                 kind = _DATE
-            formats[number.get("numFmtId", "")] = kind, code
-        ids = [style.get("numFmtId", "0") for style in styles.iterfind("{*}cellXfs/*")]
-        return {
-            str(index): formats.get(id_)
-            or (_KINDS_BUILT_IN.get(id_, FORMATTED), int(id_))
-            for index, id_ in enumerate(ids)
-        }
+            styles[str(index)] = kind, codes.get(id_) or int(id_)
+        return styles
 
     def read(self, name: str) -> Worksheet:
         """Read a sheet row by row."""
@@ -313,21 +310,19 @@ class XlsxBook:
 
     def _cells(self, row: ElementTree.Element) -> Iterator[tuple[int, str]]:
         space = row.tag.removesuffix("row")
-        formula = f"{space}f"
-        value = f"{space}v"
         column = -1
         for cell in row:
             column += 1
             if reference := cell.get("r"):
                 column = column_index(reference.rstrip("0123456789"))
-            text = cell.findtext(value) or ""
-            is_unsaved = (
-                not text and cell.get("t") != "str" and cell.find(formula) is not None
-            )
-            yield column, _UNSAVED_FORMULA if is_unsaved else self._value(cell, text)
+            yield column, self._value(cell, space)
 
-    def _value(self, cell: ElementTree.Element, text: str) -> str:
-        match cell.get("t", "n"):
+    def _value(self, cell: ElementTree.Element, space: str) -> str:
+        text = cell.findtext(space + "v", "")
+        cell_type = cell.get("t", "n")
+        if not text and cell_type != "str" and cell.find(space + "f") is not None:
+            return NonTextCell("", "a formula without a saved value")
+        match cell_type:
             case "inlineStr":
                 return "".join(map(_string_text, cell))
             case "str":
