@@ -9,7 +9,6 @@ import hashlib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -139,19 +138,18 @@ class ImportResult:
         rows: list[tuple[Any, ...]] = []
         edits = {edit.row: f"edited: {edit.changes}" for edit in self.edits}
         for entry in self.entries:
-            outcome = (entry.state, entry.pet_id, int(entry.changed_at) or None)
-            reason = (edits.get(entry.number, entry.detail), entry.may_be)
-            rows.append((entry.number, *entry.content, *outcome, *reason))
+            cells = (entry.number, *entry.content, entry.state, entry.pet_id)
+            detail = edits.get(entry.number, entry.detail)
+            rows.append((*cells, int(entry.changed_at) or None, detail, entry.may_be))
         for row in self.problem_rows:
             name = dict(enumerate(row.cells)).get(self.name_index)
             state = "skipped" if row.is_remark else "rejected"
-            values = (name, None, None, state, None, None, row.reason, None)
-            rows.append((row.number, *values))
-        rows.sort(key=itemgetter(0))
+            values = (row.number, name, None, None, state)
+            rows.append((*values, None, None, row.reason, None))
         frame = pd.DataFrame(rows, columns=["row", *kinds], dtype="object")
-        frame = frame.astype(kinds).assign(row=row_labels([row[0] for row in rows]))
-        times = pd.to_datetime(frame["at"], unit="s", utc=True)
-        return frame.assign(at=times.dt.as_unit("s"))
+        frame = frame.sort_values("row", ignore_index=True).astype(kinds)
+        times = pd.to_datetime(frame["at"], unit="s", utc=True).dt.as_unit("s")
+        return frame.assign(row=row_labels([*frame["row"]]), at=times)
 
     def to_dict(self) -> dict[str, Any]:
         """
@@ -272,8 +270,11 @@ def write_files(
                 )
                 journal.note_written(_digest(content))
             if rows and outcome == "rejected":
-                rejects = [line.row for line in lines if line.state == outcome]
-                digests = {row.number: digest_cells(row.cells) for row in rejects}
+                digests = {
+                    line.row.number: digest_cells(line.row.cells)
+                    for line in lines
+                    if line.state == outcome
+                }
                 journal.note_rejects(str(file.with_suffix("")), digests)
             file = _find_place(file, number, path, journal)
             if rows:
@@ -331,16 +332,16 @@ def _fill_created(lines: Iterable[_Line], layout: Layout) -> _Table:
     """Return titles and rows of a created file: each animal, with its id."""
     header = layout.titles.header
     index = layout.titles.columns.get(_ID_TITLE, len(header))
-    rows = [
-        [
-            *line.row.cells[:index],
-            text_of(line.pet_id),
-            *line.row.cells[index + 1 :],
-        ]
+    animals = [
+        (line.row.cells, text_of(line.pet_id))
         for line in lines
         if line.state == "created" or line.pet_id is not None
     ]
-    return [*header[:index], _ID_TITLE, *header[index + 1 :]], rows, set()
+    titles, *rows = [
+        [*cells[:index], pet_id, *cells[index + 1 :]]
+        for cells, pet_id in ((header, _ID_TITLE), *animals)
+    ]
+    return titles, rows, set()
 
 
 def _fill_rejected(lines: Iterable[_Line], layout: Layout) -> _Table:
@@ -354,8 +355,8 @@ def _fill_rejected(lines: Iterable[_Line], layout: Layout) -> _Table:
     bad_cells: set[tuple[int, int]] = set()
     for line in lines:
         if line.state == "rejected":
-            indexes = [columns.get(field, columns["name"]) for field in line.fields]
-            bad_cells.update((len(rows), index) for index in indexes)
+            for field in line.fields:
+                bad_cells.add((len(rows), columns.get(field, columns["name"])))
             cells = [*line.row.cells, *[""] * (width - len(line.row.cells))]
             if len(cells) > width:  # nothing is lost, and it stays a problem
                 cells[width - 1 :] = [layout.sheet.delimiter.join(cells[width - 1 :])]
@@ -377,10 +378,9 @@ def _find_place(path: Path, number: int, source: Path, journal: Journal) -> Path
     """Return the first numbered path where a file of this import is, or none."""
     while True:
         file = path.with_stem(f"{path.stem}.{number}") if number > 1 else path
-        if not file.exists():
-            return file
-        is_source = file.resolve() == source
-        if not is_source and journal.is_ours(_digest(file.read_bytes())):
+        if not file.exists() or (
+            file.resolve() != source and journal.is_ours(_digest(file.read_bytes()))
+        ):
             return file
         number += 1
 
