@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import date, time, timedelta
 from decimal import Decimal
 from functools import cache
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Self
 
 from petstore_tools import spec
@@ -151,19 +151,18 @@ def text_of(value: Any, number_kind: str = NUMBER, number_format: str | int = 0)
         case bool():
             text = str(value).upper()
             kind = "a boolean"
-        case float():
+        case float() if abs(value) < EXACT:
             text = str(int(value)) if value.is_integer() else str(value)
-            kind = number_kind
-            if not abs(value) < EXACT:  # or no number at all: NaN
-                text = f"{value:.0f}"
-                kind = "a number that may have been rounded"
-            value = None  # its text tells it
+            return NonTextCell(text, number_kind, number_format=number_format)
+        case float():  # or no number at all: NaN
+            text = f"{value:.0f}"
+            kind = "a number that may have been rounded"
         case Integral():  # Python writes no int of more than 4,300 digits
             return text_of(Decimal(int(value)), number_kind, number_format)
+        case Real():
+            return text_of(float(value), number_kind, number_format)
         case Decimal():
-            text = str(value)
-            kind = number_kind
-            value = None
+            return NonTextCell(str(value), number_kind, number_format=number_format)
         case date():
             text = value.isoformat().removesuffix("T00:00:00")
             kind = "a date"

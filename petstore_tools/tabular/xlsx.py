@@ -166,9 +166,9 @@ def _written_value(cell: str, *, is_bad: bool) -> Any:
     """
     if not isinstance(cell, NonTextCell):
         return cell
-    is_lost = is_bad and cell.kind == FORMATTED and not cell.number_format
-    is_number = "number" in cell.kind and not is_lost
-    if is_number and (abs(float(cell)) < EXACT or "rounded" in cell.kind):
+    if is_bad and cell.kind == FORMATTED and not cell.number_format:
+        return "#N/A"
+    if cell.kind in (NUMBER, FORMATTED) and abs(float(cell)) < EXACT:
         return float(cell)
     if cell.value is not None:
         return cell.value
