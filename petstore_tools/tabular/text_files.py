@@ -123,16 +123,16 @@ def read_csv(content: bytes, name: str, encoding: str | None = None) -> CsvSourc
             f"{name} is a web page or XML: open it in a spreadsheet program, and"
             " save it as .xlsx"
         )
+    sample = text[:_SAMPLE_LENGTH]
     delimiter_line = _DELIMITER_LINE.match(text)
-    splits = partial(_stability, text[:_SAMPLE_LENGTH])
+    splits = partial(_stability, sample)
     delimiter = delimiter_line[1] if delimiter_line else max(_DELIMITERS, key=splits)
     notes = () if delimiter == "," else (f"cells are separated by {delimiter!r}",)
-    sample = records(text[:_SAMPLE_LENGTH], delimiter)
     return replace(
         decoded,
         delimiter=delimiter,
         notes=(*decoded.notes, *notes),
-        is_ours=any(_OUR_TITLES & {*cells} for _, cells in sample),
+        is_ours=any(_OUR_TITLES & {*cells} for _, cells in records(sample, delimiter)),
     )
 
 
@@ -153,10 +153,10 @@ def _decode(content: bytes, name: str, encoding: str | None) -> CsvSource:
     Decode a file: by its mark, as asked, or as UTF-8; what is none of these is
     Windows-1252.
     """
-    marks = _BYTE_ORDER_MARKS.items()
-    by_mark = next((codec for mark, codec in marks if content.startswith(mark)), None)
-    by_nul = _UTF16_BY_NUL.get(content.find(b"\0", 0, 2))
-    certain = by_mark or encoding or by_nul
+    certain = encoding or _UTF16_BY_NUL.get(content.find(b"\0", 0, 2))
+    for mark, codec in _BYTE_ORDER_MARKS.items():
+        if content.startswith(mark):
+            certain = codec
     spelling = option("encoding", "NAME")
     for candidate in [certain] if certain else ["utf-8", "cp1252"]:
         try:
@@ -171,16 +171,16 @@ def _decode(content: bytes, name: str, encoding: str | None) -> CsvSource:
             continue
         # result files are marked, so that they are read alike without the option
         written = "utf-8-sig" if certain else candidate
-        note = ""
+        notes = []
         if candidate.startswith("utf-16"):
             written = "utf-16"
-            note = f"read as {candidate.upper()}"
+            notes.append(f"read as {candidate.upper()}")
         elif written == "cp1252":
-            note = (
+            notes.append(
                 "read as cp1252, since it is not UTF-8: if a letter is wrong, add"
                 f" {spelling}"
             )
-        return CsvSource(text=text, encoding=written, notes=(note,) if note else ())
+        return CsvSource(text=text, encoding=written, notes=tuple(notes))
     raise SheetError(
         f"{name} is not text in {certain or 'UTF-8 or Windows-1252'}; "
         f"save it as CSV (UTF-8), or name its encoding: {spelling}"
