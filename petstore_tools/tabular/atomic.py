@@ -32,7 +32,7 @@ def check_writable(path: Path) -> None:
             file.write(b"a disk that is full refuses this")
     except OSError as error:
         raise OutputError(
-            f"the folder {folder} cannot be written ({_reason(error)}): create it, or"
+            f"the folder {folder} cannot be written ({error.strerror}): create it, or"
             " choose another one"
         ) from error
 
@@ -73,13 +73,9 @@ def write_output(path: Path, content: bytes) -> None:
         replace_file(path, content)
     except OSError as error:
         raise OutputError(
-            f"{path} cannot be written ({_reason(error)}): close it, or choose another"
+            f"{path} cannot be written ({error.strerror}): close it, or choose another"
             " name"
         ) from error
-
-
-def _reason(error: OSError) -> str:
-    return (error.strerror or str(error)).casefold()
 
 
 def replace_file(path: Path, content: bytes) -> None:
