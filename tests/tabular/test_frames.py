@@ -11,14 +11,13 @@ import pyarrow
 import pytest
 
 from petstore_tools import Sandbox, errors, status_report
-from petstore_tools.tabular.sources import to_pandas
 
 ROWS = [("Rex", 2**53 + 1, "sold"), ("Mia", 4, None)]
 PLAIN = pd.DataFrame(ROWS, columns=["name", "categoryId", "status"])
 
 
 class Polars:
-    """What `to_pandas` asks of a frame of polars."""
+    """What is asked of a frame of polars."""
 
     columns = ("name", "categoryId", "status")
 
@@ -56,7 +55,6 @@ def test_frames_of_other_libraries_are_imported_and_reported(
 
 def test_what_is_no_frame_is_named_by_its_type(sandbox: Sandbox) -> None:
     """In one sentence."""
-    assert to_pandas([1]) is None
     with pytest.raises(errors.SheetError, match="not list"):
         sandbox.store.import_pets([1], name="spring")
     with pytest.raises(errors.FrameError, match="not list"):
