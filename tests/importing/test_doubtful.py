@@ -1,12 +1,11 @@
 """
-Which rows could make an animal a second time: the four rules, in tables and over
-nights.
+Which rows could make an animal a second time: the four rules, in tables.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import pytest
 from histories import new_rows
@@ -154,18 +153,6 @@ def test_a_row_moved_by_a_part_and_renamed_after_it_is_doubtful() -> None:
     assert list(doubts) == [1]
 
 
-def test_a_row_that_equals_an_animal_explains_no_missing_row() -> None:
-    """The missing row may still be the other new row in its place."""
-    doubts = find(
-        file("a b/4 x c"), journal("a b c"), [animal(values("b/4"), pet_id=7)]
-    )
-
-    assert {index: str(doubt) for index, doubt in doubts.items()} == {
-        1: "equal: the animal with id 7 has the same values",
-        2: "the same position: row 3 of ours.csv (id 3) was 'b', 3, no status",
-    }
-
-
 @pytest.mark.parametrize(
     "now", ["a b x c", "a b b/4 c"], ids=["by its place", "by its name"]
 )
@@ -184,65 +171,3 @@ def test_of_equal_rows_those_that_were_sent_are_found_first() -> None:
 
     assert matches.rows == [entries[1]._replace(number=2)]
     assert [entry.content for entry in matches.missing] == [entries[0].content]
-
-
-def nights(change: Callable[[int, list[PetValues]], None]) -> list[int]:
-    """
-    Import a list for thirty nights, and skip what is doubtful; count what was asked.
-    """
-    rows = [PetValues(f"animal {n}", 3, "available") for n in range(200)]
-    sent: list[Entry] = []
-    questions = []
-    for night in range(31):
-        if night:
-            change(night, rows)
-        matches = match(sent, new_rows(rows))
-        doubts = find_doubtful(matches, sent, equals={})
-        questions.append(len(doubts))
-        entries = []
-        for index, row in enumerate(matches.rows):
-            state: State = "skipped" if index in doubts else "created"
-            facts = row._replace(entry_id=index + 1, number=index, answered=True)
-            state = row.state if row.entry_id else state
-            facts = facts._replace(state=state, waits=False, position=index)
-            entries.append(facts._replace(present=True))
-        sent = entries + [
-            entry._replace(present=False, position=None) for entry in matches.missing
-        ]
-    return questions[1:]
-
-
-def one_status_edited(night: int, rows: list[PetValues]) -> None:
-    """Edit a row, and add three."""
-    rows[night] = rows[night]._replace(status="sold")
-    rows += [PetValues(f"new {night} {n}", 3, None) for n in range(3)]
-
-
-def one_row_deleted(night: int, rows: list[PetValues]) -> None:
-    """Delete a row, and add three."""
-    del rows[night * 3]
-    rows += [PetValues(f"new {night} {n}", 3, None) for n in range(3)]
-
-
-def next_list(night: int, rows: list[PetValues]) -> None:
-    """Put other animals in the place of all."""
-    rows[:] = [PetValues(f"list {night} {n}", 3, None) for n in range(200)]
-
-
-@pytest.mark.case("P63")
-@pytest.mark.parametrize(
-    ("change", "questions"),
-    [(one_status_edited, 1), (one_row_deleted, 0), (next_list, 200)],
-    ids=[
-        "one status edited",
-        "one row deleted while it grows",
-        "a new list under the old name",
-    ],
-)
-def test_thirty_nights_ask_about_no_row_that_is_new(
-    change: Callable[[int, list[PetValues]], None], questions: int
-) -> None:
-    """
-    Only what may be an edit is held back; a new list under an old name is one question.
-    """
-    assert nights(change) == [questions] * 30
