@@ -21,7 +21,7 @@ import pandas as pd
 import pytest
 from inventories import listing_frame
 
-from petstore_tools import Sandbox, spec
+from petstore_tools import spec
 from petstore_tools.history import History
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.frames import PetColumns, named_statuses
@@ -433,28 +433,3 @@ def run_script(
         events(whole, compared_position(listings, reports[0]), only="sold")
     )
     return listings, reports[1]
-
-
-def run_sandbox(
-    rng: random.Random, box: Sandbox
-) -> tuple[list[TrueListing], StatusReport]:
-    """
-    Let two writers keep listings of a service in turn, with filtered and partial ones
-    in between, and report on the last.
-    """
-    listings = list[TrueListing]()
-    for number in range(1, rng.randint(4, 9)):
-        store = rng.choice([box.store, box.connect()])
-        for pet_id in rng.sample(range(1, 20), 3):
-            box.change(pet_id, status=rng.choice(STATUSES))
-        if rng.random() < 0.5:
-            box.remove(20 + number)
-            box.add([("Mia", 2, "sold")])
-        store.list_pets(status="sold", max_age="0s")
-        store.list_pets(first=5)
-        listings.append(true_listing(store.list_pets(max_age="0s")))
-    box.change(2, status=rng.choice(STATUSES))
-    report = store.status_report(
-        since=datetime.fromtimestamp(rng.choice(listings).facts.ended_at, UTC)
-    )
-    return [*listings, true_listing(report.animals)], report
