@@ -79,14 +79,43 @@ def hidden(tree: ast.Module, comments: list[ast.Constant]) -> int:
 
 
 def code_tokens(source: str) -> int:
-    """Count the tokens of a file."""
+    r"""
+    Count the tokens of a file: a word or a sign each; SQL by its words, an f-string by
+    its parts, no comment or docstring.
+
+        >>> code_tokens("")
+        0
+        >>> code_tokens("n = len(rows) + 1  # a comment")
+        8
+        >>> code_tokens("def f():\n    'Say it.'\n    return 'It is said.'")
+        7
+        >>> code_tokens("db = 'SELECT id FROM pet WHERE id > ?'")
+        10
+        >>> code_tokens("text = f'{len(rows)} rows of {n:,}'")
+        7
+        >>> code_tokens("text = f'{f\"{n}\"} rows'")
+        5
+    """
     tree = ast.parse(source)
     comments = docstrings(tree)
     return signs(source, comments) + hidden(tree, comments)
 
 
 def verdict(label: str, size: int, most: int) -> bool:
-    """Print a size beside its bound; say whether it fails."""
+    """
+    Print a size beside its bound; say whether it fails, 2 % above it: a bound that is
+    hardly missed is named, and stays as it is.
+
+        >>> verdict("x", 1_000, 1_000)
+        x: 1,000, at most 1,000
+        False
+        >>> verdict("x", 1_020, 1_000)
+        x: 1,020, at most 1,000: missed
+        False
+        >>> verdict("x", 1_021, 1_000)
+        x: 1,021, at most 1,000: missed
+        True
+    """
     note = "" if size <= most else ": missed"
     print(f"{label}: {size:,}, at most {most:,}{note}")
     return size > most * MARGIN

@@ -6,16 +6,18 @@ messages.
 from __future__ import annotations
 
 import ast
+import doctest
 import inspect
 import re
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from types import ModuleType
 
+import code_size
 import pytest
-from code_size import code_tokens, verdict
-from readable import measures
+import readable
 
 from petstore_tools import spec
 
@@ -97,55 +99,14 @@ def test_each_case_is_told_in_a_line() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("source", "tokens"),
-    [
-        ("", 0),
-        ("n = len(rows) + 1  # a comment\n", 8),
-        ('def f():\n    """Say\n    it."""\n    return "It is said."\n', 7),
-        ('db = "SELECT id FROM pet WHERE id > ?"\n', 10),
-        ("text = f'{len(rows)} rows of {n:,}'\n", 3 + 3 + 1),
-        ("text = f'{f\"{n}\"} rows'\n", 3 + 1 + 1),
-    ],
-)
-def test_the_size_counts_what_a_reader_meets(source: str, tokens: int) -> None:
-    """
-    A word or a sign each; SQL by its words, an f-string by its parts, no comment or
-    docstring.
-    """
-    assert code_tokens(source) == tokens
-
-
-def test_a_size_above_its_bound_is_missed_and_fails_2_percent_above(
-    capsys: pytest.CaptureFixture[str],
+@pytest.mark.parametrize("tool", [code_size, readable], ids=["size", "names"])
+def test_what_counts_size_and_names_counts_as_its_examples_show(
+    tool: ModuleType,
 ) -> None:
-    """So that a bound which is hardly missed is named, and stays as it is."""
-    assert [verdict("x", size, 1_000) for size in (1_000, 1_020, 1_021)] == [
-        False,
-        False,
-        True,
-    ]
-    assert capsys.readouterr().out.splitlines() == [
-        "x: 1,000, at most 1,000",
-        "x: 1,020, at most 1,000: missed",
-        "x: 1,021, at most 1,000: missed",
-    ]
+    """None of them differs."""
+    failures, examples = doctest.testmod(tool)
 
-
-@pytest.mark.parametrize(
-    ("source", "measure"),
-    [
-        ("found = 1", "nameless"),
-        ("pair = (1 if a else 2, 3 if b else 4)", "crowded"),
-        ("def f():" + "\n    pass" * 51, "long"),
-    ],
-)
-def test_code_that_is_hard_to_read_is_met(source: str, measure: str) -> None:
-    """A name for no thing, two thoughts in a statement, a function of 52 lines."""
-    nodes = ast.walk(ast.parse(source))
-    hits = [name for node in nodes for name, is_hit in measures(node) if is_hit]
-
-    assert hits == [measure]
+    assert (failures, examples > 3) == (0, True)
 
 
 def test_the_list_of_messages_holds_messages_help_and_placeholders() -> None:
