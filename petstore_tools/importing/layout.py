@@ -160,6 +160,9 @@ class Layout:
             for index in columns.values()
             if index in sheet.hidden_columns
         ]
+        if self.titles.has_header and self.options.by_letter:
+            advice = f"{option('header', False)} takes it for an animal"
+            notes.append(f"row {self.header_row} is the header; {advice}")
         if "status" not in {*columns, *(self.options.defaults or {})}:
             notes.append(
                 "no column for status: the animals will have none, and it cannot be"
