@@ -22,7 +22,6 @@ FRAME = pd.DataFrame({"id": [3, 4], "name": ["Dogs", "Cats"]})
         *read_json(__file__, "categories.json"),
         ({3: "Dogs", 4: " Cats "}, ""),
         ({np.int64(3): "Dogs", np.int64(4): "Cats"}, ""),
-        (pd.Series({3: "Dogs", 4: "Cats"}), ""),
         (pd.Series({"Dogs": 3.0, "Cats": 4.0}), ""),
         (FRAME.assign(more=1), ""),
         (pd.DataFrame({"ID": [3.0, 4.0], "Name": ["Dogs", "Cats"]}), ""),
