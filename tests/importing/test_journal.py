@@ -256,7 +256,7 @@ def test_what_the_service_changes_is_no_difference(
         assert [entry.may_be for entry in journal.read()] == ["", "8"]
 
 
-def test_imports_are_listed_found_and_forgotten(tmp_path: Path) -> None:
+def test_imports_are_listed_and_found(tmp_path: Path) -> None:
     """
     By the first letters of their names; the last changed first; rows with problems
     count.
@@ -276,9 +276,6 @@ def test_imports_are_listed_found_and_forgotten(tmp_path: Path) -> None:
     for name in ("", "zz"):
         with pytest.raises(SettingsError, match="no import begins"):
             find_import(tmp_path, name)
-    with open_journal(tmp_path, target()) as journal:
-        journal.forget()
-    assert list_imports(tmp_path) == ([], [])
 
 
 @pytest.mark.case("P37", "P71")

@@ -281,17 +281,6 @@ def test_a_service_without_usable_answers_is_given_up(
     assert stored_animals(fast).total() == result.created + result.unknown * is_created
 
 
-@pytest.mark.case("P39a")
-def test_where_nothing_leaves_nothing_is_unknown(fast: Sandbox, file: Path) -> None:
-    """A closed port."""
-    with FaultProxy(fast.base_url, lambda *_: "pass") as proxy:
-        store = connect_through(fast, proxy)
-    result = run(store, file)
-
-    assert (result.unsent, result.unknown) == (60, 0)
-    assert result.to_dict()["stopped"] == "service"
-
-
 @pytest.mark.case("P77")
 def test_an_animal_removed_during_a_listing_hides_no_lost_row(
     fast: Sandbox, tmp_path: Path
