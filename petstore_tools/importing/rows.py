@@ -82,7 +82,7 @@ def read_rows(layout: Layout) -> Iterator[AnyRow]:
     columns = layout.titles.columns
     sheet = layout.sheet
     width = len(layout.titles.header)
-    header = [*map(str.casefold, map(str.strip, layout.titles.header))]
+    header = [title.strip().casefold() for title in layout.titles.header]
     # no row may lack it
     last = max(columns.get(name, -1) for name in spec.REQUIRED)
     # of a field without a column, the cell behind the last one
@@ -105,7 +105,7 @@ def read_rows(layout: Layout) -> Iterator[AnyRow]:
         elif are_blank(fields):
             reason = "filled only in columns that are not imported"
             yield None if are_blank(cells) else RowLeftOut(number, reason)
-        elif [*map(str.casefold, map(str.strip, whole))] == header:
+        elif [cell.strip().casefold() for cell in whole] == header:
             yield RowLeftOut(number, "the header again")
         else:
             yield _decide(number, whole, fields, original, layout)

@@ -194,16 +194,15 @@ class Matcher:
             if kind.startswith(MERGED) or not is_word:
                 helps = [help_ for word, help_ in _HELPS.items() if word in kind]
                 return Problem(f"is {kind}", *(helps or [_AS_TEXT]))
+        text = cell.strip()
         if field in _READERS:  # nearly all are distinct
-            return _READERS[field](cell)
+            return _READERS[field](text)
         if cell not in decided:  # a number is read as the text that it shows
-            decided[cell] = (
-                self._category(cell) if field == "categoryId" else self._status(cell)
-            )
+            is_category = field == "categoryId"
+            decided[cell] = self._category(text) if is_category else self._status(text)
         return decided[cell]
 
-    def _category(self, cell: str) -> Value | Problem:
-        text = cell.strip()
+    def _category(self, text: str) -> Value | Problem:
         if not text:
             help_ = option("defaults", {"categoryId": "ID"})
             empty = Problem("is empty", f"give the id of the category, or {help_}")
@@ -226,12 +225,12 @@ class Matcher:
         help_ = option("categories", {"WORD": "ID"})
         return Problem(NO_ID, f"give the id, or say which one is meant: {help_}")
 
-    def _status(self, cell: str) -> Value | Problem:
-        text = fold(cell)
-        if text in self._statuses:
-            return self._statuses[text] or None
+    def _status(self, text: str) -> Value | Problem:
         if not text:
             return self.defaults.get("status")
+        word = fold(text)
+        if word in self._statuses:
+            return self._statuses[word] or None
         flag = option("statuses", {"WORD": "sold"})
         help_ = (
             f"use {', '.join(spec.STATUSES)}, or give the meaning of the word: {flag}"
@@ -239,32 +238,31 @@ class Matcher:
         return Problem(NO_STATUS, help_)
 
 
-def _name(cell: str) -> str | Problem:
-    bare = cell.strip()
-    if not bare:
+def _name(text: str) -> str | Problem:
+    if not text:
         return Problem("is empty", "give a name")
-    if "\0" in bare:
+    if "\0" in text:
         return Problem("holds a NUL character", "retype it")
-    return _IS_SHORTENED if _SHORTENED.fullmatch(bare) else bare
+    return _IS_SHORTENED if _SHORTENED.fullmatch(text) else text
 
 
-def _row_key(cell: str) -> str | Problem:
+def _row_key(text: str) -> str | Problem:
     """Read a row's key as it is compared: a whole number as a number, 007 as 7."""
-    bare = cell.strip()
-    if not bare:
+    if not text:
         return Problem("is empty", "give each row a key of its own")
-    if _SHORTENED.fullmatch(bare):
+    if _SHORTENED.fullmatch(text):
         return _IS_SHORTENED
-    number = whole_number(bare)
-    return str(number) if isinstance(number, int) else bare
+    number = whole_number(text)
+    return str(number) if isinstance(number, int) else text
 
 
-def _pet_id(cell: str) -> int | Problem | None:
+def _pet_id(text: str) -> int | Problem | None:
     """Read the id of a row's animal, None where the row is new."""
-    bare = cell.strip()
-    number = whole_number(bare)
-    if not bare or (isinstance(number, int) and number > 0):
-        return number if bare else None
+    if not text:
+        return None
+    number = whole_number(text)
+    if isinstance(number, int) and number > 0:
+        return number
     help_ = "give the id of the created file, or delete it where the animal is new"
     return Problem("is not the id of an animal", help_)
 
