@@ -189,17 +189,15 @@ def find_layout(sheet: Sheet, options: ImportOptions) -> Layout:
     by letter, the first row that has these columns, or none where that row is data.
     Else the likeliest row.
     """
-    layouts = []
+    layouts = [Layout(sheet, 0, read_titles([], options), options)]
     filled = (record for record in sheet.records() if not are_blank(record[1]))
     for number, cells in islice(filled, HEADER_WITHIN):
         layout = _take_header(sheet, number, cells, options)
         if layout.is_complete:
             return layout
         layouts.append(layout)
-    if not layouts:
-        return Layout(sheet, 0, read_titles([], options), options)
     likeliest = max(layouts, key=lambda layout: layout.likeness)
-    if len(layouts) < HEADER_WITHIN:
+    if len(layouts) <= HEADER_WITHIN:
         return likeliest
     note = f"a header was looked for in the first {HEADER_WITHIN:,} rows"
     return replace(likeliest, sheet=replace(sheet, notes=(*sheet.notes, note)))
