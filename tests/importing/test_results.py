@@ -151,15 +151,15 @@ def test_every_row_stands_in_the_frame_with_its_outcome(
     line about the table is left out, and no reject.
     """
     path = write_rows(
-        tmp_path / "pets.csv", "Rex,3,sold", "Mia,x,", "Rex,3,sold", "Total,,"
+        tmp_path / "pets.csv", "Mia,x,", "Rex,3,sold", "Rex,3,sold", "Total,,"
     )
 
     result = run(fast, path, drop_duplicates=True)
 
     frame = result.frame
-    assert list(frame["outcome"]) == ["created", "rejected", "skipped"]
-    assert list(frame["name"]) == ["Rex", "Mia", "Total"]
-    assert "'x' is not the id of a category" in frame["detail"][1]
+    assert list(frame["outcome"]) == ["rejected", "created", "skipped"]
+    assert list(frame["name"]) == ["Mia", "Rex", "Total"]
+    assert "'x' is not the id of a category" in frame["detail"][0]
     files = "files: pets.sandbox.created.csv, pets.sandbox.rejected.csv"
     counts = "pets.csv → sandbox: 4 rows: 1 created, 1 rejected, 2 skipped"
     assert str(result) == f"{counts}; {files}"
