@@ -250,7 +250,7 @@ class Service:
                 senders, durable=any(request.pet for request in requests)
             ) as state:
                 now = self.clock.now() if state.time is None else state.time
-                self._operations.begin(now)
+                self._operations.begin(now, state.changes)
                 responses = [
                     self._count_request(request, state.callers[pair], state.usages, now)
                     for request, pair in zip(requests, senders, strict=True)
@@ -260,6 +260,7 @@ class Service:
                 if waited_s > self._max_create_age_s or not batch.decide("committed"):
                     raise UnavailableError(SILENT)  # their callers may have gone
         except Exception as error:
+            self._operations.begin(0.0, -1)  # it may hold what was not committed
             return [self._answer_failure(request, error) for request in requests]
         return responses
 

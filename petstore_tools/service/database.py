@@ -58,6 +58,7 @@ _FORGET = (
     " 'address %' ORDER BY minute_start DESC, subject LIMIT 1000 OFFSET"
     f" {MAX_ADDRESSES})"
 )
+_STATE = "SELECT changes, {clock} FROM inventory"
 _PET = "SELECT * FROM pet WHERE "
 
 StoredPet = tuple[int, str, int, str | None]  # with the id in front
@@ -71,11 +72,13 @@ class TransactionState(NamedTuple):
         callers: By digest of the key and address: under what name it is counted, and of
             a valid key the id and its requests a minute and a day.
         usages: What subjects have used.
+        changes: A number that grows with each change of an animal that existed already.
         time: Unix seconds of the database where it is the clock of all, else None.
     """
 
     callers: dict[tuple[str, str], tuple[Any, ...]]
     usages: dict[str, Usage]
+    changes: int
     time: float | None
 
 
@@ -186,11 +189,11 @@ class Database:
         pairs = sorted(set(senders))
         find = _fill_values(_FIND, pairs)
         hold = _fill_values(_HOLD, pairs, self._db.row_lock)
-        clock = f"SELECT {self._db.clock}", ()
+        state = _STATE.format(clock=self._db.clock), ()
         with (
             self._lock,
             self._db.transaction(
-                find, hold, clock, durable=durable, within_s=WAIT_S
+                find, hold, state, durable=durable, within_s=WAIT_S
             ) as rows,
         ):
             callers = {row[:2]: row[2:] for row in rows[0]}
@@ -199,7 +202,7 @@ class Database:
             if uncounted:
                 unused = dict.fromkeys(uncounted, Usage())
                 add = self._usage_statement(unused, " NOTHING")
-                rows = self._db.execute(add, hold, clock)
+                rows = self._db.execute(add, hold, state)
                 self._new_addresses += len(uncounted)
             usages = {subject: Usage(*counts) for subject, *counts in rows[1]}
             yield TransactionState(callers, usages, *rows[2][0])

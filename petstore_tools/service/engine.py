@@ -24,7 +24,7 @@ READ_ONLY = "is read-only"
 SILENT = "did not answer in time"
 VERSION = 1
 APPLICATION_ID = 0x50455453  # "PETS", in the header of an SQLite file
-TABLES = frozenset({"pet", "key", "usage"})
+TABLES = frozenset({"pet", "key", "usage", "inventory"})
 _COMMON = (
     "CREATE INDEX pet_by_status ON pet (status, id)",
     (
@@ -39,13 +39,18 @@ _COMMON = (
         " NOT NULL, retries_during_block BIGINT NOT NULL, banned_until DOUBLE PRECISION"
         " NOT NULL)"
     ),
+    "CREATE TABLE inventory (changes BIGINT NOT NULL)",
+    "INSERT INTO inventory VALUES (0)",
 )
+_COUNT_CHANGE = "UPDATE inventory SET changes = changes + 1;"
 SQLITE = (
     (
         "CREATE TABLE pet (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL,"
         " category_id BIGINT NOT NULL, status TEXT)"
     ),
     *_COMMON,
+    f"CREATE TRIGGER pet_updated AFTER UPDATE ON pet BEGIN {_COUNT_CHANGE} END",
+    f"CREATE TRIGGER pet_deleted AFTER DELETE ON pet BEGIN {_COUNT_CHANGE} END",
     f"PRAGMA application_id = {APPLICATION_ID}",
     f"PRAGMA user_version = {VERSION}",
 )
@@ -55,7 +60,15 @@ POSTGRES = (
         " BYTEA NOT NULL, category_id BIGINT NOT NULL, status TEXT)"
     ),
     *_COMMON,
-    f"COMMENT ON TABLE pet IS '{VERSION}'",
+    (
+        "CREATE FUNCTION pet_changed() RETURNS trigger LANGUAGE plpgsql"
+        f" AS 'BEGIN {_COUNT_CHANGE} RETURN NULL; END'"
+    ),
+    (
+        "CREATE TRIGGER pet_changed AFTER UPDATE OR DELETE OR TRUNCATE ON pet"
+        " FOR EACH STATEMENT EXECUTE FUNCTION pet_changed()"
+    ),
+    f"COMMENT ON TABLE inventory IS '{VERSION}'",
 )
 REPLACED = (
     "was removed or replaced while it was in use; start the service again with the"

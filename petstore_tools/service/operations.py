@@ -1,5 +1,5 @@
 """
-The operations of the document (§4) on the database.
+The operations of the document (§4) on the database; pages are kept as they were sent.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from petstore_tools.service.messages import (
 
 # Unix seconds; a constant of ours, §4.3 states none
 DEPRECATED_SINCE = 1_764_547_200
-MAX_UNREAD_BYTES = 128 << 20  # of pages that go out in parts, on their way
+MAX_PAGES = 1_000  # that are kept; those that go out in parts are not
+MAX_UNREAD_BYTES = 128 << 20  # of these, on their way
 PET_PATH = LIST_PATH + "/"
 
 
@@ -38,13 +39,26 @@ class Operations:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        # full ones: what is created comes behind them
+        self._pages: dict[bytes, Response] = {}
         self._unread_pages = WeakSet[Response]()
+        self._changes = -1  # of the database, when the pages were read
         # not added yet: those of a transaction are added together
         self._unsaved_pets: list[tuple[PetFields, Response]] = []
 
-    def begin(self, now: float) -> None:
-        """Begin a transaction: drop new animals of one that was undone."""
+    def begin(self, now: float, changes: int) -> None:
+        """
+        Begin a transaction: drop the pages that are no longer right, and new animals of
+        one that was undone.
+
+        Args:
+            now: Its time (Unix seconds).
+            changes: That of `TransactionState`.
+        """
         self._now = now
+        if changes != self._changes:
+            self._pages.clear()
+        self._changes = changes
         self._unsaved_pets = []
 
     def add_new_pets(self, usages: Mapping[str, Usage] = {}) -> None:
@@ -83,6 +97,9 @@ class Operations:
         return operations[request.method](request)
 
     def _list(self, request: Request) -> Response:
+        cached_page = self._pages.get(request.query)
+        if cached_page is not None:
+            return Response(200, cached_page.body, cached_page.headers)
         try:
             limit, status, after = messages.read_page_query(request.query)
         except ValueError as invalid:
@@ -94,7 +111,8 @@ class Operations:
         if status is not None:
             query["status"] = status
         link = f'<?{urlencode(query)}>; rel="first"'
-        if len(pets) > limit:
+        has_more = len(pets) > limit
+        if has_more:
             query["cursor"] = messages.write_cursor(page[-1][0], status)
             link += f', <?{urlencode(query)}>; rel="next"'
         body = f"[{','.join(map(messages.pet_json, page))}]".encode()
@@ -104,6 +122,10 @@ class Operations:
             if unread_bytes > MAX_UNREAD_BYTES:
                 return messages.busy("too many long pages are on their way")
             self._unread_pages.add(response)
+        elif has_more:
+            if len(self._pages) >= MAX_PAGES:
+                self._pages.clear()
+            self._pages[request.query] = Response(200, body, response.headers)
         return response
 
     def _create(self, request: Request) -> Response:

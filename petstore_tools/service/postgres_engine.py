@@ -207,6 +207,6 @@ class PostgresEngine(Engine):
         )
         comments = {name: comment for name, comment in tables if name in TABLES}
         if comments:
-            check_tables(comments, comments.get("pet"), "on PostgreSQL")
+            check_tables(comments, comments.get("inventory"), "on PostgreSQL")
         else:
             self.execute(*((statement, ()) for statement in POSTGRES))

@@ -6,6 +6,7 @@ lost.
 from __future__ import annotations
 
 import time
+import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -55,7 +56,10 @@ def test_animals_come_back_as_they_were(where: str, body: dict[str, Any]) -> Non
 
 
 def test_staff_changes_show_at_once(where: str) -> None:
-    """A change or removal, whichever connection made it."""
+    """
+    Pages are kept as bytes; a change or removal drops them, whichever connection made
+    it.
+    """
     admin = Database(where, uses_database_clock=False)
     with serve_in_thread(where) as (database, caller):
         database.add_many([(f"Pet {n}", 1, "available") for n in range(150)])
@@ -102,22 +106,42 @@ def respond(operations: Operations, method: str, query: bytes = b"limit=9") -> A
 def test_within_one_commit_a_page_shows_what_was_created_before_it_and_nothing_undone(
     tmp_path: Path,
 ) -> None:
-    """What the first transaction created is forgotten, since its commit failed."""
+    """
+    Also where the page was kept; and where the commit failed, what it kept is
+    forgotten.
+    """
     database = Database(tmp_path / "service.db")
     operations = Operations(database)
-    with suppress(RuntimeError), database.transaction([("", "h")]):
-        operations.begin(NOON)
+    with suppress(RuntimeError), database.transaction([("", "h")]) as state:
+        operations.begin(NOON, state.changes)
         before, created, after = (
             respond(operations, method) for method in ("GET", "POST", "GET")
         )
         raise RuntimeError
-    with database.transaction([("", "h")]):
-        operations.begin(NOON)
+    operations.begin(NOON, -1)
+    with database.transaction([("", "h")]) as state:
+        operations.begin(NOON, state.changes)
         undone = respond(operations, "GET")
     database.close()
 
     assert (before.body, undone.body) == (b"[]", b"[]")
     assert after.body == b"[" + created.body + b"]"
+
+
+def test_pages_of_many_different_queries_are_not_all_kept(tmp_path: Path) -> None:
+    """However small they are: what is kept is bounded."""
+    database = Database(tmp_path / "service.db", durability="OFF")
+    database.add_many([("x" * 100, 1, None) for _ in range(101)])
+    operations = Operations(database)
+    held = []
+    tracemalloc.start()
+    for n in range(2_000):
+        respond(operations, "GET", b"limit=100&x=%d" % n)
+        held.append(tracemalloc.get_traced_memory()[0])
+    tracemalloc.stop()
+    database.close()
+
+    assert max(held) < 1.2 * max(held[:1_000])
 
 
 def test_long_pages_that_nobody_has_read_are_refused_beyond_a_bound(
