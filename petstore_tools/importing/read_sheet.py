@@ -226,26 +226,21 @@ def open_layout(options: ImportOptions) -> Layout:
         raise type(error)(f"{error}. {write_questions(layout)}") from error
     sheets = open_source(options.source, options.sheet, options.encoding)
     layouts = [find_layout(sheet, options) for sheet in sheets]
+    likeliest = max(layouts, key=lambda layout: (layout.is_complete, layout.likeness))
+    fields, _ = likeliest.likeness
     candidates = [layout for layout in layouts if layout.is_complete]
     if not candidates:
-        likeliest = max(layouts, key=lambda layout: layout.likeness)
-        fields, _ = likeliest.likeness
         candidates = [layout for layout in layouts if layout.likeness[0] == fields > 0]
-        if len(candidates) < 2:
-            raise SheetError(f"{name}: {_refusal(likeliest)}")
     if len(candidates) > 1:
         names = ", ".join(repr(layout.sheet.name) for layout in candidates)
         call = write_questions(candidates[0], sheet="…")
         raise SheetError(f"{name}: sheets {names} may be meant: name one. {call}")
-    return candidates[0]
-
-
-def _refusal(layout: Layout) -> str:
-    """Say what is missing, and the call with everything that needs an answer."""
-    if not layout.titles.header:
-        return "there is no header row"
-    reasons = "; ".join([layout.titles.refusal(), *layout.sheet.notes])
-    return f"{reasons}. {write_questions(layout)}"
+    if not likeliest.titles.header:
+        raise SheetError(f"{name}: there is no header row")
+    if not likeliest.is_complete:
+        reasons = "; ".join([likeliest.titles.refusal(), *likeliest.sheet.notes])
+        raise SheetError(f"{name}: {reasons}. {write_questions(likeliest)}")
+    return likeliest
 
 
 def write_questions(layout: Layout, **answers: Any) -> str:
