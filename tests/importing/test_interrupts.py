@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -81,28 +82,17 @@ class Office:
         assert (interrupt is not None) == interrupter.has_interrupted
 
 
-def _import(box: Sandbox) -> Callable[[PetStore, Path], object]:
-    def run(store: PetStore, path: Path) -> None:
-        result = store.import_pets(path, progress=False)
-        assert (result.created, result.rejected) == (2, 1)
-        animals = stored_animals(box)
-        number = path.parent.name
-        assert (
-            animals[f"Rex {number}", 3, "sold"],
-            animals[f"Mia {number}", 4, None],
-        ) == (
-            1,
-            1,
-        )
-
-    return run
+def _import(box: Sandbox, store: PetStore, path: Path) -> None:
+    result = store.import_pets(path, progress=False)
+    assert (result.created, result.rejected) == (2, 1)
+    animals = stored_animals(box)
+    number = path.parent.name
+    assert animals[f"Rex {number}", 3, "sold"] == 1
+    assert animals[f"Mia {number}", 4, None] == 1
 
 
-def _listing(box: Sandbox) -> Callable[[PetStore, Path], object]:
-    def run(store: PetStore, path: Path) -> None:
-        assert len(store.list_pets()) >= 120
-
-    return run
+def _listing(_: Sandbox, store: PetStore, __: Path) -> None:
+    assert len(store.list_pets()) >= 120
 
 
 @pytest.mark.case("P97")
@@ -175,7 +165,7 @@ def test_an_interrupt_ends_a_wait_for_tomorrow(tmp_path: Path, kind: str) -> Non
 def test_an_interrupt_at_any_line_wins(
     tmp_path: Path,
     part: int,
-    kind: Callable[[Sandbox], Callable[[PetStore, Path], object]],
+    kind: Callable[[Sandbox, PetStore, Path], None],
 ) -> None:
     """
     Nothing leaves afterwards, nothing stays locked, and the same call goes on; with `-m
@@ -183,7 +173,7 @@ def test_an_interrupt_at_any_line_wins(
     """
     with Sandbox(plan=AMPLE, clock="system", animals=120) as box:
         office = Office(box, tmp_path)
-        call = kind(box)
+        call = partial(kind, box)
         call(*office.welcome())  # it loads modules
         passing = Interrupter()
         passing.run(lambda: call(*office.welcome()))

@@ -152,29 +152,17 @@ def _changing(change: Callable[[str], str]) -> Action:
     return fate
 
 
-def _answering(body: Callable[[dict[str, object]], str]) -> Action:
-    """Let a service answer each create with another body."""
-
-    def fate(ask: SendRequest, request: bytes) -> bytes:
-        answer = ask(request)
-        return replace_body(answer, body(json.loads(message_body(answer))).encode())
-
-    return fate
-
-
 @pytest.mark.case("P42", "P76")
 @pytest.mark.parametrize(
     "fate",
     [
-        _answering(lambda _: "<html>"),
-        _answering(lambda pet: json.dumps({**pet, "id": 1})),
         _changing(lambda name: normalize("NFC", name)),
         _changing(lambda name: name[:10]),
     ],
-    ids=["no JSON", "another's id", "NFC", "cut"],
+    ids=["NFC", "cut"],
 )
 def test_a_201_is_final(fast: Sandbox, tmp_path: Path, fate: Action) -> None:
-    """Whatever its body says, and whatever the service made of the values."""
+    """Whatever the service made of the values."""
     names = "Rex the Second of York|Zoe\u0308|MIA|Rex the Second of Kent|Tom".split("|")
     path = write_rows(tmp_path / "a.csv", *(f"{name},3,sold" for name in names))
     with faulty_creates(fast, lambda _: fate) as proxy:

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tables import read_table
 
 import petstore_tools
 from petstore_tools import PetStore, Sandbox, errors, spec
@@ -64,26 +65,7 @@ def loaded_by(code: str) -> set[str]:
 
 @pytest.mark.parametrize(
     ("code", "absent"),
-    [
-        ("import petstore_tools", "requests pydantic pandas click sqlite3"),
-        ("from petstore_tools import PetStore", "requests sqlite3 pandas tqdm"),
-        ("from petstore_tools import Listing", "requests pydantic pandas"),
-        (
-            (
-                "import petstore_tools as p; p.PetStore(base_url='https://x/v1',"
-                " api_key='k', ledger='memory').quota()"
-            ),
-            "pandas numpy starlette granian matplotlib jinja2",
-        ),
-        (
-            (
-                "import click; from petstore_tools.cli import cli;"
-                " cli.get_help(click.Context(cli))"
-            ),
-            "pandas numpy starlette granian pydantic requests",
-        ),
-    ],
-    ids=["package", "PetStore", "Listing", "a store", "--help"],
+    read_table(__file__, "imports.json"),
 )
 def test_names_load_on_first_use(code: str, absent: str) -> None:
     """A frame loads pandas, a sandbox the server; neither a store nor help does."""

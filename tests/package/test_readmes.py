@@ -16,6 +16,7 @@ import pytest
 from paging_server import PagingService, numbered_animals
 from programs import head, run_readme_loop
 from services import keyed_session
+from tables import read_json
 
 from petstore_tools import Sandbox, status_report
 from petstore_tools.cli import main
@@ -63,16 +64,7 @@ def test_a_readme_is_read_in_one_sitting_and_its_links_lead_somewhere(
 
 @pytest.mark.parametrize(
     ("rule", "room", "command"),
-    [
-        ("A row is doubtful when ", "importing", "import"),
-        (
-            "An unknown row was sent and got no usable answer. ",
-            "importing",
-            "imports reconcile",
-        ),
-        ("A listing is complete (", "listing", "list"),
-        ("All programs of one user ", "throttle", "quota"),
-    ],
+    read_json(__file__, "rules.json"),
 )
 def test_a_rule_is_the_same_sentence_in_readme_room_and_help(
     rule: str, room: str, command: str, capsys: pytest.CaptureFixture[str]

@@ -342,11 +342,8 @@ def true_times(listings: Sequence[TrueListing]) -> dict[str, tuple[Any, ...]]:
     are open, and the longest of these.
     """
     lengths = dict[str, tuple[list[float], list[float]]]()
-    for _, (status,), began_at, first, last, ended in true_stays(
-        listings, lambda values: values[2:]
-    ):
-        name = status_of({0: ("", 0, status)}, 0, "")
-        days, open_days = lengths.setdefault(name, ([], []))
+    for _, (status,), began_at, first, last, ended in status_stays(listings):
+        days, open_days = lengths.setdefault(status_name(status), ([], []))
         begin = nan if began_at is None else (began_at + first) / 2
         if ended is None:
             open_days.append((last - begin) / 86_400)
