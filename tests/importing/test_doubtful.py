@@ -136,23 +136,6 @@ def test_as_many_rows_are_doubtful_as_are_equal(
     assert [str(index + 2) for index in doubts] == doubtful.split()
 
 
-def test_a_row_moved_by_a_part_and_renamed_after_it_is_doubtful() -> None:
-    """The order of the last run counts, too."""
-    moved = {"c": 2, "a": 3}
-    entries = [
-        entry._replace(
-            number=moved.get(entry.content.name, 4),
-            present=entry.content.name != "b",
-        )
-        for entry in journal("c a b")
-    ]
-    entries = [e._replace(position="abc".index(e.content.name)) for e in entries]
-
-    doubts = find(file("c x"), entries)
-
-    assert list(doubts) == [1]
-
-
 @pytest.mark.parametrize(
     "now", ["a b x c", "a b b/4 c"], ids=["by its place", "by its name"]
 )
