@@ -35,9 +35,7 @@ class Format(NamedTuple):
 
 def column_format(column: str) -> Format:
     """Return how a column is shown; without a style, it holds texts."""
-    whole = (column, ",.0f", "#,##0")
-    title, style, in_workbook = LOOKS["columns"].get(column, whole)
-    return Format(title, style, in_workbook or whole[2])
+    return Format(*LOOKS["columns"].get(column, (column, ",.0f", "#,##0")))
 
 
 class Number(float):
@@ -167,9 +165,10 @@ class Presentation:
         """Write times, without the clock where each is on a day of its own."""
         times = table.select_dtypes("datetimetz")
         when = self.report.looks.when
-        days = times.map(partial(when, clock=""), na_action="ignore")
-        if days.T.nunique().lt(days.T.count()).any():
-            days = times.map(partial(when, clock=", %H:%M"), na_action="ignore")
+        for clock in ("", ", %H:%M"):
+            days = times.map(partial(when, clock=clock), na_action="ignore")
+            if days.T.nunique().equals(days.T.count()):
+                break
         return table.assign(**days.astype("object"))
 
 
@@ -187,5 +186,6 @@ def with_names(table: pd.DataFrame, labels: Mapping[int, str]) -> pd.DataFrame:
 def with_total(table: pd.DataFrame) -> pd.DataFrame:
     """Return a table with its sums in the last row."""
     sums = table.iloc[:, 1:].sum(min_count=1)
-    total = pd.DataFrame([["total", *sums]], columns=table.columns)
-    return pd.concat([table, total], ignore_index=True).astype(table.dtypes)
+    whole = table.copy()
+    whole.loc[len(table)] = ["total", *sums]
+    return whole.astype(table.dtypes)
