@@ -277,7 +277,8 @@ class PetStore:
         if date is None:
             return self.kept_listings.snapshots(status)
         now = self.client.clock.now()
-        return self.kept_listings.until(date, status=status, now=now).frame()
+        snapshots = self.kept_listings.snapshots(status).until(date, now)
+        return snapshots[-1].frame()
 
     def events(
         self, *, since: str | date | None = None, until: str | date | None = None
@@ -410,6 +411,7 @@ class PetStore:
             ArgumentError: An argument cannot be used; no request was sent.
             IncompleteListingError: It is not complete, and `partial` is not set.
         """
+        from petstore_tools.history import since_instant
         from petstore_tools.reporting import facts, report
 
         check_status(status)
@@ -418,10 +420,11 @@ class PetStore:
         history, now = self.kept_listings, self.client.clock.now()
         if until is not None:
             return report.report_on_kept(history, since, until, looks, status, now)
-        older = report.basis(history, since, status=status, now=now)
+        if since is not None:
+            since_instant(since, now)
         require: Literal["complete"] | None = None if partial else "complete"
         pets = self.list_pets(status=status, require=require, wait=wait)
-        return report.report_and_keep(pets, history, older, looks, partial=partial)
+        return report.report_and_keep(pets, history, since, looks, partial=partial)
 
     def quota(self) -> Quota:
         """

@@ -1,6 +1,13 @@
 """What complete listings say over time: one SQLite file for each service."""
 
-from petstore_tools.history.database import instant
-from petstore_tools.history.reading import History, Snapshot, Snapshots
+from petstore_tools.history.database import Moment, Snapshot, Snapshots, instant
+from petstore_tools.history.reading import History, since_instant
 
-__all__ = ["History", "Snapshot", "Snapshots", "instant"]
+__all__ = [
+    "History",
+    "Moment",
+    "Snapshot",
+    "Snapshots",
+    "instant",
+    "since_instant",
+]

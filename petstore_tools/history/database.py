@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -25,7 +25,7 @@ from zlib import crc32
 from petstore_tools import spec, sqlite
 from petstore_tools.errors import ArgumentError, HistoryError
 from petstore_tools.listing.completeness import Listing
-from petstore_tools.text import parse_duration, utc_text
+from petstore_tools.text import parse_duration, pluralize, utc_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -231,6 +231,91 @@ class HistoryDatabase:
         return forgotten
 
 
+@dataclass(frozen=True)
+class Snapshot:
+    """
+    A complete listing that is kept.
+
+    Attributes:
+        number: Counts up in the order of keeping.
+        listing: What it is a listing of; `ended_at` is its time.
+        counts: Animals by status, `unset` included.
+    """
+
+    number: int
+    listing: Listing
+    counts: dict[str, int]
+    _rebuild: Callable[[Snapshot], pd.DataFrame]
+
+    @property
+    def as_of(self) -> datetime:
+        """When its last page was read (UTC)."""
+        return self.listing.as_of
+
+    def frame(self) -> pd.DataFrame:
+        """
+        Rebuild the frame, as `list_pets` gave it, by ascending id.
+
+        >>> store.snapshot().frame()["name"].tolist()[:2]
+        ['Tulip', 'Poppy']
+
+        Raises:
+            HistoryError: The history is damaged.
+        """
+        return self._rebuild(self)
+
+    def __repr__(self) -> str:
+        return f"Snapshot({self.listing})"
+
+
+class Snapshots(tuple[Snapshot, ...]):
+    """The kept listings of one service, oldest first."""
+
+    def __repr__(self) -> str:
+        if not self:
+            return "no snapshots yet"
+        first = self[0].listing
+        last = self[-1].listing
+        span = f"from {utc_text(first.ended_at)} to {utc_text(last.ended_at)}"
+        animals = pluralize(last.rows, "animal")
+        return f"{pluralize(len(self), 'snapshot')} {span}, the newest of {animals}"
+
+    def ended_by(self, end_s: float) -> Snapshots:
+        """Return those that had ended by then (Unix seconds)."""
+        end_s = round(end_s, 6)  # as a datetime holds it
+        return Snapshots(s for s in self if round(s.listing.ended_at, 6) <= end_s)
+
+    def until(self, moment: Moment, now: float) -> Snapshots:
+        """
+        Return those that had ended by an age, a date (its end, which may be today's) or
+        a time.
+
+        Raises:
+            ArgumentError: It is none of these, in the future, or before the first one.
+        """
+        snapshots = self.ended_by(instant(moment, now, ahead_s=spec.DAY_S))
+        if not snapshots:
+            raise ArgumentError(
+                f"no listing is kept that had ended by {moment}: {self}"
+            )
+        return snapshots
+
+    def counts(self) -> pd.DataFrame:
+        """
+        Lay out the counts of these listings: index `as_of` (datetime, UTC), an int64
+        column per status.
+
+        >>> store.snapshots().counts()["sold"].tolist()[-1]
+        59
+        """
+        import pandas as pd
+
+        counts = [snapshot.counts for snapshot in self]
+        times = [snapshot.as_of for snapshot in self]
+        as_of = pd.DatetimeIndex(times, name="as_of").as_unit("us")
+        return pd.DataFrame(counts, as_of).fillna(0).astype("int64")
+
+
 def _check_order(database: sqlite3.Connection, began_at: float) -> int:
     """
     Return the number of the newest kept listing; raise where it ended after another one
@@ -282,7 +367,7 @@ def instant(
     if isinstance(day, datetime):
         seconds = day.replace(tzinfo=day.tzinfo or UTC).timestamp()
     else:
-        seconds = datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp() + day_s
+        seconds = datetime.combine(day, datetime.min.time(), UTC).timestamp() + day_s
     if seconds > now + ahead_s + 1e-6:  # a datetime may be rounded up
         raise ArgumentError(
             f"{moment} is after {utc_text(now)}, which is now or the other end: a date"

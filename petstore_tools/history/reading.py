@@ -6,16 +6,22 @@ listings, and which two these are.
 from __future__ import annotations
 
 import sqlite3
-from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime
-from math import inf
+from dataclasses import replace
+from datetime import date
 from typing import TYPE_CHECKING
 
 from pydantic import Json, TypeAdapter
 
 from petstore_tools import spec
 from petstore_tools.errors import ArgumentError, HistoryError, IncompleteListingError
-from petstore_tools.history.database import OPEN, HistoryDatabase, Moment, instant
+from petstore_tools.history.database import (
+    OPEN,
+    HistoryDatabase,
+    Moment,
+    Snapshot,
+    Snapshots,
+    instant,
+)
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.frames import (
     PetColumns,
@@ -24,7 +30,6 @@ from petstore_tools.listing.frames import (
     status_dtype,
     text_dtype,
 )
-from petstore_tools.text import pluralize, utc_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,7 +53,7 @@ _NO_REPORT = (
 )
 _KEPT_LISTING = TypeAdapter(tuple[int, Json[Listing], Json[dict[str, int]]])
 _KEPT = """
-SELECT number, listing, counts FROM listings WHERE ended_at <= ? ORDER BY number
+SELECT number, listing, counts FROM listings ORDER BY number
 """
 _LAST_REPORTED = "SELECT max(number) FROM reported WHERE status IS ?"
 _LISTINGS = "SELECT number, started_at, ended_at FROM listings WHERE number <= ?"
@@ -85,83 +90,26 @@ _LAST_IN_STATUS = """NOT EXISTS (
 )"""
 
 
-@dataclass(frozen=True)
-class Snapshot:
+def since_instant(reference: Moment, until_s: float) -> float | None:
     """
-    A complete listing that is kept.
+    Return the Unix seconds that a listing to compare with had ended by; None for
+    `last`.
 
-    Attributes:
-        number: Counts up in the order of keeping.
-        listing: What it is a listing of; `ended_at` is its time.
-        counts: Animals by status, `unset` included.
+    Raises:
+        ArgumentError: It is neither an age, a date nor a time, or later than the other
+            end.
     """
-
-    number: int
-    listing: Listing
-    counts: dict[str, int]
-    _history: History
-
-    @property
-    def as_of(self) -> datetime:
-        """When its last page was read (UTC)."""
-        return datetime.fromtimestamp(self.listing.ended_at, UTC)
-
-    def frame(self) -> pd.DataFrame:
-        """
-        Rebuild the frame, as `list_pets` gave it, by ascending id.
-
-        >>> store.snapshot().frame()["name"].tolist()[:2]
-        ['Tulip', 'Poppy']
-
-        Raises:
-            HistoryError: The history is damaged.
-        """
-        frame = self._history.animals(self)
-        if Listing.as_listed(frame) != self.listing and self.listing.status is None:
-            raise HistoryError(
-                f"listing {self.number} in {self._history.path} was changed"
-            )
-        return frame
-
-    def __repr__(self) -> str:
-        return f"Snapshot({self.listing})"
-
-
-class Snapshots(tuple[Snapshot, ...]):
-    """The kept listings of one service, oldest first."""
-
-    def __repr__(self) -> str:
-        if not self:
-            return "no snapshots yet"
-        first = self[0].listing
-        last = self[-1].listing
-        span = f"from {utc_text(first.ended_at)} to {utc_text(last.ended_at)}"
-        animals = pluralize(last.rows, "animal")
-        return f"{pluralize(len(self), 'snapshot')} {span}, the newest of {animals}"
-
-    def counts(self) -> pd.DataFrame:
-        """
-        Lay out the counts of these listings: index `as_of` (datetime, UTC), an int64
-        column per status.
-
-        >>> store.snapshots().counts()["sold"].tolist()[-1]
-        59
-        """
-        import pandas as pd
-
-        counts = [snapshot.counts for snapshot in self]
-        times = [snapshot.as_of for snapshot in self]
-        as_of = pd.DatetimeIndex(times, name="as_of").as_unit("us")
-        return pd.DataFrame(counts, as_of).fillna(0).astype("int64")
+    if str(reference).strip().casefold() == "last":
+        return None
+    return instant(reference, until_s)
 
 
 class History(HistoryDatabase):
     """The kept listings of one service."""
 
-    def snapshots(self, status: str | None = None, until_s: float = inf) -> Snapshots:
+    def snapshots(self, status: str | None = None) -> Snapshots:
         """
-        Return the kept listings that ended by then (Unix seconds), oldest first; or of
-        each its animals with one status.
+        Return the kept listings, oldest first; or of each its animals with one status.
 
         >>> _ = store.snapshot()
         >>> store.snapshots(status="sold")[-1].counts
@@ -169,7 +117,7 @@ class History(HistoryDatabase):
         """
         snapshots = list[Snapshot]()
         with self._open() as database:
-            for row in database.execute(_KEPT, [round(until_s, 6)]):
+            for row in database.execute(_KEPT):
                 try:
                     number, listing, counts = _KEPT_LISTING.validate_python(row)
                 except ValueError as error:
@@ -179,7 +127,7 @@ class History(HistoryDatabase):
                 if status is not None:
                     counts = {status: counts.get(status, 0)}
                     listing = replace(listing.filtered(status), rows=counts[status])
-                snapshots.append(Snapshot(number, listing, counts, self))
+                snapshots.append(Snapshot(number, listing, counts, self.rebuild))
         return Snapshots(snapshots)
 
     def animals(self, snapshot: Snapshot, *, unseen: bool = False) -> pd.DataFrame:
@@ -197,6 +145,14 @@ class History(HistoryDatabase):
         if status := snapshot.listing.status:
             animals = animals[animals["status"] == status]
         return PetColumns.of(animals).to_frame(snapshot.listing)
+
+    def rebuild(self, snapshot: Snapshot) -> pd.DataFrame:
+        """Return the animals of a listing; raise where they were changed."""
+        frame = self.animals(snapshot)
+        listing = snapshot.listing
+        if Listing.as_listed(frame) != listing and listing.status is None:
+            raise HistoryError(f"listing {snapshot.number} in {self.path} was changed")
+        return frame
 
     def keep(self, frame: pd.DataFrame) -> Snapshot:
         """
@@ -216,7 +172,7 @@ class History(HistoryDatabase):
                 " store.snapshot()"
             )
         counts = count_statuses(frame)
-        return Snapshot(self.add(frame, listing, counts), listing, counts, self)
+        return Snapshot(self.add(frame, listing, counts), listing, counts, self.rebuild)
 
     def try_keep(self, frame: pd.DataFrame) -> str:
         """Keep a listing of all animals; return why that is not possible, else ""."""
@@ -242,67 +198,41 @@ class History(HistoryDatabase):
             return None, [f"the kept listings were not read: {error}"]
         return None, []
 
-    def since(
-        self,
-        reference: Moment | None,
-        *,
-        until: Moment | None = None,
-        status: str | None = None,
-        now: float,
-    ) -> tuple[Snapshot | None, tuple[str, ...]] | None:
+    def older(
+        self, snapshots: Snapshots, reference: Moment | None, until_s: float
+    ) -> tuple[Snapshot | None, str]:
         """
-        Return the listing to compare with, None where there is none, and what there is
-        to say; None where nobody asked for one.
+        Return which of these listings to compare with, None where there is none or
+        nobody asks, and what there is to say, else "".
 
         Args:
+            snapshots: Oldest first.
             reference: `last`: the listing of the last report that was written to a
                 file; or an age such as `7d`, a date or a time (UTC; of a date its end):
                 the newest listing that is not younger, else the oldest.
-            until: The other end, from which an age counts back.
-            status: The filter.
-            now: Unix seconds.
+            until_s: The other end (Unix seconds), from which an age counts back.
 
         Raises:
-            ArgumentError: It is none of these, in the future, or later than the other
-                end.
+            ArgumentError: As `since_instant`.
         """
         if reference is None:
-            return None
-        until_s = now if until is None else instant(until, now, ahead_s=spec.DAY_S)
-        is_last = str(reference).strip().casefold() == "last"
-        since_s = -inf if is_last else instant(reference, until_s)
-        snapshots = self.snapshots(status, until_s)
+            return None, ""
+        since_s = since_instant(reference, until_s)
         if not snapshots:
-            return None, (_NO_SNAPSHOT,)
-        if is_last:
+            return None, _NO_SNAPSHOT
+        if since_s is None:
             with self._open() as database:
+                status = snapshots[0].listing.status
                 (number,) = database.execute(_LAST_REPORTED, [status]).fetchone()
             if number is None:
-                return snapshots[-1], (_NO_REPORT,)
-            return snapshots[: number - snapshots[0].number + 1][-1], ()
-        for snapshot in reversed(snapshots):
-            if round(snapshot.listing.ended_at, 6) <= since_s:
-                return snapshot, ()
-        note = f"no snapshot is as old as {reference}, so the oldest one is compared"
-        return snapshots[0], (note,)
-
-    def until(
-        self, moment: Moment, *, status: str | None = None, now: float
-    ) -> Snapshot:
-        """
-        Return the newest kept listing that had ended by an age, a date (its end, which
-        may be today's) or a time.
-
-        Raises:
-            ArgumentError: It is none of these, in the future, or before the first kept
-                listing.
-        """
-        snapshots = self.snapshots(status, instant(moment, now, ahead_s=spec.DAY_S))
-        if not snapshots:
-            raise ArgumentError(
-                f"no listing is kept that had ended by {moment}: {self.snapshots()}"
-            )
-        return snapshots[-1]
+                return snapshots[-1], _NO_REPORT
+            return [s for s in snapshots if s.number <= number][-1], ""
+        if matches := snapshots.ended_by(since_s):
+            return matches[-1], ""
+        return (
+            snapshots[0],
+            f"no snapshot is as old as {reference}, so the oldest one is compared",
+        )
 
     def _stays(
         self, selection: str, begin: str = "first", since: int = 0, until: int = OPEN
@@ -321,6 +251,8 @@ class History(HistoryDatabase):
                 columns=["number", "started_at", "ended_at"],
             )
             rows = database.execute(query, {"since": since, "until": until}).fetchall()
+        if until != OPEN and until not in [*listings["number"]]:
+            raise HistoryError(f"listing {until} is no longer in {self.path}")
         texts = dict.fromkeys(("name", "status"), text_dtype())
         dtypes = {**dict.fromkeys(_STAY_COLUMNS, "int64"), **texts}
         stays = pd.DataFrame(rows, columns=[*_STAY_COLUMNS]).astype(dtypes)
@@ -411,8 +343,13 @@ class History(HistoryDatabase):
             ArgumentError: `until` is before the first kept listing, `since` is after
                 it, or one is not as `instant` takes it.
         """
-        newest = OPEN if until is None else self.until(until, now=now).number
-        older, _ = self.since(since or date.min, until=until, now=now) or (None, ())
+        snapshots = self.snapshots()
+        newest, until_s = OPEN, now
+        if until is not None:
+            snapshots = snapshots.until(until, now)
+            newest = snapshots[-1].number
+            until_s = instant(until, now, ahead_s=spec.DAY_S)
+        older, _ = self.older(snapshots, since or date.min, until_s)
         return self.events_between(older.number if older else OPEN, newest)
 
     def history(
@@ -444,7 +381,7 @@ class History(HistoryDatabase):
         from petstore_tools.models import check_id
 
         animal = "TRUE" if pet_id is None else f"id = {check_id(pet_id)}"
-        older, _ = self.since(since, now=now) or (None, ())
+        older, _ = self.older(self.snapshots(), since, now)
         stays = self._stays(animal, since=older.number if older else 0)
         stays["status"] = stays["status"].astype(status_dtype(stays["status"].dropna()))
         return stays[[*spec.PET_FIELDS, *_TIMES]]

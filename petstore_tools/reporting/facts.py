@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,6 +18,8 @@ from petstore_tools.errors import ArgumentError, FrameError
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.frames import (
     UNSET,
+    PetColumns,
+    check_columns,
     count_statuses,
     named_statuses,
     read_listing,
@@ -41,7 +44,8 @@ class Looks:
     Attributes:
         title, note: A line each.
         timezone: In which times are written, None for that of this machine.
-        lists: Whether single animals are listed.
+        lists: Whether single animals are listed: those that moved, and those that are
+            pending.
         categories: Names by categoryId.
     """
 
@@ -109,7 +113,37 @@ def check_looks(
 
 @dataclass(frozen=True)
 class Facts:
-    """The facts of a report, which `StatusReport` describes."""
+    """
+    The facts of a report.
+
+    Attributes:
+        listing: What was listed, when, and whether it is complete.
+        animals: A copy of the frame that was counted.
+        breakdown: Index `status` (the three values in the document's order, values it
+            does not name, `unset`), columns `count` (int64) and `share` (float64, 0 to
+            1), and with an older listing `before` and `change` (int64). Zero rows are
+            kept.
+        by_category: Index `categoryId` (int64, ascending), int64 columns `total`, with
+            an older listing `change`, and one per status, and `label` (text) in front
+            where labels were given.
+        pending: The pending animals: `id`, `name`, `categoryId`, and between which two
+            times each became pending, `after` and `by`, where listings are kept.
+        since: The older listing it is compared with, None for none; `since.as_of` is
+            its time. The next three are None then, too.
+        summary: How many animals there were, are new, became sold, are gone, each
+            counted once: `what`, `animals`, `share` (of those before).
+        events: What happened, a row an event: `event`, `id`, `name`, `categoryId`,
+            `from`, `to`, and between which two times, `after` and `by`.
+        unseen: What this listing alone lacks, and may have missed: `id`, `name`,
+            `categoryId`, `status`; None where it has no hole.
+        days: Index `status`: `stays` that ended in the last 30 days, `median_days`,
+            `days_90` (90 % stayed no longer), `open_stays`, `longest_days`; None
+            without two kept listings, and for one status.
+        counts: Counts over time: index `as_of` (datetime, UTC), an int64 column per
+            status; None without two kept listings.
+        notes: What else the reader must know.
+        looks: Title, note, time zone, lists and the names of categories.
+    """
 
     listing: Listing
     animals: pd.DataFrame = field(repr=False)
@@ -156,6 +190,17 @@ class Facts:
             if table is not None:
                 tables[name] = table.reset_index() if table.index.name else table
         return tables
+
+
+def unproven_frame(pets: pd.DataFrame) -> pd.DataFrame:
+    """Return a frame with a listing that nothing proves, as of now."""
+    check_columns(pets)
+    now = time.time()
+    reason = "nothing shows what this frame is a listing of"
+    listing = Listing(
+        "unproven", reason, None, len(pets), "", 0, 0, 0, now, now, "a file"
+    )
+    return PetColumns.of(pets).to_frame(listing)
 
 
 def breakdown(pets: pd.DataFrame, before: pd.DataFrame | None = None) -> pd.DataFrame:
@@ -295,7 +340,7 @@ def pending_animals(
     is_open = times["ended_by"].isna() & times["status"].isin(["pending"])
     begins = times[is_open].set_index("id")
     since = begins["first_seen"].where(begins["began_after"].notna())
-    pending = pending.assign(since=since.reindex(pending["id"]).array)
+    pending = pending.join(since.rename("since"), on="id")
     return pending.sort_values("since", na_position="first", ignore_index=True)
 
 

@@ -1,15 +1,11 @@
-"""
-The status report: counts and shares with their time, their completeness and their
-filter, and what happened between two listings.
-"""
+"""The status report: what one listing shows, and what happened before it."""
 
 from __future__ import annotations
 
-import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import date
 from functools import cached_property, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,7 +15,7 @@ import pandas as pd
 
 from petstore_tools import spec, text
 from petstore_tools.errors import ArgumentError, FrameError, HistoryError
-from petstore_tools.history import History, Snapshot, Snapshots
+from petstore_tools.history import History, Moment, Snapshot, Snapshots, instant
 from petstore_tools.listing import frames
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.reporting import facts
@@ -31,6 +27,7 @@ from petstore_tools.reporting.workbook import workbook
 from petstore_tools.tabular.atomic import write_output
 from petstore_tools.tabular.sources import to_pandas
 
+_NOT_READ = "without what the kept listings show"
 _NOT_MARKED = "the report is written, but since='last' (--since last) will not mean it"
 
 
@@ -41,34 +38,6 @@ class StatusReport(facts.Facts):
 
     >>> status_report(store.list_pets()).headline
     'Complete: 250 animals of the inventory of sandbox, 5 January 2026, 09:00 UTC'
-
-    Attributes:
-        listing: What was listed, when, and whether it is complete.
-        animals: A copy of the frame that was counted.
-        breakdown: Index `status` (the three values in the document's order, values it
-            does not name, `unset`), columns `count` (int64) and `share` (float64, 0 to
-            1), and with an older listing `before` and `change` (int64). Zero rows are
-            kept.
-        by_category: Index `categoryId` (int64, ascending), int64 columns `total`, with
-            an older listing `change`, and one per status, and `label` (text) in front
-            where labels were given.
-        pending: The pending animals: `id`, `name`, `categoryId`, and between which two
-            times each became pending, `after` and `by`, where listings are kept.
-        since: The older listing it is compared with, None for none; `since.as_of` is
-            its time. The next three are None then, too.
-        summary: How many animals there were, are new, became sold, are gone, each
-            counted once: `what`, `animals`, `share` (of those before).
-        events: What happened, a row an event: `event`, `id`, `name`, `categoryId`,
-            `from`, `to`, and between which two times, `after` and `by`.
-        unseen: What this listing alone lacks, and may have missed: `id`, `name`,
-            `categoryId`, `status`; None where it has no hole.
-        days: Index `status`: `stays` that ended in the last 30 days, `median_days`,
-            `days_90` (90 % stayed no longer), `open_stays`, `longest_days`; None
-            without two kept listings, and for one status.
-        counts: Counts over time: index `as_of` (datetime, UTC), an int64 column per
-            status; None without two kept listings.
-        notes: What else the reader must know.
-        looks: Title, note, time zone, lists and the names of categories.
 
     Spec: §2.3 status values; §2.1 states no default, hence `unset` (our choice).
     """
@@ -82,10 +51,7 @@ class StatusReport(facts.Facts):
         return Presentation(self)
 
     def to_html(self, path: str | Path | None = None) -> str:
-        """
-        Return one self-contained HTML page (no script, no network); write it whole
-        where asked.
-        """
+        """Return one HTML page (no script, no network); write it whole where asked."""
         return self._write(path, page(self._presentation))
 
     def to_excel(self, path: str | Path) -> None:
@@ -219,8 +185,7 @@ def status_report(
         note: One line below the title.
         timezone: In which times are written, such as `Europe/Berlin`; None for that of
             this machine.
-        lists: Whether single animals are listed: those that moved, and those that are
-            pending.
+        lists: Whether single animals are listed.
 
     Raises:
         ArgumentError: As `check_looks`, or a column is there twice.
@@ -258,7 +223,7 @@ def count_animals(
         )
     pets = frame.infer_objects().copy()
     if partial and "listing" not in pets.attrs:
-        pets = _unproven(pets)
+        pets = facts.unproven_frame(pets)
     listing = frames.read_listing(pets)
     if not listing.complete and not partial:
         raise FrameError(
@@ -275,70 +240,54 @@ def count_animals(
     )
 
 
-def _unproven(pets: pd.DataFrame) -> pd.DataFrame:
-    """Return a frame with a listing that nothing proves, as of now."""
-    frames.check_columns(pets)
-    now = time.time()
-    reason = "nothing shows what this frame is a listing of"
-    listing = Listing(
-        "unproven", reason, None, len(pets), "", 0, 0, 0, now, now, "a file"
-    )
-    return frames.PetColumns.of(pets).to_frame(listing)
-
-
-def basis(
-    history: History, since: str | date | None, *, status: str | None, now: float
-) -> tuple[Snapshot | None, tuple[str, ...]] | None:
-    """
-    Return the listing to compare with, as `History.since` does; where the history
-    cannot be used, the report goes on, and says so.
-    """
-    try:
-        return history.since(since, status=status, now=now)
-    except HistoryError as error:
-        return None, (f"not compared with an earlier listing: {error}",)
-
-
 def report_and_keep(
     pets: pd.DataFrame,
     history: History,
-    since: tuple[Snapshot | None, tuple[str, ...]] | None,
+    since: Moment | None,
     looks: facts.Looks,
     *,
-    partial: bool,
+    partial: bool = False,
 ) -> StatusReport:
     """
-    Report on a fresh listing, which is kept where it is complete and of all animals.
-
-    Args:
-        pets: The listing.
-        history: Where it is kept.
-        since: As `History.since` returns it.
-        looks: As `check_looks` returns them.
-        partial: Report on one that is not complete.
+    Report on a fresh listing, which is kept where it is complete and of all animals,
+    and compared as `History.older` says. Where the history cannot be used, the report
+    says so.
     """
     report = count_animals(pets, looks, partial=partial)
     listing = report.listing
-    older, notes = since or (None, ())
     if not listing.complete:
-        notes = (
-            "this listing is not complete, so it is not compared with an earlier one",
-        )
-        return report if since is None else replace(report, notes=notes)
-    if note := history.try_keep(pets):
-        notes = (*notes, note)
-    is_kept = listing.status is None and not note
+        note = "this listing is not complete, so it is not compared with an earlier one"
+        return report if since is None else replace(report, notes=(note,))
+    notes = list[str]()
+    older = None
+    snapshots = Snapshots()
+    newest = Snapshot(0, listing, frames.count_statuses(pets), history.rebuild)
+    with _noting(notes, _NOT_READ):
+        snapshots = history.snapshots(listing.status).ended_by(listing.started_at)
+        older, advice = history.older(snapshots, since, listing.started_at)
+        notes += filter(None, [advice])
+    if listing.status is None:
+        with _noting(notes, "this listing was not kept as a snapshot"):
+            newest = history.keep(pets)
+    with _noting(notes, _NOT_READ):
+        snapshots = Snapshots((*snapshots, newest))
+        report = _with_history(report, history, snapshots, older)
+    return replace(report, notes=tuple(notes))
+
+
+@contextmanager
+def _noting(notes: list[str], words: str) -> Iterator[None]:
+    """Go on where the history cannot be used, and note it."""
     try:
-        report = _with_history(report, history, older, is_kept=is_kept)
+        yield
     except HistoryError as error:
-        notes = (*notes, f"without what the kept listings show: {error}")
-    return replace(report, notes=notes)
+        notes.append(f"{words}: {error}")
 
 
 def report_on_kept(
     history: History,
-    since: str | date | None,
-    until: str | date,
+    since: Moment | None,
+    until: Moment,
     looks: facts.Looks,
     status: str | None,
     now: float,
@@ -356,49 +305,45 @@ def report_on_kept(
             f"{text.option('until', until)} needs a date to compare with: add"
             f" {text.option('since', '2026-01-05')}"
         )
-    newest = history.until(until, status=status, now=now)
-    older, notes = history.since(since, status=status, now=now, until=until) or (
-        None,
-        (),
-    )
-    is_last = newest.number == history.snapshots()[-1].number
-    report = count_animals(history.animals(newest, unseen=not is_last), looks)
-    report = _with_history(report, history, older, is_kept=True)
-    return replace(report, notes=notes, _mark=None)
+    kept = history.snapshots(status)
+    snapshots = kept.until(until, now)
+    is_last = snapshots[-1] is kept[-1]
+    report = count_animals(history.animals(snapshots[-1], unseen=not is_last), looks)
+    until_s = instant(until, now, ahead_s=spec.DAY_S)
+    older, advice = history.older(snapshots, since, until_s)
+    report = _with_history(report, history, snapshots, older)
+    return replace(report, notes=(*filter(None, [advice]),), _mark=None)
 
 
 def _with_history(
     report: StatusReport,
     history: History,
+    snapshots: Snapshots,
     older: Snapshot | None,
-    *,
-    is_kept: bool,
 ) -> StatusReport:
     """
-    Add what the kept listings show: counts, days, since when animals are pending, and
-    what happened.
-
-    Args:
-        report: On the newest listing.
-        history: What is kept.
-        older: The listing to compare with, None for none.
-        is_kept: Whether the newest listing is kept.
+    Add what the kept listings show: counts, days of the last 30, since when animals
+    are pending, and what happened since an older listing, if any. The last snapshot is
+    the one that is reported on; its number is 0 where it is not kept.
     """
-    listing = report.listing
-    end_s = listing.ended_at if is_kept else listing.started_at
-    snapshots = history.snapshots(listing.status, end_s)
-    if not snapshots:
+    status = report.listing.status
+    kept = [snapshot for snapshot in snapshots if snapshot.number]
+    if not kept:
         return report
-    newest = snapshots[-1]
-    mark = partial(history.mark_reported, listing.status, newest.number)
+    newest = kept[-1]
+    is_kept = newest is snapshots[-1]
+    mark = partial(history.mark_reported, status, newest.number)
     report = replace(report, _mark=mark)
-    if not is_kept:
-        counts = frames.count_statuses(report.animals)
-        snapshots = Snapshots((*snapshots, Snapshot(0, listing, counts, history)))
     if len(snapshots) > 1:
         report = replace(report, counts=snapshots.counts())
-    if len(snapshots) > 1 and listing.status is None and is_kept:
-        report = _with_times(report, history, snapshots)
+        if is_kept and status is None:
+            # so that a report costs the same however much is kept
+            first_s = newest.listing.ended_at - 30 * spec.DAY_S
+            earlier = [0, *(s.number for s in snapshots.ended_by(first_s))]
+            times = history.status_times(earlier[-1], newest.number)
+            pending = facts.pending_animals(report.animals, times)
+            days = facts.days_in_status(times)
+            report = replace(report, pending=pending, days=days)
     if older is None:
         return report
     present = history.animals(newest, unseen=True)
@@ -406,38 +351,21 @@ def _with_history(
     if not is_kept:
         changes = _compare(present, report.animals)
         events = pd.concat([events, changes], ignore_index=True)
-    if listing.status is not None:
-        sides = events[["from", "to"]].isin([listing.status])
+    if status is not None:
+        sides = events[["from", "to"]].isin([status])
         events = events[sides.any(axis=1)].reset_index(drop=True)
     before = history.animals(older, unseen=True)
     return _with_changes(report, before, events, present)
 
 
 def _compare(before: pd.DataFrame, now: pd.DataFrame) -> pd.DataFrame:
-    """
-    Return what happened between two listings, as far as these two show it: as a history
-    of them tells it.
-    """
+    """Return what happened between two listings, as a history of these two tells it."""
     older, newer = map(Listing.as_listed, (before, now))
     older = replace(older, ended_at=min(older.ended_at, newer.started_at))
     with TemporaryDirectory() as folder:
         history = History(Path(folder, "history.db"))
         numbers = [history.add(before, older, {}), history.add(now, newer, {})]
         return history.events_between(*numbers)
-
-
-def _with_times(
-    report: StatusReport, history: History, snapshots: Snapshots
-) -> StatusReport:
-    """
-    Add days in a status, and since when animals are pending. The days are those of the
-    last 30, so that a report costs the same however much is kept.
-    """
-    first_s = report.listing.ended_at - 30 * spec.DAY_S
-    older = [s.number for s in snapshots if s.listing.ended_at < first_s]
-    times = history.status_times(max(older, default=0), snapshots[-1].number)
-    pending = facts.pending_animals(report.animals, times)
-    return replace(report, pending=pending, days=facts.days_in_status(times))
 
 
 def _with_changes(
@@ -447,20 +375,15 @@ def _with_changes(
     present: pd.DataFrame,
 ) -> StatusReport:
     """
-    Add what changed since an older listing.
-
-    Args:
-        report: On the newer listing.
-        before: The animals of the older one.
-        events: What happened in between.
-        present: The animals that a listing which the newer one may have missed some of
-            has.
+    Add what changed since an older listing: its animals, what happened since, and the
+    animals that are present, some of which the newer one may have missed.
     """
     animals = report.animals
     listing = report.listing
     older = Listing.as_listed(before)
     is_missed = ~present["id"].isin(animals["id"]) & listing.may_have_hole
     missed = present[is_missed]
+    statuses = frames.named_statuses(missed)
     return replace(
         report,
         since=older,
@@ -470,5 +393,5 @@ def _with_changes(
         breakdown=facts.breakdown(animals, before),
         by_category=facts.by_category(animals, report.looks.categories, before),
         events=events.reset_index(drop=True),
-        unseen=missed if listing.may_have_hole else None,
+        unseen=missed.assign(status=statuses) if listing.may_have_hole else None,
     )

@@ -184,9 +184,8 @@ def check(rng: random.Random, folder: Path, rows: int, categories: int) -> None:
     frames = list(inventory(rng, rows, categories, statuses))
     for frame in frames:
         looks = check_looks(names, "Title", "", "UTC", lists=True)
-        report = report_and_keep(frame, history, since, looks, partial=False)
-        now = report.listing.ended_at
-        since = history.since(datetime.fromtimestamp(T0).astimezone(), now=now)
+        report = report_and_keep(frame, history, since, looks)
+        since = datetime.fromtimestamp(T0).astimezone()
     document = json.loads(report.to_json())
     formats = tables_by_format(report)
 

@@ -24,7 +24,7 @@ from inventories import listing_frame
 from petstore_tools import spec
 from petstore_tools.history import History
 from petstore_tools.listing.completeness import Listing
-from petstore_tools.listing.frames import PetColumns, named_statuses
+from petstore_tools.listing.frames import PetColumns
 from petstore_tools.reporting.facts import check_looks
 from petstore_tools.reporting.report import StatusReport, report_and_keep
 
@@ -331,7 +331,7 @@ def count_moves(report: StatusReport) -> Counter[tuple[Any, ...]]:
     sides = sides.fillna({"from": "new", "to": "gone"})
     moves = Counter(zip(events["id"], sides["from"], sides["to"], strict=True))
     if report.unseen is not None:
-        missed = zip(report.unseen["id"], named_statuses(report.unseen), strict=True)
+        missed = zip(report.unseen["id"], report.unseen["status"], strict=True)
         moves.update((pet_id, name, "not seen") for pet_id, name in missed)
     return moves
 
@@ -421,12 +421,10 @@ def run_script(
     of_sold = PetColumns.of(newest.frame[newest.frame["status"] == "sold"]).to_frame(
         sold
     )
-    reports = []
-    for frame, status in ((of_sold, "sold"), (newest.frame, None)):
-        old = history.since(since, status=status, now=newest.facts.ended_at)
-        reports.append(report_and_keep(frame, history, old, looks, partial=False))
+    filtered_report = report_and_keep(of_sold, history, since, looks)
+    report = report_and_keep(newest.frame, history, since, looks)
     whole = [*listings[:-1], replace(newest, facts=sold)]
-    assert count_moves(reports[0]) == Counter(
-        events(whole, compared_position(listings, reports[0]), only="sold")
+    assert count_moves(filtered_report) == Counter(
+        events(whole, compared_position(listings, filtered_report), only="sold")
     )
-    return listings, reports[1]
+    return listings, report
