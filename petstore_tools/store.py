@@ -411,7 +411,6 @@ class PetStore:
             ArgumentError: An argument cannot be used; no request was sent.
             IncompleteListingError: It is not complete, and `partial` is not set.
         """
-        from petstore_tools.history import since_instant
         from petstore_tools.reporting import facts, report
 
         check_status(status)
@@ -420,8 +419,7 @@ class PetStore:
         history, now = self.kept_listings, self.client.clock.now()
         if until is not None:
             return report.report_on_kept(history, since, until, looks, status, now)
-        if since is not None:
-            since_instant(since, now)
+        history.since_instant(since, now)  # before a request is spent
         require: Literal["complete"] | None = None if partial else "complete"
         pets = self.list_pets(status=status, require=require, wait=wait)
         return report.report_and_keep(pets, history, since, looks, partial=partial)

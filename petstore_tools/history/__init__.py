@@ -1,7 +1,7 @@
 """What complete listings say over time: one SQLite file for each service."""
 
 from petstore_tools.history.database import Moment, Snapshot, Snapshots, instant
-from petstore_tools.history.reading import History, since_instant
+from petstore_tools.history.reading import History
 
 __all__ = [
     "History",
@@ -9,5 +9,4 @@ __all__ = [
     "Snapshot",
     "Snapshots",
     "instant",
-    "since_instant",
 ]

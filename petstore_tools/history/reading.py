@@ -90,20 +90,6 @@ _LAST_IN_STATUS = """NOT EXISTS (
 )"""
 
 
-def since_instant(reference: Moment, until_s: float) -> float | None:
-    """
-    Return the Unix seconds that a listing to compare with had ended by; None for
-    `last`.
-
-    Raises:
-        ArgumentError: It is neither an age, a date nor a time, or later than the other
-            end.
-    """
-    if str(reference).strip().casefold() == "last":
-        return None
-    return instant(reference, until_s)
-
-
 class History(HistoryDatabase):
     """The kept listings of one service."""
 
@@ -198,6 +184,20 @@ class History(HistoryDatabase):
             return None, [f"the kept listings were not read: {error}"]
         return None, []
 
+    @staticmethod
+    def since_instant(reference: Moment | None, until_s: float) -> float | None:
+        """
+        Return the Unix seconds that a listing to compare with had ended by; None for
+        `last`, and where nobody asks.
+
+        Raises:
+            ArgumentError: It is neither an age, a date nor a time, or later than the
+                other end.
+        """
+        if reference is None or str(reference).strip().casefold() == "last":
+            return None
+        return instant(reference, until_s)
+
     def older(
         self, snapshots: Snapshots, reference: Moment | None, until_s: float
     ) -> tuple[Snapshot | None, str]:
@@ -213,11 +213,11 @@ class History(HistoryDatabase):
             until_s: The other end (Unix seconds), from which an age counts back.
 
         Raises:
-            ArgumentError: As `since_instant`.
+            ArgumentError: As `since_instant` raises it.
         """
         if reference is None:
             return None, ""
-        since_s = since_instant(reference, until_s)
+        since_s = self.since_instant(reference, until_s)
         if not snapshots:
             return None, _NO_SNAPSHOT
         if since_s is None:

@@ -27,7 +27,6 @@ from petstore_tools.reporting.workbook import workbook
 from petstore_tools.tabular.atomic import write_output
 from petstore_tools.tabular.sources import to_pandas
 
-_NOT_READ = "without what the kept listings show"
 _NOT_MARKED = "the report is written, but since='last' (--since last) will not mean it"
 
 
@@ -262,14 +261,14 @@ def report_and_keep(
     older = None
     snapshots = Snapshots()
     newest = Snapshot(0, listing, frames.count_statuses(pets), history.rebuild)
-    with _noting(notes, _NOT_READ):
+    with _noting(notes, "not compared with an earlier listing"):
         snapshots = history.snapshots(listing.status).ended_by(listing.started_at)
         older, advice = history.older(snapshots, since, listing.started_at)
         notes += filter(None, [advice])
     if listing.status is None:
         with _noting(notes, "this listing was not kept as a snapshot"):
             newest = history.keep(pets)
-    with _noting(notes, _NOT_READ):
+    with _noting(notes, "without what the kept listings show"):
         snapshots = Snapshots((*snapshots, newest))
         report = _with_history(report, history, snapshots, older)
     return replace(report, notes=tuple(notes))

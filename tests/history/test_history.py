@@ -248,12 +248,14 @@ def test_a_day_to_forget_before_means_its_begin(tmp_path: Path) -> None:
     history = History(tmp_path / "history.db")
     for day in (0, 90, 91):
         frame = make_listing({1: ("Rex", 1, "sold")}, T0 + day * spec.DAY_S).frame
-        history.keep(frame)
+        snapshot = history.keep(frame)
     now = T0 + 92 * spec.DAY_S
 
     assert history.forget("2026-04-05", now=now) == 1
     assert history.forget("1s", now=now) == 2
     assert len(history.history(now=now)) == len(history.snapshots()) == 0
+    with pytest.raises(HistoryError, match="listing 3 is no longer in"):
+        snapshot.frame()
     assert history.keep(frame).number == 1
 
 

@@ -30,13 +30,9 @@ from petstore_tools.sandbox import samples
 from petstore_tools.service.server import ThreadedServer
 
 
-def animals(count: int, **more: Any) -> pd.DataFrame:
+def animals(count: int) -> pd.DataFrame:
     """Return a listing of sample animals."""
-    rows = [
-        (n, name, kind, st)
-        for n, (name, kind, st) in enumerate(samples.animals(count), 1)
-    ]
-    return listing_frame(rows, **more)
+    return listing_frame((n, *row) for n, row in enumerate(samples.animals(count), 1))
 
 
 @pytest.mark.parametrize("status", ["sold", "available"])
@@ -116,17 +112,11 @@ def test_a_report_after_a_listing_of_no_animals_has_no_share_of_them() -> None:
 
 def test_an_older_listing_with_a_hole_may_have_missed_what_seems_new() -> None:
     """Two frames cannot tell; the report says so."""
-    older = listing_frame([(1, "Rex", 1, "sold")], may_have_hole=True)
-    now = listing_frame([(1, "Rex", 1, "sold"), (2, "Mia", 1, "sold")], 9.0)
+    older = listing_frame([], may_have_hole=True)
 
-    report = status_report(now, since=older)
+    report = status_report(listing_frame([(2, "Mia", 1, "sold")], 9.0), since=older)
 
-    assert report.notes == (
-        (
-            "an animal that counts as new may have been there before: the older listing"
-            " may have missed it"
-        ),
-    )
+    assert "new may have been there before: the older listing" in report.notes[0]
 
 
 @pytest.mark.case("P103")
@@ -262,7 +252,7 @@ def test_a_report_whose_snapshot_cannot_be_kept_is_made_and_says_so() -> None:
     [
         (
             "nodir/r.xlsx",
-            "the folder .*nodir cannot be written [(]no such .*: create it, or",
+            "the folder .*nodir cannot be written [(]No such .*: create it, or",
         ),
         ("r.xlsx", "is a folder, not a file"),
     ],
