@@ -3,7 +3,7 @@ Count what a reader of the code meets: a word or a sign is one token. Less is be
 
 Comments, docstrings, line ends and indents count nothing. SQL in a string counts by its
 words, and an f-string by the parts of its expressions. Templates count by words between
-blanks. A bound that is not kept prints `missed`; the script fails 7 % above it.
+blanks. A bound that is not kept prints `missed`; the script fails 8 % above it.
 
 Run: python tests/benchmarks/code_size.py
 """
@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 MOST_TOKENS = {"petstore_tools": 92_000, "tests": 120_000}
 MOST_FILES = 92
 MOST_WORDS = 2_000
-MARGIN = 1.07
+MARGIN = 1.08
 NO_CODE = {
     tokenize.COMMENT,
     tokenize.NL,
@@ -103,17 +103,17 @@ def code_tokens(source: str) -> int:
 
 def verdict(label: str, size: int, most: int) -> bool:
     """
-    Print a size beside its bound; say whether it fails, 7 % above it: a bound that is
+    Print a size beside its bound; say whether it fails, 8 % above it: a bound that is
     hardly missed is named, and stays as it is.
 
         >>> verdict("x", 1_000, 1_000)
         x: 1,000, at most 1,000
         False
-        >>> verdict("x", 1_070, 1_000)
-        x: 1,070, at most 1,000: missed
+        >>> verdict("x", 1_080, 1_000)
+        x: 1,080, at most 1,000: missed
         False
-        >>> verdict("x", 1_071, 1_000)
-        x: 1,071, at most 1,000: missed
+        >>> verdict("x", 1_081, 1_000)
+        x: 1,081, at most 1,000: missed
         True
     """
     note = "" if size <= most else ": missed"
