@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from datetime import date
-from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 from petstore_tools import settings as settings_
 from petstore_tools import spec
 from petstore_tools.clock import Clock, SystemClock
-from petstore_tools.errors import ArgumentError
-from petstore_tools.importing.options import ImportOptions, takes_options
+from petstore_tools.importing.options import ImportOptions, by_name, takes_options
 from petstore_tools.listing.state import ListQuery, check_status
 from petstore_tools.plans import MAX_WAIT_S, Plan
 from petstore_tools.progress import Display, import_progress, show_text
@@ -34,25 +32,6 @@ if TYPE_CHECKING:
     from petstore_tools.models import Pet
     from petstore_tools.reporting.report import StatusReport
     from petstore_tools.throttle.quota import Quota
-
-P = ParamSpec("P")
-R = TypeVar("R")
-
-
-def _by_name(advice: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Let a method say what to write where an argument is given without its name."""
-
-    def decorate(method: Callable[P, R]) -> Callable[P, R]:
-        @wraps(method)
-        def call(*args: P.args, **kwargs: P.kwargs) -> R:
-            if len(args) > 1:
-                name = method.__name__
-                raise ArgumentError(f"{name} takes its arguments by name: {advice}")
-            return method(*args, **kwargs)
-
-        return call
-
-    return decorate
 
 
 class PetStore:
@@ -152,7 +131,7 @@ class PetStore:
         self.inventory = Inventory(self.client, settings, self.kept_listings)
         self.journal_folder = settings.state_dir / "imports"
 
-    @_by_name('write list_pets(status="available")')
+    @by_name('write list_pets(status="available")')
     def list_pets(
         self,
         *,
@@ -375,7 +354,7 @@ class PetStore:
         with closing(display):
             return self.client.get(pet_id, display.call_options())
 
-    @_by_name("petstore_tools.status_report(df) reports on a frame")
+    @by_name("petstore_tools.status_report(df) reports on a frame")
     def status_report(
         self,
         *,

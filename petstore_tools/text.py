@@ -170,10 +170,11 @@ def printable(text: str) -> str:
     Return text as a terminal can show it: characters that are not printable are spelt
     out.
     """
-    return "".join(
-        sign if sign.isprintable() else sign.encode("unicode_escape").decode()
-        for sign in text
-    )
+    signs = []
+    for sign in text:
+        is_shown = sign.isprintable()
+        signs.append(sign if is_shown else sign.encode("unicode_escape").decode())
+    return "".join(signs)
 
 
 def text_table(titles: Sequence[str], rows: Rows) -> str:

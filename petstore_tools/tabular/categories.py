@@ -142,7 +142,7 @@ def _rows(sheets: Iterable[Sheet], file: str) -> Iterator[tuple[str, str, str]]:
                     origin = f"{file} row {number}"
                     yield origin, row.get("id", ""), row.get("name", "")
                 return
-        table = [[cell for cell in cells if cell.strip()] for _, cells in records]
+        table = [[*filter(str.strip, cells)] for _, cells in records]
         if not table or {*map(len, table)} != {2}:
             continue
         are_ids = [_id_in(cell) is not None for cell in table[-1]]

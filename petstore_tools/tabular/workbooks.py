@@ -81,10 +81,10 @@ class _CalamineBook:
         )
         rows = sheet.to_python(skip_empty_area=False)
         for number, values in enumerate(rows, start=1):
-            cells = [
-                text_of(value, FORMATTED if value in self._formatted else NUMBER)
-                for value in values
-            ]
+            cells = []
+            for value in values:
+                kind = FORMATTED if value in self._formatted else NUMBER
+                cells.append(text_of(value, kind))
             worksheet.add(number, enumerate(cells))
         return worksheet
 

@@ -141,23 +141,33 @@ def workbook_bytes(
         sheet.set_row(first_row - 1, None, book.add_format({"bold": True}))
         sheet.freeze_panes(first_row, 0)
         sheet.autofit()
-        drop_downs: dict[str, Any] = {"status": [*spec.STATUSES]}
-        if categories:
-            names = sorted(set(categories.values()))
-            hidden_sheet = book.add_worksheet(CATEGORY_SHEET)
-            hidden_sheet.write_column(0, 0, names)
-            hidden_sheet.hide()
-            drop_downs["categoryId"] = f"={CATEGORY_SHEET}!$A$1:$A${len(names)}"
-        for column, (field, hint) in enumerate(hints.items()):
-            rule = {
-                "validate": "list" if field in drop_downs else "any",
-                "source": drop_downs.get(field),
-                "error_type": "warning",  # words and ids are accepted, too
-                "input_message": hint,
-            }
-            sheet.data_validation(1, column, LAST_ROW, column, rule)
-            sheet.set_column(column, column, 24, book.add_format(_TEXT_FORMAT))
+        _add_hints(book, sheet, hints, categories)
     return memory.getvalue()
+
+
+def _add_hints(
+    book: Any,
+    sheet: Any,
+    hints: Mapping[str, str],
+    categories: Mapping[int, str] | None,
+) -> None:
+    """Say in columns what they are for, with a drop-down where values are known."""
+    drop_downs: dict[str, Any] = {"status": [*spec.STATUSES]}
+    if categories:
+        names = sorted(set(categories.values()))
+        hidden_sheet = book.add_worksheet(CATEGORY_SHEET)
+        hidden_sheet.write_column(0, 0, names)
+        hidden_sheet.hide()
+        drop_downs["categoryId"] = f"={CATEGORY_SHEET}!$A$1:$A${len(names)}"
+    for column, (title, hint) in enumerate(hints.items()):
+        rule = {
+            "validate": "list" if title in drop_downs else "any",
+            "source": drop_downs.get(title),
+            "error_type": "warning",  # words and ids are accepted, too
+            "input_message": hint,
+        }
+        sheet.data_validation(1, column, LAST_ROW, column, rule)
+        sheet.set_column(column, column, 24, book.add_format(_TEXT_FORMAT))
 
 
 def _written_value(cell: str, *, is_bad: bool) -> Any:
