@@ -136,6 +136,11 @@ class ReadSheet:
         return columns
 
     @property
+    def rejected_rows(self) -> list[ProblemRow]:
+        """Rows that cannot be sent, and are no lines about the table."""
+        return [row for row in self.problem_rows if not row.is_remark]
+
+    @property
     def notes(self) -> list[str]:
         """What should be known, also of names that hold what nobody sees."""
         names = [

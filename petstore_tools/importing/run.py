@@ -189,7 +189,6 @@ class _Run:
         self._inventory = inventory
         self._client = inventory.client
         self._journal = journal
-        journal.bad_rows = len(sheet.problem_rows)
         self._sheet = sheet
         self._options = sheet.options
         self._sender = Sender(self._client, journal, progress)
@@ -213,7 +212,7 @@ class _Run:
         await_threads(self._journal, self._client.max_wait_s)
         mark_lost(self._journal, self._journal.id)
         mark_dead(self._journal)
-        self._preview = check(self._inventory, self._sheet, self._journal)
+        self._check()
         self._before = self._preview
         if announce(self._preview) is False:
             return False
@@ -222,6 +221,11 @@ class _Run:
         if self._preview.to_send and self._options.is_file:
             check_folder(self._options.path)
         return True
+
+    def _check(self, listing: Listing | None = None) -> None:
+        """Compare the file, also with a listing that the journal has taken."""
+        self._preview = check(self._inventory, self._sheet, self._journal, listing)
+        self._journal.bad_rows = len(self._preview.sheet.rejected_rows)
 
     def finish(self, ask: Ask) -> ImportResult:
         """Compare, add, send, reconcile, and say what became of every row."""
@@ -264,7 +268,7 @@ class _Run:
                 f" {self._journal.id} lets it begin anew"
             )
         self._compared = True
-        self._preview = check(self._inventory, self._sheet, self._journal, listings[-1])
+        self._check(listings[-1])
 
     def _add(self, ask: Ask) -> None:
         """
@@ -382,9 +386,9 @@ class _Run:
             for row, entry in zip(rows, entries, strict=True)
         ]
         files, not_written = write_files(preview, self._journal, entries)
-        remarks = sum(row.is_remark for row in preview.sheet.problem_rows)
-        dropped = preview.dropped + remarks
-        counts = Counter(rejected=preview.bad_rows - remarks, skipped=dropped)
+        rejected = len(preview.sheet.rejected_rows)
+        dropped = preview.dropped + preview.bad_rows - rejected
+        counts = Counter(rejected=rejected, skipped=dropped)
         counts.update(entry.state for entry in entries)
         before = self._before.comparison
         skipped = counts["skipped"] - dropped - before.states["skipped"]

@@ -30,7 +30,7 @@ from raw import reply_bytes
 from petstore_tools import PetStore, Sandbox
 from petstore_tools.cli import exits
 from petstore_tools.errors import Interrupted, JournalError, LedgerError, PetstoreError
-from petstore_tools.importing.imports import Target
+from petstore_tools.importing.imports import Target, list_imports
 from petstore_tools.importing.journal import read_journal
 from petstore_tools.importing.options import Progress
 from petstore_tools.importing.results import ImportResult
@@ -341,3 +341,24 @@ def test_the_same_import_twice_at_once_is_refused(fast: Sandbox, file: Path) -> 
 
     assert second
     assert (result.created, stored_animals(fast)) == (60, sample_animals())
+
+
+@pytest.mark.case("P41", "P65")
+def test_a_list_of_imports_counts_the_rejects_that_the_result_counts(
+    fast: Sandbox, tmp_path: Path
+) -> None:
+    """A total is none, nor is a row that was corrected in the rejects file."""
+    path = tmp_path / "a.csv"
+    write_rows(path, "Rex,3,sold", ",4,sold", "Total,2,")
+    rejects = tmp_path / "a.sandbox.rejected.csv"
+    counts = []
+
+    for text in ("", "Mia,4,sold", ""):
+        if text:
+            rejects.write_text(rejects.read_text().replace(",4,sold", text))
+        result = run(fast.store, rejects if text else path)
+        infos, _ = list_imports(fast.store.journal_folder)
+        states = next(i.states for i in infos if i.id == result.journal)
+        counts.append((result.rejected, states["rejected"]))
+
+    assert counts == [(1, 1), (0, 0), (0, 0)]
