@@ -179,9 +179,9 @@ def compare(
         SheetError: Its keys are not those that the rows of this import had.
     """
     entries = journal.read()
-    sheet = settle_rejects(journal, sheet)
-    if complete:
+    if complete:  # before rows get ids that the file does not say
         sheet = refuse_ids(journal, sheet, entries)
+    sheet = settle_rejects(journal, sheet)
     rows = _entries(journal, sheet)
     entries = take_title(sheet, entries, rows)
     repeats = _find_repeats(rows)
