@@ -16,8 +16,9 @@ from petstore_tools.errors import SheetError
 from petstore_tools.importing.entries import Entry, content_of, group
 from petstore_tools.importing.journal import Journal
 from petstore_tools.importing.read_sheet import ReadSheet
-from petstore_tools.importing.values import PetValues, ProblemRow, Row, RowProblem
-from petstore_tools.tabular.cells import column_letter
+from petstore_tools.importing.rows import add_problem
+from petstore_tools.importing.values import PetValues, ProblemRow, Row
+from petstore_tools.tabular.cells import Problem
 from petstore_tools.text import option
 
 # rows of rejects files of this import that were made
@@ -83,18 +84,18 @@ def refuse_ids(
     """
     compared_ids = {entry.pet_id for entry in entries if entry.compared}
     pet_ids = {row.pet_id for row in sheet.rows_to_send} - compared_ids - {None}
+    if not pet_ids:
+        return sheet
     animals = read_animals(journal, pet_ids)
+    help_ = "correct it, or empty the cell to send the row as a new animal"
     rows: list[Row | ProblemRow] = [*sheet.problem_rows]
     for row in sheet.rows_to_send:
         rule = ""
         if row.pet_id in pet_ids:
             rule = _foreign_id(row.content, animals.get(row.pet_id or 0))
         if rule:
-            help_ = "correct it, or empty the cell to send the row as a new animal"
-            column = column_letter(sheet.layout.titles.columns["petstore_id"])
-            facts = (column, "petstore_id", str(row.pet_id), rule, help_)
-            problems = [RowProblem(row.number, *facts)]
-            rows.append(ProblemRow(row.number, row.cells, problems))
+            problem = Problem(rule, help_)
+            rows.append(add_problem(row, "petstore_id", problem, sheet.layout))
         else:
             rows.append(row)
     return _with_rows(sheet, rows)

@@ -127,11 +127,11 @@ def _decide(
     row = ProblemRow(number, cells, [], reject_of=original)
     for field, value in zip(FIELDS, values, strict=True):
         if isinstance(value, Problem):
-            row = _add_problem(row, field, value, layout)
+            row = add_problem(row, field, value, layout)
     return row
 
 
-def _add_problem(
+def add_problem(
     row: Row | ProblemRow, field: str, problem: Problem, layout: Layout
 ) -> ProblemRow:
     """Return a row with a further problem, that of a field."""
@@ -183,7 +183,7 @@ def identify(rows: list[AnyRow], layout: Layout, field: str) -> None:
         if _may_be_animal(row):
             value = layout.matcher.decide(field, row.cells[column])
             if isinstance(value, Problem):
-                rows[index] = _add_problem(row, field, value, layout)
+                rows[index] = add_problem(row, field, value, layout)
             elif value:
                 rows[index] = row._replace(**{attribute: value})
                 groups[value].append(index)
@@ -192,7 +192,7 @@ def identify(rows: list[AnyRow], layout: Layout, field: str) -> None:
         if len(indexes) > 1 and not (may_repeat and len(contents) == 1):
             for index in indexes:
                 row = rows[index]
-                rows[index] = _add_problem(row, field, repetition, layout)
+                rows[index] = add_problem(row, field, repetition, layout)
 
 
 def _may_be_animal(row: AnyRow) -> bool:
