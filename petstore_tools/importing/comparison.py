@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter, itemgetter
 from typing import NamedTuple
@@ -153,11 +153,6 @@ def _answer(row: Entry, doubt: Doubt | None, answer: Doubtful) -> Entry:
         if not doubt.is_open:
             return take_over(row, doubt.namesake)._replace(alias=name)
     return row._replace(state="skipped", answered=not doubt.is_open, detail=str(doubt))
-
-
-def count_made(entries: Iterable[Entry]) -> int:
-    """Count the rows that runs of this import created."""
-    return sum(entry.state == "created" and not entry.has_id for entry in entries)
 
 
 def compare(

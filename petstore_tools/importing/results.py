@@ -231,7 +231,10 @@ def _name_file(preview: ImportPreview, outcome: str) -> tuple[str, int]:
 
 
 def write_files(
-    preview: ImportPreview, journal: Journal, entries: Sequence[Entry]
+    preview: ImportPreview,
+    journal: Journal,
+    entries: Sequence[Entry],
+    removed_entries: Iterable[Entry],
 ) -> tuple[tuple[Path, ...], tuple[str, ...]]:
     """
     Write what was created and rejected beside the input; of a DataFrame, nothing.
@@ -243,6 +246,7 @@ def write_files(
         preview: The file as it was checked.
         journal: It knows which files are ours.
         entries: What became of each row that could be sent, in the order of the file.
+        removed_entries: Rows that were created, and that the file has no more.
 
     Returns:
         The files that were written, and what could not be written, and why.
@@ -251,8 +255,7 @@ def write_files(
         return (), ()
     sheet = preview.sheet
     path = sheet.options.path.resolve()
-    removed = "import = :id AND NOT present AND state = 'created' AND listed_id IS NULL"
-    lines = _order_rows(sheet, entries, journal.read(removed))
+    lines = _order_rows(sheet, entries, removed_entries)
     tables = {
         "created": _fill_created(lines, sheet.layout),
         "rejected": _fill_rejected(lines, sheet.layout),

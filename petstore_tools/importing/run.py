@@ -23,7 +23,7 @@ from petstore_tools.errors import (
     SheetError,
 )
 from petstore_tools.http.client import Client
-from petstore_tools.importing.comparison import answer, compare, count_made, find_edits
+from petstore_tools.importing.comparison import answer, compare, find_edits
 from petstore_tools.importing.identity import read_animals
 from petstore_tools.importing.imports import Target
 from petstore_tools.importing.journal import Journal, open_journal, read_journal
@@ -385,12 +385,21 @@ class _Run:
             entry._replace(number=row.number, content=row.content)
             for row, entry in zip(rows, entries, strict=True)
         ]
-        files, not_written = write_files(preview, self._journal, entries)
+        created_entries = [
+            entry
+            for entry in all_entries
+            if entry.state == "created" and not entry.has_id
+        ]
+        removed_entries = [entry for entry in created_entries if not entry.present]
+        files, not_written = write_files(
+            preview, self._journal, entries, removed_entries
+        )
         rejected = len(preview.sheet.rejected_rows)
         dropped = preview.dropped + preview.bad_rows - rejected
         counts = Counter(rejected=rejected, skipped=dropped)
         counts.update(entry.state for entry in entries)
         before = self._before.comparison
+        earlier = {e.entry_id for e in before.entries if e.state == "created"}
         skipped = counts["skipped"] - dropped - before.states["skipped"]
         return ImportResult(
             file=preview.file,
@@ -398,7 +407,7 @@ class _Run:
             rows=preview.rows,
             **{outcome: counts[outcome] for outcome in OUTCOMES},
             ambiguous=sum(entry.may_be != "" for entry in entries),
-            created_now=count_made(all_entries) - count_made(before.entries),
+            created_now=sum(e.entry_id not in earlier for e in created_entries),
             skipped_now=max(0, skipped),
             stopped=stopped,
             journal=self._journal.id,

@@ -367,3 +367,18 @@ def test_a_list_of_imports_counts_the_rejects_that_the_result_counts(
             fast.remove(int(result.frame["id"][0]))
 
     assert counts == [(1, 1), (0, 0), (0, 0)]
+
+
+@pytest.mark.case("P99")
+def test_a_row_that_got_its_id_since_is_not_created_anew(
+    fast: Sandbox, tmp_path: Path
+) -> None:
+    """The created file under the name of its source goes on, and says so."""
+    path = tmp_path / "a.csv"
+    write_rows(path, "Rex,3,sold", "Mia,4,sold")
+    run(fast.store, path)
+    path.write_text((tmp_path / "a.sandbox.created.csv").read_text())
+
+    result = run(fast.store, path)
+
+    assert (result.created, result.created_now) == (2, 0)
