@@ -9,6 +9,7 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from operator import attrgetter, itemgetter
 from typing import NamedTuple
 
@@ -108,7 +109,7 @@ class Comparison:
         """Rows that were not sent."""
         return [row for row in self.rows if row.waits]
 
-    @property
+    @cached_property
     def states(self) -> Counter[str]:
         """How many rows were created, skipped, or are unknown."""
         return Counter(row.state for row in self.rows if not row.waits)

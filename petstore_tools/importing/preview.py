@@ -8,13 +8,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from petstore_tools.importing.comparison import Comparison
+from petstore_tools.importing.comparison import Comparison, Edit
 from petstore_tools.importing.doubtful import Doubt
 from petstore_tools.importing.imports import Target
-from petstore_tools.importing.read_sheet import ReadSheet
+from petstore_tools.importing.read_sheet import Match, ReadSheet
 from petstore_tools.importing.values import RowProblem
 from petstore_tools.listing.frames import text_dtype
 from petstore_tools.tabular.sources import row_label, row_labels
@@ -117,32 +116,14 @@ class ImportPreview:
     Attributes:
         sheet: What was read.
         target: The name of its import, and the place it goes to.
-        environment, host: Where it would go.
-        file, columns: What it reads, and which column is which field.
-        rows: Rows below the header, blank ones left out.
+        host: Where it would go.
         to_send: Animals that would be created.
         unsent: Rows that are left to send, later ones included.
-        created: Rows that earlier runs of this import created.
-        unknown: Rows of which an earlier run could not tell whether they were created;
-            they are not sent.
-        skipped: Rows that were left out as doubtful.
-        removed: Rows that were sent, and that the file does not hold any more.
-        edits: Rows whose animal is known, with other values.
-        problems, bad_rows: Why rows cannot be sent, and how many cannot.
-        duplicates: Rows that share their three values with an earlier row.
-        dropped: How many of these are left out as asked.
         comparison: What the journal has of each row.
-        doubts: Why rows are doubtful, by the index in `sheet.rows_to_send`.
-        doubtful: The same as a frame.
-        matches: Each distinct cell that is not sent as typed, with its count.
-        fixes: The problems by what fixes them.
-        blank: Empty rows, skipped.
         notes: What was found and should be known.
         forecast: Requests, days, finishing time.
         is_affordable: False where the listing makes the import end a day later, and
             `wait` is not set.
-        refusal: Why nothing is sent as asked, and what to choose; "" where it can go.
-        journal: Name of the import in the journal.
     """
 
     sheet: ReadSheet
@@ -151,26 +132,79 @@ class ImportPreview:
     to_send: int
     unsent: int
     comparison: Comparison
-    doubts: Mapping[int, Doubt]
     notes: tuple[str, ...]
     forecast: Forecast
     is_affordable: bool
 
-    # what users ask a preview for, wherever it is kept
-    environment = property(attrgetter("target.environment"))
-    journal = property(attrgetter("target.id"))
-    file = property(attrgetter("sheet.file"))
-    columns = property(attrgetter("sheet.layout.titles.description"))
-    problems = property(attrgetter("sheet.problems"))
-    matches = property(attrgetter("sheet.matches"))
-    blank = property(attrgetter("sheet.blank"))
-    duplicates = property(attrgetter("comparison.duplicates"))
-    dropped = property(attrgetter("comparison.dropped"))
-    removed = property(attrgetter("comparison.removed"))
-    edits = property(attrgetter("comparison.edits"))
+    @property
+    def environment(self) -> str:
+        """Where it would go."""
+        return self.target.environment
 
-    created = property(lambda self: self.comparison.states["created"])
-    skipped = property(lambda self: self.comparison.states["skipped"])
+    @property
+    def journal(self) -> str:
+        """Name of the import in the journal."""
+        return self.target.id
+
+    @property
+    def file(self) -> str:
+        """What it reads."""
+        return self.sheet.file
+
+    @property
+    def columns(self) -> str:
+        """Which column is which field."""
+        return self.sheet.layout.titles.description
+
+    @property
+    def problems(self) -> tuple[RowProblem, ...]:
+        """Why rows cannot be sent, by row."""
+        return self.sheet.problems
+
+    @property
+    def matches(self) -> list[Match]:
+        """Each distinct cell that is not sent as typed."""
+        return self.sheet.matches
+
+    @property
+    def blank(self) -> int:
+        """Empty rows, skipped."""
+        return self.sheet.blank
+
+    @property
+    def doubts(self) -> Mapping[int, Doubt]:
+        """Why rows are doubtful, by their index in `sheet.rows_to_send`."""
+        return self.comparison.doubts
+
+    @property
+    def duplicates(self) -> tuple[int, ...]:
+        """Rows that equal an earlier row."""
+        return self.comparison.duplicates
+
+    @property
+    def dropped(self) -> int:
+        """How many of these are left out as asked."""
+        return self.comparison.dropped
+
+    @property
+    def removed(self) -> int:
+        """Rows that were sent and are in the file no more."""
+        return self.comparison.removed
+
+    @property
+    def edits(self) -> tuple[Edit, ...]:
+        """Rows whose animal is known, with other values."""
+        return self.comparison.edits
+
+    @property
+    def created(self) -> int:
+        """Rows that were created, or that have an id."""
+        return self.comparison.states["created"]
+
+    @property
+    def skipped(self) -> int:
+        """Rows that were left out as doubtful."""
+        return self.comparison.states["skipped"]
 
     @property
     def unknown(self) -> int:

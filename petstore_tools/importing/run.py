@@ -169,7 +169,6 @@ def check(
         host=client.host,
         to_send=to_send,
         unsent=unsent,
-        doubts=comparison.doubts,
         notes=tuple(notes),
         forecast=whole,
         is_affordable=options.wait or whole.days <= max(1, estimate(baseline=0).days),
@@ -283,11 +282,12 @@ class _Run:
         answers = answer(self._journal, comparison, self._options.doubtful)
         doubts = {
             position: doubt
-            for position, doubt in preview.doubts.items()
+            for position, doubt in comparison.doubts.items()
             if answers[position] == "ask"
         }
         if doubts:
-            question = replace(preview, doubts=doubts)
+            undecided = replace(comparison, doubts=doubts)
+            question = replace(preview, comparison=undecided)
             decision = ask(question)
             if decision == "ask":
                 said = f"{question.doubt}\nNothing was sent."
