@@ -4,8 +4,8 @@ What an import would do, in facts and in words: every problem of the file, and t
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,6 +14,7 @@ from petstore_tools.importing.comparison import Comparison, Edit
 from petstore_tools.importing.doubtful import Doubt
 from petstore_tools.importing.imports import Target
 from petstore_tools.importing.read_sheet import Match, ReadSheet
+from petstore_tools.importing.rows import Fix, group_problems
 from petstore_tools.importing.values import RowProblem
 from petstore_tools.listing.frames import text_dtype
 from petstore_tools.tabular.sources import row_label, row_labels
@@ -39,57 +40,6 @@ _COUNTS = (
 _SKIP = option("doubtful", "skip")
 _SEND = option("doubtful", "send")
 LINES = 15  # of problems
-FEW = 5  # rows that a line shows, and values of theirs
-
-
-class Fix(NamedTuple):
-    """
-    Rows that one decision fixes.
-
-    Attributes:
-        rows: How many.
-        row: The first.
-        numbers: The first of them in words.
-        column: Letter, "" where whole rows are meant.
-        field: `name`, `categoryId`, `status`, or "".
-        values: Cells as typed, the most frequent first, in words.
-        rule: What is wrong, as the rest of a sentence about one cell or row.
-        help: What fixes it.
-    """
-
-    rows: int
-    row: int
-    numbers: str
-    column: str
-    field: str
-    values: str
-    rule: str
-    help: str
-
-    def __str__(self) -> str:
-        rows = f"{pluralize(self.rows, 'row')} ({self.numbers})"
-        cells = f"column {self.column}" + (f" ({self.values})" if self.values else "")
-        return (
-            f"{rows}: {cells if self.column else 'the row'} {self.rule} → {self.help}"
-        )
-
-
-def group(problems: Iterable[RowProblem]) -> list[Fix]:
-    """
-    Group problems by column, rule and help; the largest group first.
-    """
-    groups: dict[tuple[str, ...], list[RowProblem]] = defaultdict(list)
-    for problem in problems:
-        rule = problem.column, problem.field, problem.rule, problem.help
-        groups[rule].append(problem)
-    fixes = []
-    for (column, field, *texts), members in groups.items():
-        rows = [problem.row for problem in members]
-        cells = [quoted(problem.value) for problem in members if problem.value.strip()]
-        values = first_of([*dict(Counter(cells).most_common())], FEW)
-        numbers = first_of(rows, FEW)
-        fixes.append(Fix(len(rows), rows[0], numbers, column, field, values, *texts))
-    return sorted(fixes, key=lambda fix: -fix.rows)
 
 
 class DoubtfulRow(NamedTuple):
@@ -298,7 +248,7 @@ class ImportPreview:
     @cached_property
     def groups(self) -> list[Fix]:
         """The problems, grouped by what fixes them."""
-        return group(self.problems)
+        return group_problems(self.problems)
 
     @property
     def fixes(self) -> pd.DataFrame:

@@ -1,13 +1,14 @@
 """
-The rows of a sheet below its header: each to send, with problems, or left out.
+The rows of a sheet below its header: each to send, with problems, or left out; and
+what fixes the problems.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from petstore_tools import spec
 from petstore_tools.importing.layout import Layout
@@ -32,7 +33,7 @@ from petstore_tools.tabular.cells import (
     is_blank,
     whole_number,
 )
-from petstore_tools.text import option, pluralize
+from petstore_tools.text import first_of, option, pluralize, quoted
 
 # the attribute of a row that is its own, and what is wrong where another row has it
 _REPETITIONS = {
@@ -52,6 +53,7 @@ _REPETITIONS = {
         ),
     ),
 }
+_FEW = 5  # rows that a line shows, and values of theirs
 AnyRow = Row | ProblemRow | RowLeftOut | None
 
 
@@ -200,3 +202,53 @@ def _may_be_animal(row: AnyRow) -> bool:
     if isinstance(row, ProblemRow):
         return row.problems[0].field != "" and not row.is_remark
     return isinstance(row, Row)
+
+
+class Fix(NamedTuple):
+    """
+    Rows that one decision fixes.
+
+    Attributes:
+        rows: How many.
+        row: The first.
+        numbers: The first of them in words.
+        column: Letter, "" where whole rows are meant.
+        field: `name`, `categoryId`, `status`, or "".
+        values: Cells as typed, the most frequent first, in words.
+        rule: What is wrong, as the rest of a sentence about one cell or row.
+        help: What fixes it.
+    """
+
+    rows: int
+    row: int
+    numbers: str
+    column: str
+    field: str
+    values: str
+    rule: str
+    help: str
+
+    def __str__(self) -> str:
+        rows = f"{pluralize(self.rows, 'row')} ({self.numbers})"
+        cells = f"column {self.column}" + (f" ({self.values})" if self.values else "")
+        return (
+            f"{rows}: {cells if self.column else 'the row'} {self.rule} → {self.help}"
+        )
+
+
+def group_problems(problems: Iterable[RowProblem]) -> list[Fix]:
+    """
+    Group problems by column, rule and help; the largest group first.
+    """
+    groups: dict[tuple[str, ...], list[RowProblem]] = defaultdict(list)
+    for problem in problems:
+        rule = problem.column, problem.field, problem.rule, problem.help
+        groups[rule].append(problem)
+    fixes = []
+    for (column, field, *texts), members in groups.items():
+        rows = [problem.row for problem in members]
+        cells = [quoted(problem.value) for problem in members if problem.value.strip()]
+        values = first_of([*dict(Counter(cells).most_common())], _FEW)
+        numbers = first_of(rows, _FEW)
+        fixes.append(Fix(len(rows), rows[0], numbers, column, field, values, *texts))
+    return sorted(fixes, key=lambda fix: -fix.rows)

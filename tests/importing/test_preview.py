@@ -12,7 +12,7 @@ from inventories import write_rows
 
 from petstore_tools import Sandbox
 from petstore_tools.errors import SheetError
-from petstore_tools.importing.preview import group
+from petstore_tools.importing.rows import group_problems
 from petstore_tools.importing.values import RowProblem
 from petstore_tools.plans import Plan
 from petstore_tools.tabular.cells import FrameRow
@@ -47,7 +47,7 @@ def test_problems_with_one_fix_are_one_line() -> None:
         for row in (1, 2, 3)
     ]
 
-    assert [*map(str, group([*long, *names, *whole, *labels]))] == [
+    assert [*map(str, group_problems([*long, *names, *whole, *labels]))] == [
         (
             "900 rows (100, 101, 102, 103, 104, and 895 more): column B ('Dogs',"
             " 'Cats', 'Fish', 'Birds', 'Mice') is a name, not an id → --categories FILE"
