@@ -174,9 +174,8 @@ def find_equal(
         if not entry.waits and entry.detail.startswith(IS_EQUAL)
     )
     doubts = {}
-    for content, positions in group(
-        equals, lambda position: rows[position].content
-    ).items():
+    by_content = group(equals, lambda position: rows[position].content)
+    for content, positions in by_content.items():
         counts = {}
         for position in positions:
             row = rows[position]

@@ -26,7 +26,7 @@ from petstore_tools.listing.frames import status_dtype, text_dtype
 from petstore_tools.tabular.atomic import check_folder, replace_file
 from petstore_tools.tabular.cells import text_of
 from petstore_tools.tabular.sources import row_labels
-from petstore_tools.text import html_table, pluralize, utc_text
+from petstore_tools.text import html_table, pluralize, some_of, utc_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,6 +66,7 @@ class ImportResult:
         notes: What else should be known.
         not_written: Those that could not be written, and why; the same call writes
             them.
+        edits: Rows whose animal is known by its id or its key, with other values.
     """
 
     file: str
@@ -167,6 +168,7 @@ class ImportResult:
             "files": [path.name for path in self.files],
             "not_written": list(self.not_written),
             "notes": list(self.notes),
+            "edits": [*map(str, self.edits)],
         }
 
     def __str__(self) -> str:
@@ -184,7 +186,8 @@ class ImportResult:
         remarks += [f"not written: {file}" for file in self.not_written]
         if self.edits:
             rows = pluralize(len(self.edits), "row")
-            remarks.append(f"{rows} edited: the service cannot change an animal")
+            edits = "; ".join(some_of(self.edits))
+            remarks.append(f"{rows} edited, which changes no animal: {edits}")
         if self.ambiguous:
             remarks.append(f"{pluralize(self.ambiguous, 'row')} for a person to decide")
         if self.files:

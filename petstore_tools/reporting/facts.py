@@ -123,11 +123,12 @@ class Facts:
             does not name, `unset`), columns `count` (int64) and `share` (float64, 0 to
             1), and with an older listing `before` and `change` (int64). Zero rows are
             kept.
-        by_category: Index `categoryId` (int64, ascending), int64 columns `total`, with
-            an older listing `change`, and one per status, and `label` (text) in front
-            where labels were given.
-        pending: The pending animals: `id`, `name`, `categoryId`, and between which two
-            times each became pending, `after` and `by`, where listings are kept.
+        by_category: Index `categoryId` (int64, the largest category first), int64
+            columns `total`, with an older listing `change`, and one per status, and
+            `label` (text) in front where labels were given.
+        pending: The pending animals: `id`, `name`, `categoryId`, and where listings are
+            kept `since`: the first one that showed each as pending, missing for those
+            that wait longest, whose begin nobody saw.
         since: The older listing it is compared with, None for none; `since.as_of` is
             its time. The next three are None then, too.
         summary: How many animals there were, are new, became sold, are gone, each

@@ -82,7 +82,7 @@ def test_json_is_one_object_with_every_exit_code(
             "rows created rejected unknown unsent skipped stopped resumes_at journal"
             " files"
         )
-        assert list(facts) == [*fields.split(), "not_written", "notes"]
+        assert list(facts) == [*fields.split(), "not_written", "notes", "edits"]
         assert ("petstore-tools imports show" in done.stderr) == (facts["skipped"] > 0)
     assert (box.traffic()["method"] == "POST").sum() == facts.get("created", 0)
 

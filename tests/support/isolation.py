@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
 import signal
 import tempfile
 import time
@@ -25,6 +27,7 @@ def isolate_settings() -> None:
         if name != "PETSTORE_REQUIRE_ALL":
             del os.environ[name]
     folder = Path(tempfile.mkdtemp(prefix="petstore-tests-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     os.environ |= {
         _FOLDER: str(os.getpid()),
         "PETSTORE_CONFIG": str(folder / "config.toml"),
