@@ -190,18 +190,16 @@ def compare(
             if rows[position].row_key or matched_rows[position].waits
         }
         rows = [row for position, row in enumerate(rows) if position not in dropped]
-    duplicates = tuple(sheet.rows_to_send[position].number for position in repeats)
-    rows_to_send = tuple(
-        row
-        for position, row in enumerate(sheet.rows_to_send)
-        if position not in dropped
-    )
+    numbers = [row.number for row in sheet.rows_to_send]
+    duplicates = tuple(numbers[position] for position in repeats)
+    dropped_numbers = {numbers[position] for position in dropped}
     comparison = replace(
         compare_rows(journal, entries, rows),
         duplicates=duplicates,
         dropped=len(dropped),
     )
-    return replace(sheet, rows_to_send=rows_to_send), comparison
+    distinct_rows = [row for row in sheet.rows if row.number not in dropped_numbers]
+    return replace(sheet, rows=distinct_rows), comparison
 
 
 def compare_rows(

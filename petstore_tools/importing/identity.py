@@ -9,7 +9,6 @@ import hashlib
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from operator import attrgetter
 
 from petstore_tools import spec
 from petstore_tools.errors import SheetError
@@ -17,7 +16,7 @@ from petstore_tools.importing.entries import Entry, content_of, group
 from petstore_tools.importing.journal import Journal
 from petstore_tools.importing.read_sheet import ReadSheet
 from petstore_tools.importing.rows import add_problem
-from petstore_tools.importing.values import PetValues, ProblemRow, Row
+from petstore_tools.importing.values import PetValues, Row
 from petstore_tools.tabular.cells import Problem
 from petstore_tools.text import option
 
@@ -88,27 +87,15 @@ def refuse_ids(
         return sheet
     animals = read_animals(journal, pet_ids)
     help_ = "correct it, or empty the cell to send the row as a new animal"
-    rows: list[Row | ProblemRow] = [*sheet.problem_rows]
-    for row in sheet.rows_to_send:
+    rows = [*sheet.rows]
+    for index, row in enumerate(rows):
         rule = ""
-        if row.pet_id in pet_ids:
+        if row.pet_id in pet_ids and not row.problems:
             rule = _foreign_id(row.content, animals.get(row.pet_id or 0))
         if rule:
             problem = Problem(rule, help_)
-            rows.append(add_problem(row, "petstore_id", problem, sheet.layout))
-        else:
-            rows.append(row)
-    return _with_rows(sheet, rows)
-
-
-def _with_rows(sheet: ReadSheet, rows: Iterable[Row | ProblemRow]) -> ReadSheet:
-    """Return a sheet with other rows, in their order."""
-    ordered = sorted(rows, key=attrgetter("number"))
-    return replace(
-        sheet,
-        rows_to_send=tuple(row for row in ordered if isinstance(row, Row)),
-        problem_rows=tuple(row for row in ordered if isinstance(row, ProblemRow)),
-    )
+            rows[index] = add_problem(row, "petstore_id", problem, sheet.layout)
+    return replace(sheet, rows=rows)
 
 
 def _foreign_id(content: PetValues, animal: PetValues | None) -> str:
@@ -140,7 +127,7 @@ def settle_rejects(journal: Journal, sheet: ReadSheet) -> ReadSheet:
     with journal.reading() as db:
         rejects = "SELECT number, cells FROM reject WHERE import = ?"
         cells_by_number = dict(db.execute(rejects, (journal.id,)))
-    rows: list[Row | ProblemRow] = [*sheet.rows_to_send, *sheet.problem_rows]
+    rows = [*sheet.rows]
     for index, row in enumerate(rows):
         number = int(row.number)
         entry = by_key.get(row.row_key)
@@ -152,6 +139,6 @@ def settle_rejects(journal: Journal, sheet: ReadSheet) -> ReadSheet:
                 if field in columns:
                     column = columns[field]
                     cells[column : column + 1] = ["" if value is None else str(value)]
-            facts = (entry.content, tuple(cells), row.row_key, entry.pet_id)
-            rows[index] = Row(row.number, *facts)
-    return _with_rows(sheet, rows)
+            facts = (row.number, entry.content, tuple(cells))
+            rows[index] = Row(*facts, row_key=row.row_key, pet_id=entry.pet_id)
+    return replace(sheet, rows=rows)

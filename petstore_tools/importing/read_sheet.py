@@ -6,7 +6,7 @@ that asks for what is missing.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -22,7 +22,6 @@ from petstore_tools.importing.values import (
     NO_ID,
     NO_STATUS,
     STATUS_WORDS,
-    ProblemRow,
     Row,
     RowLeftOut,
     RowProblem,
@@ -93,18 +92,26 @@ class ReadSheet:
     Attributes:
         options: What is imported, and how.
         layout: Where its header is, and which column holds which field.
-        rows_to_send: Rows that can be sent, in the sheet's order.
-        problem_rows: Rows that cannot.
+        rows: Its rows, in their order.
         rows_left_out: Rows that are not empty and not imported, each with the reason.
         blank: Empty rows, skipped.
     """
 
     options: ImportOptions
     layout: Layout
-    rows_to_send: tuple[Row, ...]
-    problem_rows: tuple[ProblemRow, ...]
-    rows_left_out: tuple[RowLeftOut, ...]
+    rows: Sequence[Row]
+    rows_left_out: Sequence[RowLeftOut]
     blank: int
+
+    @cached_property
+    def rows_to_send(self) -> list[Row]:
+        """Rows that can be sent."""
+        return [row for row in self.rows if not row.problems]
+
+    @cached_property
+    def problem_rows(self) -> list[Row]:
+        """Rows that cannot."""
+        return [row for row in self.rows if row.problems]
 
     @property
     def file(self) -> str:
@@ -120,8 +127,7 @@ class ReadSheet:
         """What is in the columns of the file, and what becomes of each."""
         titles = self.layout.titles
         fields = {index: field for field, index in titles.columns.items()}
-        rows = [row.cells for row in self.rows_to_send]
-        rows += [row.cells for row in self.problem_rows]
+        rows = [row.cells for row in self.rows]
         columns = []
         for index, title in enumerate(titles.header[:COLUMNS]):
             cells = [cell for row in rows for cell in row[index : index + 1]]
@@ -136,7 +142,7 @@ class ReadSheet:
         return columns
 
     @property
-    def rejected_rows(self) -> list[ProblemRow]:
+    def rejected_rows(self) -> list[Row]:
         """Rows that cannot be sent, and are no lines about the table."""
         return [row for row in self.problem_rows if not row.is_remark]
 
@@ -159,9 +165,7 @@ class ReadSheet:
         The call and the command with everything that needs an answer, "" where nothing
         does.
         """
-        asks = self.layout.titles.proposals or any(
-            _asks(row, ()) for row in self.problem_rows
-        )
+        asks = self.layout.titles.proposals or any(_asks(row, ()) for row in self.rows)
         return write_questions(self.layout) if asks else ""
 
     @cached_property
@@ -181,7 +185,7 @@ class ReadSheet:
     @property
     def problems(self) -> tuple[RowProblem, ...]:
         """Why rows cannot be sent, by row."""
-        return tuple(problem for row in self.problem_rows for problem in row.problems)
+        return tuple(problem for row in self.rows for problem in row.problems)
 
 
 def read_sheet(options: ImportOptions) -> ReadSheet:
@@ -206,9 +210,8 @@ def read_sheet(options: ImportOptions) -> ReadSheet:
     return ReadSheet(
         options,
         layout,
-        tuple(row for row in rows if isinstance(row, Row)),
-        tuple(row for row in rows if isinstance(row, ProblemRow)),
-        tuple(row for row in rows if isinstance(row, RowLeftOut)),
+        [row for row in rows if isinstance(row, Row)],
+        [row for row in rows if isinstance(row, RowLeftOut)],
         blank=rows.count(None),
     )
 
@@ -334,12 +337,13 @@ def _meanings(layout: Layout) -> dict[str, Any]:
     return {"categories": ids, "statuses": {**(options.statuses or {}), **meanings}}
 
 
-def _asks(row: AnyRow, missing: Collection[str]) -> TypeGuard[ProblemRow]:
+def _asks(row: AnyRow, missing: Collection[str]) -> TypeGuard[Row]:
     """
     Say whether a row can be sent as soon as its words have a meaning, and the missing
     fields a column.
     """
-    return isinstance(row, ProblemRow) and all(
+    problems = row.problems if isinstance(row, Row) else ()
+    return problems != () and all(
         problem.rule in (NO_ID, NO_STATUS) or problem.field in missing
-        for problem in row.problems
+        for problem in problems
     )

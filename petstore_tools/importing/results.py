@@ -21,7 +21,7 @@ from petstore_tools.importing.layout import ADDED, Layout, Titles
 from petstore_tools.importing.preview import ImportPreview
 from petstore_tools.importing.read_sheet import ReadSheet
 from petstore_tools.importing.send import Stopped
-from petstore_tools.importing.values import FIELDS, ProblemRow, Row
+from petstore_tools.importing.values import FIELDS, Row
 from petstore_tools.listing.frames import status_dtype, text_dtype
 from petstore_tools.tabular.atomic import check_folder, replace_file
 from petstore_tools.tabular.cells import text_of
@@ -86,7 +86,7 @@ class ImportResult:
     notes: tuple[str, ...] = ()
     not_written: tuple[str, ...] = ()
     entries: tuple[Entry, ...] = ()
-    problem_rows: tuple[ProblemRow, ...] = ()
+    problem_rows: Sequence[Row] = ()
     name_index: int = 0
     edits: tuple[Edit, ...] = ()
 
@@ -299,7 +299,7 @@ def write_files(
 class _Line(NamedTuple):
     """A row of the source, what became of it, and which of its fields are bad."""
 
-    row: Row | ProblemRow
+    row: Row
     state: str
     pet_id: int | None
     reason: str

@@ -17,7 +17,6 @@ from petstore_tools.importing.values import (
     ALONE,
     FIELDS,
     PetValues,
-    ProblemRow,
     Row,
     RowLeftOut,
     RowProblem,
@@ -54,7 +53,7 @@ _REPETITIONS = {
     ),
 }
 _FEW = 5  # rows that a line shows, and values of theirs
-AnyRow = Row | ProblemRow | RowLeftOut | None
+AnyRow = Row | RowLeftOut | None
 
 
 def records_below(layout: Layout) -> Iterator[tuple[int, Sequence[str], int]]:
@@ -101,7 +100,7 @@ def read_rows(layout: Layout) -> Iterator[AnyRow]:
             problem = rule, "check for a missing quote or comma"
         if problem:
             line = RowProblem(number, "", "", ", ".join(cells), *problem)
-            yield ProblemRow(number, tuple(cells), [line])
+            yield Row(number, PetValues("", 0, None), tuple(cells), (line,))
         elif number in sheet.hidden:
             yield RowLeftOut(number, "hidden")
         elif are_blank(fields):
@@ -119,31 +118,26 @@ def _decide(
     fields: Sequence[str],
     original: int,
     layout: Layout,
-) -> Row | ProblemRow:
+) -> Row:
     """Decide each cell of a row that is not empty."""
     values: list[Any] = [*map(layout.matcher.decide, FIELDS, fields)]
     if note := _note(cells, fields, values[2], layout):
         values = [Problem(note, "complete the row, or delete it"), None, None]
-    if Problem not in map(type, values):
-        return Row(number, PetValues(*values), cells, reject_of=original)
-    row = ProblemRow(number, cells, [], reject_of=original)
-    for field, value in zip(FIELDS, values, strict=True):
-        if isinstance(value, Problem):
-            row = add_problem(row, field, value, layout)
+    row = Row(number, PetValues(*values), cells, reject_of=original)
+    if Problem in map(type, values):
+        for field, value in zip(FIELDS, values, strict=True):
+            if isinstance(value, Problem):
+                row = add_problem(row, field, value, layout)
     return row
 
 
-def add_problem(
-    row: Row | ProblemRow, field: str, problem: Problem, layout: Layout
-) -> ProblemRow:
+def add_problem(row: Row, field: str, problem: Problem, layout: Layout) -> Row:
     """Return a row with a further problem, that of a field."""
     index = layout.titles.columns.get(field)
     letter = "" if index is None else column_letter(index)
     cell = "" if index is None else row.cells[index]
-    problems = [] if isinstance(row, Row) else row.problems
     further = RowProblem(row.number, letter, field, cell, *problem)
-    identity = row.row_key, row.pet_id, row.reject_of
-    return ProblemRow(row.number, row.cells, [*problems, further], *identity)
+    return row._replace(problems=(*row.problems, further))
 
 
 def _note(
@@ -190,18 +184,20 @@ def identify(rows: list[AnyRow], layout: Layout, field: str) -> None:
                 rows[index] = row._replace(**{attribute: value})
                 groups[value].append(index)
     for indexes in groups.values():
-        contents = {getattr(rows[index], "content", index) for index in indexes}
+        contents = set()
+        for index in indexes:
+            row = rows[index]
+            contents.add(row.problems or row.content)
         if len(indexes) > 1 and not (may_repeat and len(contents) == 1):
             for index in indexes:
                 row = rows[index]
                 rows[index] = add_problem(row, field, repetition, layout)
 
 
-def _may_be_animal(row: AnyRow) -> bool:
+def _may_be_animal(row: Any) -> bool:
     """Say whether a row is no total, no note and no line that cannot be read."""
-    if isinstance(row, ProblemRow):
-        return row.problems[0].field != "" and not row.is_remark
-    return isinstance(row, Row)
+    is_row = isinstance(row, Row) and not row.is_remark
+    return is_row and all(problem.field for problem in row.problems)
 
 
 class Fix(NamedTuple):

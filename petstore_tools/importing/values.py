@@ -335,12 +335,13 @@ class RowProblem(NamedTuple):
 
 class Row(NamedTuple):
     """
-    A row that can be sent.
+    A row that is not left out.
 
     Attributes:
         number: As the spreadsheet counts, from 1; of a DataFrame a FrameRow.
-        content: The values that are sent.
+        content: The values that are sent, where it has no problem.
         cells: All cells of the row as typed.
+        problems: Why it cannot be sent.
         row_key: Its key as it is compared (`row_key=`), "" without one.
         pet_id: Of its animal (`petstore_id`), None where the row is new.
         reject_of: In a rejects file, its row in the sheet that was imported; 0 for
@@ -350,20 +351,7 @@ class Row(NamedTuple):
     number: int
     content: PetValues
     cells: tuple[str, ...]
-    row_key: str = ""
-    pet_id: int | None = None
-    reject_of: int = 0
-
-
-class ProblemRow(NamedTuple):
-    """
-    A row that cannot be sent, with all its problems, and its key and its id where they
-    can be read; of a rejects file with its row in the sheet that was imported.
-    """
-
-    number: int
-    cells: tuple[str, ...]
-    problems: list[RowProblem]
+    problems: tuple[RowProblem, ...] = ()
     row_key: str = ""
     pet_id: int | None = None
     reject_of: int = 0
@@ -371,7 +359,7 @@ class ProblemRow(NamedTuple):
     @property
     def is_remark(self) -> bool:
         """Whether it is no animal, but a line about the table."""
-        return all(problem.rule in REMARKS for problem in self.problems)
+        return any(problem.rule in REMARKS for problem in self.problems)
 
     @property
     def reason(self) -> str:

@@ -15,7 +15,7 @@ import pytest
 
 from petstore_tools.importing.options import ImportOptions
 from petstore_tools.importing.read_sheet import open_layout, read_rows
-from petstore_tools.importing.values import ProblemRow, Row
+from petstore_tools.importing.values import Row
 from petstore_tools.tabular.xlsx import workbook_bytes
 
 ROUNDED = "is a number that may have been rounded"
@@ -25,9 +25,9 @@ def read(source: pd.DataFrame | Path, **options: Any) -> list[object]:
     """Return of each row its values, or its first problem."""
     layout = open_layout(ImportOptions(source, name="f", **options))
     return [
-        row.content if isinstance(row, Row) else row.problems[0].rule
+        row.problems[0].rule if row.problems else row.content
         for row in read_rows(layout)
-        if isinstance(row, Row | ProblemRow)
+        if isinstance(row, Row)
     ]
 
 
