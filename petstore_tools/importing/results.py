@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from petstore_tools.errors import JournalError, SheetError
 from petstore_tools.importing.comparison import Edit
@@ -21,7 +21,7 @@ from petstore_tools.importing.layout import ADDED, Layout, Titles
 from petstore_tools.importing.preview import ImportPreview
 from petstore_tools.importing.read_sheet import ReadSheet
 from petstore_tools.importing.send import Stopped
-from petstore_tools.importing.values import FIELDS, Row
+from petstore_tools.importing.values import FIELDS, PetValues, Row
 from petstore_tools.listing.frames import status_dtype, text_dtype
 from petstore_tools.tabular.atomic import check_folder, replace_file
 from petstore_tools.tabular.cells import text_of
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 OUTCOMES = ("created", "rejected", "unknown", "unsent", "skipped")
 _ID_TITLE = "petstore_id"
+# category and status of a row that cannot be sent
+_NO_VALUES: tuple[Any, Any] = (None, None)
 # a result file as the input, and its number
 _RESULT = re.compile(r"(.+)\.(created|rejected)(?:\.(\d+))?")
 # what Windows has in no file name
@@ -66,6 +68,7 @@ class ImportResult:
         notes: What else should be known.
         not_written: Those that could not be written, and why; the same call writes
             them.
+        entries: What became of each row, in the order of the file.
         edits: Rows whose animal is known by its id or its key, with other values.
     """
 
@@ -86,8 +89,6 @@ class ImportResult:
     notes: tuple[str, ...] = ()
     not_written: tuple[str, ...] = ()
     entries: tuple[Entry, ...] = ()
-    problem_rows: Sequence[Row] = ()
-    name_index: int = 0
     edits: tuple[Edit, ...] = ()
 
     @property
@@ -142,13 +143,8 @@ class ImportResult:
             cells = (entry.number, *entry.content, entry.state, entry.pet_id)
             detail = edits.get(entry.number, entry.detail)
             rows.append((*cells, int(entry.changed_at) or None, detail, entry.may_be))
-        for row in self.problem_rows:
-            name = dict(enumerate(row.cells)).get(self.name_index)
-            state = "skipped" if row.is_remark else "rejected"
-            values = (row.number, name, None, None, state)
-            rows.append((*values, None, None, row.reason, None))
         frame = pd.DataFrame(rows, columns=["row", *kinds], dtype="object")
-        frame = frame.sort_values("row", ignore_index=True).astype(kinds)
+        frame = frame.astype(kinds)
         times = pd.to_datetime(frame["at"], unit="s", utc=True).dt.as_unit("s")
         return frame.assign(row=row_labels([*frame["row"]]), at=times)
 
@@ -212,6 +208,44 @@ class ImportResult:
         return html_table(self._title(), ("outcome", "rows"), rows, note=note)
 
 
+def entries_of_rows(sheet: ReadSheet, entries: Iterable[Entry]) -> list[Entry]:
+    """
+    Return what became of each row of a file, in its order.
+
+    Args:
+        sheet: The file.
+        entries: What became of those that could be sent.
+    """
+    name_index = sheet.layout.titles.columns["name"]
+    next_entry = iter(entries)
+    return [
+        _rejected_entry(row, name_index)
+        if row.problems
+        # of a DataFrame, the numbers of the file have labels
+        else next(next_entry)._replace(number=row.number, content=row.content)
+        for row in sheet.rows
+    ]
+
+
+def _rejected_entry(row: Row, name_index: int) -> Entry:
+    """
+    Return what became of a row that cannot be sent; one with an id is an animal,
+    whatever else in it is bad.
+    """
+    name = "".join(row.cells[name_index : name_index + 1])
+    fields = [problem.field for problem in row.problems]
+    return Entry(
+        0,
+        "",
+        "",
+        PetValues(name, *_NO_VALUES),
+        row.number,
+        state="skipped" if row.is_remark else "rejected",
+        pet_id=None if _ID_TITLE in fields else row.pet_id,
+        detail=row.reason,
+    )
+
+
 def _name_file(preview: ImportPreview, outcome: str) -> tuple[str, int]:
     """
     Return the name of a result file, and the first number that it may have: beside a
@@ -248,7 +282,7 @@ def write_files(
     Args:
         preview: The file as it was checked.
         journal: It knows which files are ours.
-        entries: What became of each row that could be sent, in the order of the file.
+        entries: What became of each row, in the order of the file.
         removed_entries: Rows that were created, and that the file has no more.
 
     Returns:
@@ -258,7 +292,10 @@ def write_files(
         return (), ()
     sheet = preview.sheet
     path = sheet.options.path.resolve()
-    lines = _order_rows(sheet, entries, removed_entries)
+    lines = [*zip(sheet.rows, entries, strict=True)]
+    for entry in removed_entries:
+        cells = _known_cells(sheet.layout.titles, entry)
+        lines.append((Row(entry.number, entry.content, cells), entry))
     tables = {
         "created": _fill_created(lines, sheet.layout),
         "rejected": _fill_rejected(lines, sheet.layout),
@@ -277,9 +314,9 @@ def write_files(
                 journal.note_written(_digest(content))
             if rows and outcome == "rejected":
                 digests = {
-                    line.row.number: digest_cells(line.row.cells)
-                    for line in lines
-                    if line.state == outcome
+                    row.number: digest_cells(row.cells)
+                    for row, entry in lines
+                    if entry.state == outcome
                 }
                 journal.note_rejects(str(file.with_suffix("")), digests)
             file = _find_place(file, number, path, journal)
@@ -296,52 +333,18 @@ def write_files(
     return tuple(files), tuple(failures)
 
 
-class _Line(NamedTuple):
-    """A row of the source, what became of it, and which of its fields are bad."""
-
-    row: Row
-    state: str
-    pet_id: int | None
-    reason: str
-    fields: Sequence[str] = ("name",)
-
-
 # titles, rows, and the positions of bad cells in these
 _Table = tuple[list[str], list[list[str]], set[tuple[int, int]]]
 
 
-def _order_rows(
-    sheet: ReadSheet, entries: Iterable[Entry], removed_entries: Iterable[Entry]
-) -> list[_Line]:
-    """
-    Return each row in the order of the source, then those that it has no more. One with
-    an id is an animal, whatever else in it is bad.
-    """
-    lines = [
-        _Line(row, entry.state, entry.pet_id, entry.detail)
-        for row, entry in zip(sheet.rows_to_send, entries, strict=True)
-    ]
-    for row in sheet.problem_rows:
-        fields = [problem.field for problem in row.problems]
-        pet_id = None if _ID_TITLE in fields else row.pet_id
-        state = "skipped" if row.is_remark else "rejected"
-        lines.append(_Line(row, state, pet_id, row.reason, fields))
-    lines.sort(key=lambda line: line.row.number)
-    for entry in removed_entries:
-        cells = _known_cells(sheet.layout.titles, entry)
-        removed_row = Row(entry.number, entry.content, cells)
-        lines.append(_Line(removed_row, entry.state, entry.pet_id, ""))
-    return lines
-
-
-def _fill_created(lines: Iterable[_Line], layout: Layout) -> _Table:
+def _fill_created(lines: Iterable[tuple[Row, Entry]], layout: Layout) -> _Table:
     """Return titles and rows of a created file: each animal, with its id."""
     header = layout.titles.header
     index = layout.titles.columns.get(_ID_TITLE, len(header))
     animals = [
-        (line.row.cells, text_of(line.pet_id))
-        for line in lines
-        if line.state == "created" or line.pet_id is not None
+        (row.cells, text_of(entry.pet_id))
+        for row, entry in lines
+        if entry.state == "created" or entry.pet_id is not None
     ]
     titles, *rows = [
         [*cells[:index], pet_id, *cells[index + 1 :]]
@@ -350,7 +353,7 @@ def _fill_created(lines: Iterable[_Line], layout: Layout) -> _Table:
     return titles, rows, set()
 
 
-def _fill_rejected(lines: Iterable[_Line], layout: Layout) -> _Table:
+def _fill_rejected(lines: Iterable[tuple[Row, Entry]], layout: Layout) -> _Table:
     """
     Return titles, rows and the bad cells of a rejects file: each row with its number in
     the first source, and with its problems.
@@ -359,15 +362,15 @@ def _fill_rejected(lines: Iterable[_Line], layout: Layout) -> _Table:
     width = len(layout.titles.header)
     rows: list[list[str]] = []
     bad_cells: set[tuple[int, int]] = set()
-    for line in lines:
-        if line.state == "rejected":
-            for field in line.fields:
+    for row, entry in lines:
+        if entry.state == "rejected":
+            for field in [problem.field for problem in row.problems] or ["name"]:
                 bad_cells.add((len(rows), columns.get(field, columns["name"])))
-            cells = [*line.row.cells, *[""] * (width - len(line.row.cells))]
+            cells = [*row.cells, *[""] * (width - len(row.cells))]
             if len(cells) > width:  # nothing is lost, and it stays a problem
                 cells[width - 1 :] = [layout.sheet.delimiter.join(cells[width - 1 :])]
-            number = text_of(line.row.reject_of or line.row.number)
-            rows.append([*cells, number, line.reason])
+            number = text_of(row.reject_of or row.number)
+            rows.append([*cells, number, entry.detail])
     return [*layout.titles.header, *ADDED], rows, bad_cells
 
 

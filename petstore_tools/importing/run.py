@@ -39,6 +39,7 @@ from petstore_tools.importing.read_sheet import ReadSheet, read_sheet
 from petstore_tools.importing.results import (
     OUTCOMES,
     ImportResult,
+    entries_of_rows,
     write_files,
 )
 from petstore_tools.importing.send import (
@@ -375,16 +376,12 @@ class _Run:
         """Write the result files, and say what became of every row."""
         preview = self._preview
         all_entries = self._journal.read()
-        entries = preview.comparison.rows
+        sent_entries = preview.comparison.rows
         if self._added:
-            entries = [entry for entry in all_entries if entry.present]
+            sent_entries = [entry for entry in all_entries if entry.present]
         rows = preview.sheet.rows_to_send
-        entries, edits = find_edits(self._journal, rows, entries)
-        # of a DataFrame, the numbers of the file have labels
-        entries = [
-            entry._replace(number=row.number, content=row.content)
-            for row, entry in zip(rows, entries, strict=True)
-        ]
+        sent_entries, edits = find_edits(self._journal, rows, sent_entries)
+        entries = entries_of_rows(preview.sheet, sent_entries)
         created_entries = [
             entry
             for entry in all_entries
@@ -394,13 +391,11 @@ class _Run:
         files, not_written = write_files(
             preview, self._journal, entries, removed_entries
         )
-        rejected = len(preview.sheet.rejected_rows)
-        dropped = preview.dropped + preview.bad_rows - rejected
-        counts = Counter(rejected=rejected, skipped=dropped)
+        counts = Counter(skipped=preview.dropped)
         counts.update(entry.state for entry in entries)
         before = self._before.comparison
         earlier = {e.entry_id for e in before.entries if e.state == "created"}
-        skipped = counts["skipped"] - dropped - before.states["skipped"]
+        skipped = sum(entry.state == "skipped" for entry in sent_entries)
         return ImportResult(
             file=preview.file,
             environment=preview.environment,
@@ -408,7 +403,7 @@ class _Run:
             **{outcome: counts[outcome] for outcome in OUTCOMES},
             ambiguous=sum(entry.may_be != "" for entry in entries),
             created_now=sum(e.entry_id not in earlier for e in created_entries),
-            skipped_now=max(0, skipped),
+            skipped_now=max(0, skipped - before.states["skipped"]),
             stopped=stopped,
             journal=self._journal.id,
             files=files,
@@ -416,6 +411,4 @@ class _Run:
             edits=tuple(edits),
             not_written=not_written,
             entries=tuple(entries),
-            problem_rows=preview.sheet.problem_rows,
-            name_index=preview.sheet.layout.titles.columns["name"],
         )
