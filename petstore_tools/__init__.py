@@ -2,8 +2,6 @@
 Jupyter and data-workflow toolkit for the Animal Store Service; names load on first use.
 """
 
-from __future__ import annotations
-
 import logging
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

@@ -3,8 +3,6 @@ What is installed: the version, in the one place that the package and its build 
 and what adds an optional part of the toolkit.
 """
 
-from __future__ import annotations
-
 __version__ = "1.0.0"
 
 

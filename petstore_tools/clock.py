@@ -3,8 +3,6 @@ Two clocks: the machine's, and one that is advanced by calls, or by itself when 
 threads wait.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections import Counter

@@ -1,7 +1,5 @@
 """What must be right before work begins: folder, budget, service, key, clock, plan."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

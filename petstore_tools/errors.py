@@ -32,8 +32,6 @@ A notebook shows each of them as one line, without a traceback: they are expecte
 are Unix seconds. No message holds a key.
 """
 
-from __future__ import annotations
-
 import copyreg
 from typing import Any
 

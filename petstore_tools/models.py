@@ -1,7 +1,5 @@
 """Pure: wire models of the document: what a request body and a reply look like (§2)."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, NotRequired, Self
 
 from pydantic import (

@@ -3,8 +3,6 @@ Pure: plans and their windows: how many requests a key has, by the minute and by
 (§8.2).
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from typing import Literal

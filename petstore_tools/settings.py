@@ -1,7 +1,5 @@
 """Settings: arguments first, then `PETSTORE_*` variables, then the settings file."""
 
-from __future__ import annotations
-
 import os
 import re
 import tomllib

@@ -28,8 +28,6 @@ Sections of the interface document:
 - 9 Versioning
 """
 
-from __future__ import annotations
-
 import operator
 from typing import Any, Literal, get_args
 

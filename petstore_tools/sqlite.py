@@ -6,8 +6,6 @@ has all of it. The budget has a write-ahead log, as the service has: it is writt
 each request and never copied.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import secrets

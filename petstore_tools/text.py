@@ -3,8 +3,6 @@ How times, numbers, options and tables are written for people: plain text, Markd
 HTML.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

@@ -3,8 +3,6 @@ The command line: data on stdout, messages on stderr, and an exit code that says
 happened.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import os

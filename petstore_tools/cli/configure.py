@@ -4,8 +4,6 @@ that helps people to fill it in; `quota`: what is left of the minute and the day
 `doctor`: what is wrong, and what fixes it.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`import`: animals from a spreadsheet, each created once."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import fields

@@ -1,7 +1,5 @@
 """`imports`: what became of each import, and the decisions on its unknown rows."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

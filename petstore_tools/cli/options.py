@@ -1,7 +1,5 @@
 """Options and questions that several commands share."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial

@@ -3,8 +3,6 @@
 the API keys of its callers.
 """
 
-from __future__ import annotations
-
 import tempfile
 import time
 from contextlib import closing, suppress

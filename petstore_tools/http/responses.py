@@ -3,8 +3,6 @@ What a reply says: the body expected, or the branch of the error tree that its s
 names (§7).
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

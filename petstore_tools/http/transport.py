@@ -3,8 +3,6 @@ One request on the wire: sent by `requests` with the key, on a connection that h
 idled, and its answer read whole within a time.
 """
 
-from __future__ import annotations
-
 import re
 import ssl
 import time

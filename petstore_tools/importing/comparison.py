@@ -3,8 +3,6 @@ A file beside the journal, and beside the listing that this holds: which rows ar
 edited or doubtful, and what a person said about these.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence

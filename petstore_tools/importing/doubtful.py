@@ -21,8 +21,6 @@ brings no new one is a part of the version before: no row is gone by it, and the
 file is compared with both.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

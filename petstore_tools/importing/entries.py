@@ -5,8 +5,6 @@ A row is the animal that its id names, else its row key, else its three values: 
 rows, as many were sent as the journal has.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass

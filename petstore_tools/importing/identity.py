@@ -3,8 +3,6 @@ Rows that something else than their values tells: the id of their animal, a key 
 user's own, or a rejects file in which they were corrected.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterable, Sequence

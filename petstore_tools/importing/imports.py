@@ -2,8 +2,6 @@
 The imports to a place: their database, the lock of each, and what is asked about all.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import sqlite3

@@ -3,8 +3,6 @@ The journal: one SQLite database for all imports to a place, where what is inten
 durable before it is done.
 """
 
-from __future__ import annotations
-
 import sqlite3
 import threading
 from collections import Counter

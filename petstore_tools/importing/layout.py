@@ -3,8 +3,6 @@ The layout of a sheet: where its header is, and which column holds which field, 
 titles, by `columns=`, and what may be proposed.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -3,8 +3,6 @@ Lost rows, whose answer never came: what a listing of the inventory, or a person
 became of them.
 """
 
-from __future__ import annotations
-
 import logging
 import sqlite3
 from collections import Counter

@@ -3,8 +3,6 @@ A sheet read to its end: each row to send, with problems, or left out, and the o
 that asks for what is missing.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -18,8 +18,6 @@ the lost rows of all imports that share their three values:
   tells what is new; no animal with these values, but one near them (`_likeness`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus

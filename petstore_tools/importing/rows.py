@@ -3,8 +3,6 @@ The rows of a sheet below its header: each to send, with problems, or left out; 
 what fixes the problems.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from operator import itemgetter

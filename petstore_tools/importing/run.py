@@ -3,8 +3,6 @@ One run of an import: compare with the journal, list the inventory, ask, add the
 send, reconcile, write the results.
 """
 
-from __future__ import annotations
-
 import logging
 from collections import Counter
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """Sending the rows of a journal: every intent is durable before its bytes leave."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections import Counter, defaultdict, deque

@@ -1,7 +1,5 @@
 """Pure: whether a listing is complete, of what, and how that is known (§4.1)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime

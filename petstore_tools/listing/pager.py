@@ -51,8 +51,6 @@ End(completeness='complete', reason="no animal follows the last one, paged by 'p
 ('page', True)
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 from itertools import islice

@@ -7,8 +7,6 @@ To add a scheme, add a row to `SCHEMES`; to add a header that names the next pag
 to `CURSOR_HEADERS`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -7,8 +7,6 @@ It stands apart from `pages`, so that a store checks arguments before it loads w
 sends requests.
 """
 
-from __future__ import annotations
-
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias, TypeVar

@@ -1,7 +1,5 @@
 """A report as a ready mail: tables in the body, the page and the workbook attached."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from email.message import EmailMessage
 from email.policy import SMTP

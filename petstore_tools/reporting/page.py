@@ -1,7 +1,5 @@
 """A report as a page of its own and as a notebook shows it, with its picture."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from itertools import accumulate
 from typing import NamedTuple

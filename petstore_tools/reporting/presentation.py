@@ -3,8 +3,6 @@ A report as people read it: its lines, and its sections with the cells of their 
 made once for all writers. `looks.json` has the words, colours and formats.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass

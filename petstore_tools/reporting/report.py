@@ -1,7 +1,5 @@
 """The status report: what one listing shows, and what happened before it."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager

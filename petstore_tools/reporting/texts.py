@@ -1,7 +1,5 @@
 """A report as text: Markdown, lines for a terminal, and JSON."""
 
-from __future__ import annotations
-
 import json
 from datetime import datetime
 from typing import Any

@@ -1,7 +1,5 @@
 """A report as a workbook: real numbers, a native chart, text that no program runs."""
 
-from __future__ import annotations
-
 import io
 import textwrap
 from typing import Any

@@ -3,8 +3,6 @@ Faults of a service, on purpose: slow, lost, failing or garbled responses, for t
 teaching.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter, deque
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Seeded sample animals: the same ones on every machine and every Python."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Iterator

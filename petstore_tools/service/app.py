@@ -7,8 +7,6 @@ counter. One thread uses the database, so whatever holds it up holds up no other
 and none waits for it without end.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Callable, Sequence

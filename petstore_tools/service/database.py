@@ -3,8 +3,6 @@ Animals, keys and quota counters in one database: a restart forgets nothing, and
 replicas agree.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 import secrets

@@ -4,8 +4,6 @@ connection; and SQLite as one: in each transaction a check that the file is stil
 same.
 """
 
-from __future__ import annotations
-
 import os
 import sqlite3
 import time

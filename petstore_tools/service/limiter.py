@@ -3,8 +3,6 @@ Pure: the service's quotas, whole minutes and whole UTC days, and a ban for call
 ignore a 429.
 """
 
-from __future__ import annotations
-
 from math import ceil, floor
 from typing import NamedTuple
 

@@ -2,8 +2,6 @@
 The operations of the document (§4) on the database; pages are kept as they were sent.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from email.utils import formatdate
 from urllib.parse import urlencode

@@ -1,7 +1,5 @@
 """PostgreSQL as an engine, for any number of workers; the extra `postgres`."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Generator, Iterable, Sequence

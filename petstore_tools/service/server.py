@@ -10,8 +10,6 @@ at the end (`ThreadedServer`). Its settings, access log, metrics and `X-Forwarde
 are used as they are.
 """
 
-from __future__ import annotations
-
 import asyncio
 import atexit
 import json

@@ -3,8 +3,6 @@ Sheets as rows of cells: what a cell was, lines that cannot be split, columns as
 name them.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet

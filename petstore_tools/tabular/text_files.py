@@ -3,8 +3,6 @@ CSV and TSV files as people have them: encoding found, lines split or named, wri
 back alike.
 """
 
-from __future__ import annotations
-
 import codecs
 import csv
 import io

@@ -3,8 +3,6 @@ Workbooks opened: .xlsx by a reader of its own, others through calamine. Every c
 text, and says what it was if it was none.
 """
 
-from __future__ import annotations
-
 import re
 import struct
 import zipfile

@@ -3,8 +3,6 @@ Workbooks of Excel (.xlsx): read from their XML, row by row, and written with ex
 drop-downs and bad cells in colour.
 """
 
-from __future__ import annotations
-
 import re
 import zipfile
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

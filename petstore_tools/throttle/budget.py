@@ -5,8 +5,6 @@ said, and how its window began.
 It is plain, serialisable, and shared by all who use the key.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 from math import floor
 from typing import Literal

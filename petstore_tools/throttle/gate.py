@@ -3,8 +3,6 @@ The gate that every request of a key passes: it asks the throttle, waits, and re
 what came back.
 """
 
-from __future__ import annotations
-
 import logging
 from collections import deque
 from collections.abc import Callable, Mapping

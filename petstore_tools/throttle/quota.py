@@ -1,7 +1,5 @@
 """What is left of a key's minute and day, known without a request (§8.2, §8.3)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from math import ceil, inf
 

@@ -1,7 +1,5 @@
 """Pure: what the headers of an answer say about limits and time (§8.3, §8.4)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -56,8 +56,6 @@ True
 ('unknown', 1)
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from http import HTTPStatus
 from math import inf
