@@ -10,8 +10,10 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
 from html import escape
+from textwrap import fill
 
 Rows = Sequence[Sequence[object]]
+_COLUMNS = 100  # of a line that a person reads
 # control characters, also those that end a line, are blanks; markup is escaped
 _MARKDOWN = dict.fromkeys([*range(32), *range(127, 160), 0x2028, 0x2029], " ")
 _MARKDOWN |= {ord(sign): f"\\{sign}" for sign in r"\`*_[]#|~"}
@@ -107,6 +109,23 @@ def first_of(things: Sequence[object], most: int = 10) -> str:
     '3, 5, 6, and 1 more'
     """
     return ", ".join(some_of(things, most))
+
+
+def wrap(text: object, label: str = "") -> str:
+    """
+    Break what follows a label into lines of at most 100 columns, below each other.
+
+    >>> wrap("name " * 30, "- ").splitlines()[1]
+    '  name name name name name name name name name name name'
+    """
+    return fill(
+        str(text),
+        _COLUMNS,
+        initial_indent=label,
+        subsequent_indent=" " * len(label),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def utc_text(unix_s: float) -> str:

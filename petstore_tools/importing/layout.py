@@ -81,14 +81,13 @@ class Titles:
         ]
         return first_of(cells, _SHOWN)
 
-    def refusal(self) -> str:
-        """Say what is missing."""
+    @property
+    def reasons(self) -> list[str]:
+        """What is missing."""
         missing = [field for field, doubt in self.missing.items() if not doubt]
         reasons = [f"no column for {' and '.join(missing)}"] if missing else []
         reasons += filter(None, self.missing.values())
-        return (
-            f"{'; '.join(self.errors or reasons)}; the header has {self.header_text()}"
-        )
+        return [*(self.errors or reasons)]
 
     @property
     def key_title(self) -> str | None:

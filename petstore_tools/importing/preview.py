@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from petstore_tools.importing.comparison import Comparison, Edit
 from petstore_tools.importing.doubtful import Doubt
 from petstore_tools.importing.imports import Target
-from petstore_tools.importing.read_sheet import Match, ReadSheet
+from petstore_tools.importing.read_sheet import NOT_SENT, Match, ReadSheet
 from petstore_tools.importing.rows import Fix, group_problems
-from petstore_tools.importing.values import RowProblem
+from petstore_tools.importing.values import NO_ID, NO_STATUS, RowProblem
 from petstore_tools.listing.frames import text_dtype
 from petstore_tools.tabular.sources import row_label, row_labels
 from petstore_tools.text import (
@@ -25,21 +25,20 @@ from petstore_tools.text import (
     pluralize,
     quoted,
     some_of,
+    wrap,
 )
 from petstore_tools.throttle.quota import Forecast
 
 if TYPE_CHECKING:
     import pandas as pd
 
-SHOWN = 10  # doubtful rows, and those left out
-MATCHES = 30  # values that were read differently from what was typed
+SHOWN = 10  # lines about one thing
 _COUNTS = (
     "file environment host journal columns rows to_send unsent bad_rows created unknown"
     " skipped duplicates dropped removed blank refusal"
 ).split()
 _SKIP = option("doubtful", "skip")
 _SEND = option("doubtful", "send")
-LINES = 15  # of problems
 
 
 class DoubtfulRow(NamedTuple):
@@ -194,11 +193,10 @@ class ImportPreview:
 
     @property
     def question(self) -> str:
-        """What a person is asked about the doubtful rows."""
+        """What a person is asked about the doubtful rows, a line a sentence."""
         lines = [
-            f"{pluralize(self.comparison.sent, 'row')} of {self.file} count as sent"
-            " already. A new name or status in a file does not reach the service.",
             f"{_SKIP} leaves these rows out, {_SEND} creates them.",
+            "A new name or status in a file does not reach the service.",
         ]
         if self.environment != "sandbox":  # its journal ends with the program
             lines.append(
@@ -207,15 +205,19 @@ class ImportPreview:
             )
         if self.comparison.sent:
             name = option("name", "…")
-            lines.append(f"Another list under an old file name needs a name: {name}.")
-        return " ".join(lines)
+            lines += [
+                f"{pluralize(self.comparison.sent, 'row')} of {self.file} count as sent"
+                " already.",
+                f"Another list under an old file name needs a name: {name}.",
+            ]
+        return "\n".join(lines)
 
     @property
     def doubt(self) -> str:
         """Which rows are doubtful and why, and what a person is asked about them."""
         rows = pluralize(len(self.doubts), "row")
         title = f"{rows} of {self.file} may be animals that exist already:"
-        doubtful_rows = [f"  {row}" for row in some_of(self._doubtful(), SHOWN)]
+        doubtful_rows = [wrap(row, "  ") for row in some_of(self._doubtful(), SHOWN)]
         return "\n".join([title, *doubtful_rows, self.question])
 
     @cached_property
@@ -301,16 +303,28 @@ class ImportPreview:
         }
 
     def __str__(self) -> str:
-        lines = [f"  {name:<9} {line}" for name, line in self._lines()]
-        return "\n".join([self._title(), *lines])
+        lines = [wrap(line, f"  {name:<9} ") for name, line in self._lines()]
+        return "\n".join(filter(None, [self._title(), *lines, self._questions]))
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return html_table(self._title(), ("", ""), self._lines())
+        lines = self._lines()
+        return html_table(self._title(), ("", ""), lines, note=self._questions)
+
+    @property
+    def _questions(self) -> str:
+        return "" if self._is_done else self.sheet.questions
+
+    @property
+    def _is_done(self) -> bool:
+        """Whether there is nothing to send, to find out or to decide."""
+        is_open = self.to_send or self.bad_rows or self.unknown or self.refusal
+        return not (is_open or self.doubts or self.edits)
 
     def _title(self) -> str:
-        return f"{self.file} → {self.environment} ({self.host})"
+        title = f"{self.file} → {self.environment} ({self.host})"
+        return f"{title}: {'; '.join(self._counts())}" if self._is_done else title
 
     def _counts(self) -> list[str]:
         dropped = f" ({option('drop_duplicates', True)} leaves them out)"
@@ -340,36 +354,50 @@ class ImportPreview:
             },
             "blank, skipped": self.blank,
         }
-        first = (
-            f"{self.rows:,}: {self.to_send:,} to send, {self.bad_rows:,} with problems"
-        )
         lines = [f"{count:,} {meaning}" for meaning, count in counts.items() if count]
-        return [first, *lines]
+        sums = {"to send": self.to_send, "with problems": self.bad_rows}
+        parts = [f"{count:,} {meaning}" for meaning, count in sums.items() if count]
+        return [", ".join(parts) or "nothing to send", *lines]
 
     def _lines(self) -> list[tuple[str, str]]:
         """Return what it says, line by line, with what each is about."""
+        if self._is_done:
+            return []
         sheet = self.sheet
+        layout = sheet.layout
+        sums, *counts = self._counts()
+        is_plain = layout.header_row == 1 and layout.titles.has_header
+        fields = [column for column in sheet.columns if column.becomes != NOT_SENT]
+        unsent = [column.label for column in sheet.columns if column not in fields]
         parts: dict[str, Sequence[object]] = {
-            "columns": [self.columns],
-            "header": [sheet.layout.header],
+            "header": [] if is_plain else [layout.header],
+            "column": fields,
+            "not sent": [first_of(unsent, SHOWN)],
             "first": [
                 f"row {row.number}: {row.content}" for row in sheet.rows_to_send[:1]
             ],
-            "column": sheet.columns,
-            "rows": self._counts(),
+            "rows": [f"{self.rows:,}: {sums}", *counts],
             "note": self.notes,
-            "read as": some_of(self.matches, MATCHES),
-            "problem": some_of(self.groups, LINES),
-            "proposal": [sheet.questions],
-            "doubtful": some_of(self._doubtful(), SHOWN),
-            "question": [self.question] if self.doubts else [],
-            "edited": some_of(self.edits, SHOWN),
-            "forecast": [self.forecast],
+            "read as": self.matches,
+            "problem": [*map(self._problem, self.groups)],
+            "edited": self.edits,
+            "forecast": [self.forecast] if self.to_send else [],
+            "doubtful": self._doubtful(),
+            "question": self.question.splitlines()[:1] if self.doubts else [],
             "refused": [self.refusal],
         }
         return [
-            (name, str(line)) for name, lines in parts.items() for line in lines if line
+            (name, line)
+            for name, lines in parts.items()
+            for line in some_of(lines, SHOWN)
+            if line
         ]
+
+    def _problem(self, fix: Fix) -> str:
+        """Say what fixes a problem: for words, the call below, where there is one."""
+        if self.sheet.questions and fix.rule in (NO_ID, NO_STATUS):
+            return f"{fix.problem} → correct it, or answer below"
+        return str(fix)
 
 
 def _frame(kind: type[NamedTuple], rows: Sequence[Any]) -> pd.DataFrame:

@@ -4,7 +4,7 @@ that asks for what is missing.
 """
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -13,7 +13,13 @@ from typing import Any, NamedTuple, TypeGuard
 from petstore_tools.errors import ArgumentError, SheetError
 from petstore_tools.importing.layout import Layout, find_layout, read_titles
 from petstore_tools.importing.options import ImportOptions
-from petstore_tools.importing.rows import AnyRow, identify, read_rows, records_below
+from petstore_tools.importing.rows import (
+    AnyRow,
+    group_problems,
+    identify,
+    read_rows,
+    records_below,
+)
 from petstore_tools.importing.values import (
     FIELDS,
     IDENTITY,
@@ -29,13 +35,14 @@ from petstore_tools.importing.values import (
 )
 from petstore_tools.tabular.cells import NonTextCell, are_blank, column_letter, is_blank
 from petstore_tools.tabular.sources import open_source
-from petstore_tools.text import first_of, option, pluralize, printable, quoted
+from petstore_tools.text import first_of, option, pluralize, printable, quoted, wrap
 
 _JOINERS = dict.fromkeys((0x200C, 0x200D))  # spelling of names and of emoji
 COLUMNS = 30  # of the file that are shown
 SAMPLES = 3  # values shown of a column
 # categories or status words that are asked for: more are no words
 MOST_WORDS = 50
+NOT_SENT = "not sent"
 
 
 class FileColumn(NamedTuple):
@@ -51,12 +58,16 @@ class FileColumn(NamedTuple):
     rows: int
     values: list[str]
 
+    @property
+    def label(self) -> str:
+        """Its letter and its title."""
+        return f"{self.column} {self.title!r}"
+
     def __str__(self) -> str:
         values = first_of([*map(quoted, self.values)])
-        return (
-            f"{self.column} {self.title!r} → {self.becomes}; {self.filled:,} of"
-            f" {self.rows:,} filled: {values}"
-        )
+        filled = f"; {self.filled:,} of {self.rows:,} filled"
+        gaps = filled if self.filled < self.rows else ""
+        return f"{self.label} → {self.becomes}{gaps}: {values}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +144,7 @@ class ReadSheet:
             if title.strip() or filled:
                 # odd letters first
                 values = sorted(dict.fromkeys(filled), key=str.isascii)[:SAMPLES]
-                becomes = fields.get(index, "not sent")
+                becomes = fields.get(index, NOT_SENT)
                 counts = len(filled), len(rows)
                 letter = column_letter(index)
                 columns.append(FileColumn(letter, str(title), becomes, *counts, values))
@@ -229,7 +240,7 @@ def open_layout(options: ImportOptions) -> Layout:
         _ = options.category_words
     except (ArgumentError, SheetError) as error:
         layout = open_layout(replace(options, categories={}))
-        raise type(error)(f"{error}. {write_questions(layout)}") from error
+        raise type(error)(write_questions(layout, [str(error)])) from error
     sheets = open_source(options.source, options.sheet, options.encoding)
     layouts = [find_layout(sheet, options) for sheet in sheets]
     likeliest = max(layouts, key=lambda layout: (layout.is_complete, layout.likeness))
@@ -239,23 +250,26 @@ def open_layout(options: ImportOptions) -> Layout:
         candidates = [layout for layout in layouts if layout.likeness[0] == fields > 0]
     if len(candidates) > 1:
         names = ", ".join(repr(layout.sheet.name) for layout in candidates)
-        call = write_questions(candidates[0], sheet="…")
-        raise SheetError(f"{name}: sheets {names} may be meant: name one. {call}")
+        reason = f"{name}: sheets {names} may be meant: name one"
+        raise SheetError(write_questions(candidates[0], [reason], sheet="…"))
     if not likeliest.titles.header:
         raise SheetError(f"{name}: there is no header row")
     if not likeliest.is_complete:
-        reasons = "; ".join([likeliest.titles.refusal(), *likeliest.sheet.notes])
-        raise SheetError(f"{name}: {reasons}. {write_questions(likeliest)}")
+        first, *others = likeliest.titles.reasons
+        others += [f"the header is {likeliest.header}", *likeliest.sheet.notes]
+        raise SheetError(write_questions(likeliest, [f"{name}: {first}", *others]))
     return likeliest
 
 
-def write_questions(layout: Layout, **answers: Any) -> str:
+def write_questions(layout: Layout, reasons: Sequence[str] = (), **answers: Any) -> str:
     """
     Return the one call that asks for each title, category and status word which needs
-    an answer; what is proposed stands there, the rest is left open.
+    an answer, on a line of its own; what is proposed stands there, the rest is open.
 
     Args:
         layout: What is known so far.
+        reasons: Why nothing can be read, if so: a line each, and one for the words that
+            have no meaning yet.
         answers: What else stands in the call.
     """
     columns = {**layout.titles.answers, **layout.titles.proposals}
@@ -280,13 +294,9 @@ def write_questions(layout: Layout, **answers: Any) -> str:
     answers["columns"] = [*columns.items(), *blanks]
     if options.row_key is not None and "row_key" not in titles.columns:
         answers["row_key"] = "…"
-    call = options.spell({**answers, **_meanings(layout)})
-    return f"{_explain(call, missing)}\n{call}"
-
-
-def _explain(call: str, missing: Collection[str]) -> str:
-    """Say how the blanks of a call are filled."""
-    hints = []
+    problems = _open_words(layout)
+    meanings, hints = _meanings(options, problems)
+    call = options.spell({**answers, **meanings})
     if "…" in call:
         hints.append(
             "Replace each … by the title or letter, the id or the word that is meant,"
@@ -297,7 +307,11 @@ def _explain(call: str, missing: Collection[str]) -> str:
         hints.append(f"One category for all rows is {default}.")
     if "status" in missing:
         hints.append("Leave out the status if no column has one.")
-    return " ".join([*hints, "To read it:"])
+    if reasons:
+        fixes = [fix.problem for fix in group_problems(problems)]
+        first, *others = [*reasons, *fixes]
+        hints = [wrap(first), *(wrap(line, "  ") for line in others), *hints]
+    return "\n".join([*hints, "To read it:", call])
 
 
 def _free_columns(layout: Layout) -> dict[int, bool]:
@@ -311,20 +325,36 @@ def _free_columns(layout: Layout) -> dict[int, bool]:
     return columns
 
 
-def _meanings(layout: Layout) -> dict[str, Any]:
+def _open_words(layout: Layout) -> list[RowProblem]:
+    """Return the words that wait for a meaning in rows which can be sent with it."""
+    missing = layout.titles.missing
+    return [
+        problem
+        for row in read_rows(layout)
+        if _asks(row, missing)
+        for problem in row.problems
+        if problem.field not in missing
+    ]
+
+
+def _meanings(
+    options: ImportOptions, problems: Iterable[RowProblem]
+) -> tuple[dict[str, Any], list[str]]:
     """
     Return the meanings of categories and status words: the given ones, the likely ones,
-    and blanks for distinct words that wait for theirs.
+    and blanks for distinct words that wait for theirs; and how many words more there
+    are.
     """
-    options = layout.options
-    missing = layout.titles.missing
     words: dict[str, dict[str, str]] = {NO_ID: {}, NO_STATUS: {}}
-    for row in read_rows(layout):
-        if _asks(row, missing):
-            for problem in row.problems:
-                if problem.field not in missing:
-                    word = problem.value.strip()
-                    words[problem.rule].setdefault(fold(word), word)
+    for problem in problems:
+        word = problem.value.strip()
+        words[problem.rule].setdefault(fold(word), word)
+    hints = [
+        f"The call asks for {MOST_WORDS} of the words for a {kind}; the next answer"
+        f" asks for {len(all_words) - MOST_WORDS:,} more."
+        for kind, all_words in zip(("category", "status"), words.values(), strict=True)
+        if len(all_words) > MOST_WORDS
+    ]
     categories, statuses = [[*words[rule].values()][:MOST_WORDS] for rule in words]
     ids: Any = options.categories
     if categories:
@@ -332,7 +362,8 @@ def _meanings(layout: Layout) -> dict[str, Any]:
     elif not isinstance(ids, str | Path | Mapping | None):
         ids = ...
     meanings = {word: STATUS_WORDS.get(fold(word), "…") for word in statuses}
-    return {"categories": ids, "statuses": {**(options.statuses or {}), **meanings}}
+    meanings = {**(options.statuses or {}), **meanings}
+    return {"categories": ids, "statuses": meanings}, hints
 
 
 def _asks(row: AnyRow, missing: Collection[str]) -> TypeGuard[Row]:

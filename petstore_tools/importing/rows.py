@@ -50,7 +50,7 @@ _REPETITIONS = {
         ),
     ),
 }
-_FEW = 5  # rows that a line shows, and values of theirs
+_FEW = 3  # rows that a line shows, and values of theirs
 AnyRow = Row | RowLeftOut | None
 
 
@@ -222,12 +222,15 @@ class Fix(NamedTuple):
     rule: str
     help: str
 
-    def __str__(self) -> str:
+    @property
+    def problem(self) -> str:
+        """What is wrong, in how many and which rows."""
         rows = f"{pluralize(self.rows, 'row')} ({self.numbers})"
         cells = f"column {self.column}" + (f" ({self.values})" if self.values else "")
-        return (
-            f"{rows}: {cells if self.column else 'the row'} {self.rule} → {self.help}"
-        )
+        return f"{rows}: {cells if self.column else 'the row'} {self.rule}"
+
+    def __str__(self) -> str:
+        return f"{self.problem} → {self.help}"
 
 
 def group_problems(problems: Iterable[RowProblem]) -> list[Fix]:

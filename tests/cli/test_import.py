@@ -235,6 +235,8 @@ def test_a_person_decides_what_a_look_cannot(
         next_run = run("import", "a.csv", "--yes", **service)
         assert (next_run.returncode, proxy.counts["POST"]) == (0, 5)
         assert "0 created now, 5 before" in next_run.stdout
+        assert next_run.stderr.endswith(": nothing to send; 5 created already\n")
+        assert len(next_run.stderr.splitlines()) == 1
 
 
 LOST = [  # seconds until a listing tells, what became of the row, why it is asked about

@@ -47,6 +47,13 @@ def box() -> Iterator[Sandbox]:
         yield service
 
 
+def one_line(text: object) -> str:
+    """Return a text without line ends; none is long, but the call in the last one."""
+    *lines, _ = str(text).splitlines()
+    assert max(map(len, lines), default=0) <= 100, text
+    return " ".join(str(text).split())
+
+
 @pytest.mark.case("P44", "P44a", "P45", "P46", "P47", "P48", "P49", "P50", "P51", "P65")
 @pytest.mark.parametrize(("path", "case"), CASES)
 def test_each_file_imports_or_says_what_helps(
@@ -60,14 +67,14 @@ def test_each_file_imports_or_says_what_helps(
     if "refusal" in case:
         with pytest.raises(SheetError) as refused:
             box.store.preview_import(path, **options)
-        assert case["refusal"] in str(refused.value)
+        assert one_line(case["refusal"]) in one_line(refused.value)
         return
     if "command" in case:
         try:
             text = read_sheet(CommandOptions(path, **options)).questions
         except SheetError as error:
             text = str(error)
-        assert case["command"] in text
+        assert one_line(case["command"]) in one_line(text)
         return
 
     preview = box.store.preview_import(path, **options)
@@ -80,7 +87,7 @@ def test_each_file_imports_or_says_what_helps(
     for problem, parts in zip(preview.problems, case.get("problems", []), strict=True):
         assert all(part in str(problem) for part in parts), str(problem)
     for part in case.get("shown", []):
-        assert part in str(preview), str(preview)
+        assert one_line(part) in one_line(preview), str(preview)
     left_out: dict[str, list[int]] = defaultdict(list)
     for row in read.rows_left_out:
         left_out[row.reason].append(row.number)

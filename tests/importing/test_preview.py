@@ -49,10 +49,10 @@ def test_problems_with_one_fix_are_one_line() -> None:
 
     assert [*map(str, group_problems([*long, *names, *whole, *labels]))] == [
         (
-            "900 rows (100, 101, 102, 103, 104, and 895 more): column B ('Dogs',"
-            " 'Cats', 'Fish', 'Birds', 'Mice') is a name, not an id → --categories FILE"
+            "900 rows (100, 101, 102, and 897 more): column B ('Dogs', 'Cats', 'Fish',"
+            " and 2 more) is a name, not an id → --categories FILE"
         ),
-        "4 rows (4, 5, 6, 9): the row has 2 cells → check it",
+        "4 rows (4, 5, 6, and 1 more): the row has 2 cells → check it",
         "3 rows ('x1', 'x2', 'x3'): column B is empty → give one",
         f"2 rows (12, 13): column B ('{'x' * 40}…') is not a known category → add it",
     ]
