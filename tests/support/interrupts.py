@@ -15,7 +15,7 @@ import petstore_tools
 
 _PACKAGE = str(Path(petstore_tools.__file__).parent)
 _SERVICE_ROOMS = tuple(f"{_PACKAGE}/{room}" for room in ("sandbox", "service"))
-_RETURN = dis.opmap["RETURN_VALUE"]
+_NOP, _RETURN = dis.opmap["NOP"], dis.opmap["RETURN_VALUE"]
 Point = tuple[str, int, str]  # file, line, and what happens there
 
 
@@ -72,7 +72,8 @@ class Interrupter:
         return None
 
     def _trace_line(self, frame: FrameType, event: str, arg: object) -> Any:
-        if event == "line":
+        # no signal comes where nothing is done, such as at a `try:`
+        if event == "line" and frame.f_code.co_code[frame.f_lasti] != _NOP:
             self._count_point(frame, "line")
         return self._trace_line
 
