@@ -3,8 +3,6 @@ Every frame that the toolkit returns has the same columns and dtypes with pandas
 with pandas 3.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

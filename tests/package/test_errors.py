@@ -3,8 +3,6 @@ The tree of errors: drawn, one line in a notebook, and whole after a trip to ano
 process.
 """
 
-from __future__ import annotations
-
 import pickle
 
 import nbformat

@@ -14,8 +14,6 @@ All examples of a module share them, in the order of their names. `...` stands f
 does not repeat, and any white space equals any other.
 """
 
-from __future__ import annotations
-
 import ast
 import doctest
 import re

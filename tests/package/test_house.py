@@ -3,8 +3,6 @@ The house: purposes, pure modules, cited sections, decided silences, and the lis
 messages.
 """
 
-from __future__ import annotations
-
 import ast
 import doctest
 import inspect

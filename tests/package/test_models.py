@@ -1,7 +1,5 @@
 """Integers as frames hold them are integers."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -3,8 +3,6 @@ Progress bars: drawn from the first report on, closed explicitly, and never in t
 of a sentence.
 """
 
-from __future__ import annotations
-
 import itertools
 import sys
 from collections.abc import Callable

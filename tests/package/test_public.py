@@ -1,7 +1,5 @@
 """What people rely on: names, light imports, docstrings, sample files."""
 
-from __future__ import annotations
-
 import inspect
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Settings: where they come from, and what is said when they are wrong."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 import tomllib

@@ -1,7 +1,5 @@
 """Tables of what a service may send: each row stays a row, whatever its cells hold."""
 
-from __future__ import annotations
-
 import pytest
 from wcwidth import wcswidth
 

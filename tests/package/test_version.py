@@ -1,7 +1,5 @@
 """What adds an optional part that is not installed."""
 
-from __future__ import annotations
-
 import sys
 
 import pytest

@@ -1,7 +1,5 @@
 """What Windows and macOS do otherwise, made on Linux: files in use, spellings."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Callable
