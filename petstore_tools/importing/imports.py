@@ -289,5 +289,5 @@ def find_import(folder: Path, import_id: str) -> ImportInfo:
         raise errors[0]
     begin = "several imports begin" if len(infos) > 1 else "no import begins"
     raise SettingsError(
-        f"{begin} with {import_id!r}: petstore-tools imports lists them"
+        f"{begin} with {import_id!r}: `petstore-tools imports` lists them"
     )

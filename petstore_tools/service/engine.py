@@ -98,7 +98,7 @@ def check_tables(tables: Iterable[str], version: object, name: str) -> None:
     if str(version) != str(VERSION):
         raise SettingsError(
             f"the service's database {name} has schema {version}, but this program"
-            f" knows only {VERSION}: use the version of petstore-tools that made it, or"
+            f" knows only {VERSION}: use the version of the toolkit that made it, or"
             " name another database"
         )
 
