@@ -66,13 +66,14 @@ DOCUMENTED: tuple[Plan, ...] = tuple(
 )
 
 
-def parse(plan: Plan | str | None) -> Plan | None:
+def parse(plan: Plan | str | None, name: str = "plan") -> Plan | None:
     """
     Read a plan as people give it.
 
     Args:
         plan: A documented name in any case, `"PER_MINUTE/PER_DAY"`, a Plan, or None:
             learn it.
+        name: Where it was given.
 
     Raises:
         SettingsError: It is none of these.
@@ -92,7 +93,8 @@ def parse(plan: Plan | str | None) -> Plan | None:
         return Plan(int(numbers[1]), int(numbers[2]))
     # what was given is not shown: it may be a key, pasted in the wrong place
     raise SettingsError(
-        "unknown plan: use free, pro, business, or PER_MINUTE/PER_DAY such as 600/50000"
+        f"unknown plan: {name} must be free, pro, business, or PER_MINUTE/PER_DAY such"
+        " as 600/50000"
     )
 
 

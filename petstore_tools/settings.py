@@ -24,7 +24,8 @@ LONGEST_LABEL = 63  # characters between two dots of a host name
 _THIS_MACHINE = re.compile(r"(?<=://)(127\.0\.0\.1|\[::1\])(?=[:/])")
 _A_VERSION = re.compile(r"(?<!/)/v\d[\d.]*(?=/|$)", re.IGNORECASE)
 
-SECRET_ENTRIES = ("api_key", "ledger_url")
+STAGING = "staging_"
+SECRET_ENTRIES = ("api_key", f"{STAGING}api_key", "ledger_url")
 
 
 @dataclass(frozen=True)
@@ -65,8 +66,11 @@ class Settings:
         return _THIS_MACHINE.sub("localhost", self.base_url)
 
 
+# of which staging has its own; where it has none, it has the key and the plan of
+# production
+OF_A_SERVICE = ("base_url", "api_key", "plan")
 # of the settings file, TOML; each may be left out, or be a variable
-ENTRIES = {"staging_base_url", *Settings.__annotations__}
+ENTRIES = {*Settings.__annotations__, *(f"{STAGING}{name}" for name in OF_A_SERVICE)}
 
 
 def hide_key(key: str | SecretStr) -> SecretStr:
@@ -146,15 +150,21 @@ def load(
     }
     arguments = {name: text for name, text in texts.items() if text}
     check_texts(arguments)
-    entries = _entries() | arguments
-    name = entries.get("environment", "production")
+    entries = _entries()
+    name = environment or entries.get("environment", "production")
     if name not in ("production", "staging"):
         raise SettingsError(
             f"unknown environment {name!r:.80}: use production or staging"
         )
-    entry = "staging_base_url" if name == "staging" else "base_url"
-    if not (address := base_url or entries.get(entry)):
-        raise _missing(entry)
+    prefix = STAGING if name == "staging" else ""
+    if prefix:
+        entries.pop("base_url", None)
+    for entry in OF_A_SERVICE:
+        if own := entries.get(f"{prefix}{entry}"):
+            entries[entry] = own
+    entries |= arguments
+    if not (address := entries.get("base_url")):
+        raise _missing(f"{prefix}base_url")
     if not (key := entries.get("api_key")):
         raise _missing("api_key")
     seconds = str(entries.get("reconcile_after_s", RECONCILE_AFTER_S))
@@ -167,7 +177,8 @@ def load(
         base_url=check_base_url(address),
         environment=name,
         api_key=SecretStr(key.get_secret_value().strip()),
-        plan=plans.parse(plan or entries.get("plan")),
+        plan=plans.parse(plan)
+        or plans.parse(entries.get("plan"), f"PETSTORE_{prefix}PLAN".upper()),
         state_dir=state_folder(state_dir, entries),
         ledger_url=entries.get("ledger_url"),
         reconcile_after_s=float(seconds),
@@ -198,14 +209,11 @@ def _missing(entry: str) -> SettingsError:
         ),
         "api_key": ("API key", "api_key", "YOUR KEY"),
     }[entry]
-    configure = (
-        ""
-        if entry == "staging_base_url"
-        else "  command    petstore-tools configure   (asks for it once and keeps it)\n"
-    )
+    flag = " --environment staging" if entry.startswith(STAGING) else ""
     return SettingsError(f"""\
 no {name}. Give it in one of these ways:
-{configure}  argument   PetStore({argument}=...)
+  command    petstore-tools configure{flag}   (asks for it once and keeps it)
+  argument   PetStore({argument}=...)
   variable   PETSTORE_{entry.upper()}=...
   file       {config_path()}: {entry} = "{example}"
 Without a service of your own: petstore-tools demo, or in Python \

@@ -25,11 +25,13 @@ def option(name: str, value: object = None) -> str:
 
     >>> option("wait", True)
     'wait=True (--wait)'
+    >>> print(option("sheet", "My animals"))
+    sheet="My animals" (--sheet 'My animals')
     """
     if isinstance(value, Mapping):
         value = [*value.items()]
     argument = name if value is None else f"{name}={python_literal(value)}"
-    return f"{argument} ({' '.join(flags(name, value))})"
+    return f"{argument} ({write_command(flags(name, value))})"
 
 
 def python_literal(value: object) -> str:
@@ -73,10 +75,14 @@ def write_command(words: Sequence[str]) -> str:
     "petstore-tools import 'our $ animals.csv'"
     """
     if sys.platform == "win32":
-        from subprocess import list2cmdline
-
-        return list2cmdline(words)
+        return " ".join(map(_quote_for_windows, words))
     return shlex.join(words)
+
+
+def _quote_for_windows(word: str) -> str:
+    """Quote a word for cmd and PowerShell, as far as both read it alike."""
+    inner = word.replace('"', '\\"')
+    return word if re.fullmatch(r"[\w.:/\\=+-]+", word) else f'"{inner}"'
 
 
 def pluralize(number: int, noun: str) -> str:

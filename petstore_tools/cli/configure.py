@@ -6,15 +6,17 @@ that helps people to fill it in; `quota`: what is left of the minute and the day
 
 import json
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 from pydantic import SecretStr
 
-from petstore_tools import settings
+from petstore_tools import plans, settings
 from petstore_tools.cli import exits
-from petstore_tools.cli.options import ENVIRONMENT, write_message
+from petstore_tools.cli.import_ import CommandOptions
+from petstore_tools.cli.options import ENVIRONMENT, ENVIRONMENTS, write_message
 from petstore_tools.errors import PetstoreError
 from petstore_tools.store import PetStore
 from petstore_tools.tabular.atomic import check_writable, replace_file, write_output
@@ -23,15 +25,22 @@ from petstore_tools.tabular.xlsx import template_bytes
 
 NO_FILE = "-"
 QUESTIONS = {
-    "base_url": "Base address (https://HOST/v1)",
-    "api_key": "API key (it is not shown while you type)",
-    "plan": "Plan (free, pro, business, PER_MINUTE/PER_DAY)",
+    "base_url": "Base address of {} (https://HOST/v1)",
+    "api_key": "API key for {} (it is not shown while you type)",
+    "plan": "Plan of this key (free, pro, business, PER_MINUTE/PER_DAY)",
     "categories": f"File with the id and name of each category ({NO_FILE} for none)",
 }
 
 
 @click.command("configure")
-def configure_() -> None:
+@click.option(
+    "--environment",
+    type=ENVIRONMENTS,
+    default="production",
+    show_default=True,
+    help="Which service to ask for. Both are kept beside each other.",
+)
+def configure_(environment: str) -> None:
     """
     Ask for the settings once and keep them.
 
@@ -41,47 +50,50 @@ def configure_() -> None:
     masked; press Enter to keep one.
 
     \b
-    Example:
+    Examples:
       petstore-tools configure
+      petstore-tools configure --environment staging
     """
     path = settings.config_path()
     path.parent.mkdir(parents=True, exist_ok=True)
     check_writable(path)
     stored = settings.read_settings_file()
-    entries = {"plan": "free", "categories": NO_FILE, **stored}
+    names = {name: name for name in QUESTIONS}
+    if environment == "staging":
+        names |= {name: f"{settings.STAGING}{name}" for name in settings.OF_A_SERVICE}
+    answers: dict[str, Any] = {"plan": "free", "categories": NO_FILE}
+    answers |= {name: stored[names[name]] for name in names if names[name] in stored}
     while True:
-        for name in QUESTIONS:
-            default = entries.get(name)
-            if name == "base_url" and "://" not in str(default):
-                # whatever was typed there, a key perhaps, is not shown again
-                default = None
-            entries[name] = _ask(name, default)
+        for name, question in QUESTIONS.items():
+            text = question.format(environment)
+            answers[name] = _ask(name, text, answers.get(name))
         try:
-            if _works(entries) or click.confirm(
+            if _works(answers, environment) or click.confirm(
                 "Keep these settings anyway?", err=True
             ):
                 break
         except PetstoreError as error:
             write_message(f"Error: {error}")
         write_message("Nothing was kept yet. Correct the answers, or press Ctrl-C.")
+    entries = stored | {names[name]: answer for name, answer in answers.items()}
     if entries["categories"] == NO_FILE:
         del entries["categories"]
     path.touch()
     path.chmod(0o600)
-    # a JSON string is a TOML basic string
+    # a JSON string is a TOML basic string, but for pairs of surrogates
     lines = [
-        f"{name} = {json.dumps(value, default=_plain)}\n"
+        f"{name} = {json.dumps(value, default=_plain, ensure_ascii=False)}\n"
         for name, value in entries.items()
     ]
     replace_file(path, "".join(lines).encode())
-    write_message(
-        f"The settings are in {path}. Try them: petstore-tools list --first 5"
-    )
+    command = f"petstore-tools list --first 5 --environment {environment}"
+    write_message(f"The settings are in {path}. Try them: {command}")
 
 
-def _ask(name: str, default: object) -> str | SecretStr:
+def _ask(name: str, question: str, default: object) -> str | SecretStr:
     """
-    Ask a question; Enter answers with the default, of which a key is masked.
+    Ask a question until the answer can be right; Enter answers with the default, of
+    which a key is masked.
 
     Raises:
         UsageError: The input ended, and there is no terminal to ask in.
@@ -89,13 +101,14 @@ def _ask(name: str, default: object) -> str | SecretStr:
     hide = name == "api_key"
     mask = " [****]" if hide and default else ""
     try:
-        answer = click.prompt(
-            QUESTIONS[name] + mask,
+        answer: str | SecretStr = click.prompt(
+            question + mask,
             None if default is None else _plain(default),
             hide_input=hide,
             show_default=not hide,
+            value_proc=partial(_read_answer, name),
             err=True,
-        ).strip()
+        )
     except click.Abort as abort:
         if sys.stdin.isatty():
             raise
@@ -104,21 +117,40 @@ def _ask(name: str, default: object) -> str | SecretStr:
             " terminal, or set PETSTORE_BASE_URL, PETSTORE_API_KEY and PETSTORE_PLAN in"
             " its place"
         ) from abort
-    return settings.hide_key(answer) if hide else answer
+    return answer
+
+
+def _read_answer(name: str, typed: str) -> str | SecretStr:
+    """
+    Return an answer as it is kept.
+
+    Raises:
+        UsageError: It cannot be right.
+    """
+    answer = typed.strip()
+    try:
+        if name == "api_key":
+            return settings.hide_key(answer)
+        if name == "base_url":
+            return settings.check_base_url(answer)
+        if name == "plan":
+            plans.parse(answer)
+        elif answer != NO_FILE:
+            answer = str(Path(answer).expanduser().resolve())
+            read_categories(answer)
+    except PetstoreError as error:
+        raise click.UsageError(str(error)) from error
+    return answer
 
 
 def _plain(value: object) -> str:
     return value.get_secret_value() if isinstance(value, SecretStr) else str(value)
 
 
-def _works(entries: dict[str, Any]) -> bool:
+def _works(answers: dict[str, Any], environment: str) -> bool:
     """Check the answers with one request, and show what is found."""
-    if entries["categories"] != NO_FILE:
-        file = Path(entries["categories"]).expanduser().resolve()
-        read_categories(file)
-        entries["categories"] = str(file)
-    arguments = {name: entries[name] for name in ("base_url", "api_key", "plan")}
-    with PetStore(**arguments, environment="production", progress=False) as store:
+    arguments = {name: answers[name] for name in settings.OF_A_SERVICE}
+    with PetStore(**arguments, environment=environment, progress=False) as store:
         return not _examine(store, err=True)
 
 
@@ -149,12 +181,10 @@ def template_(file: Path, categories: Path | None) -> None:
         raise click.BadParameter(
             f"{file.name!r} exists already, or does not end in .xlsx: name a new file"
         )
-    categories = categories or settings.category_file()
-    write_output(file, template_bytes(read_categories(categories)))
-    click.echo(
-        f"{file.name}: fill it in, one row for each animal, then: petstore-tools import"
-        f" {file.name}"
-    )
+    names = read_categories(categories or settings.category_file())
+    write_output(file, template_bytes(names))
+    command = CommandOptions(file, categories=categories).spell({})
+    click.echo(f"{file.name}: fill it in, one row for each animal, then:\n{command}")
 
 
 @click.command("quota")

@@ -25,7 +25,10 @@ class CommandOptions(ImportOptions):
 
     def spell(self, answers: Mapping[str, Any]) -> str:
         """Write the command that is to be copied."""
-        command = ["petstore-tools", "import", str(self.source)]
+        file = str(self.source)
+        if file.startswith("-"):  # it is no option
+            file = f"./{file}"
+        command = ["petstore-tools", "import", file]
         for name, value in self.arguments(answers):
             command += flags(name, value)
         return write_command(command)

@@ -6,6 +6,7 @@ the API keys of its callers.
 import tempfile
 import time
 from contextlib import closing, suppress
+from dataclasses import replace
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
@@ -196,16 +197,18 @@ def create(plan: str, label: str, database: str, environment: str) -> None:
     assert key_plan is not None
     with _open(database) as service:
         key_id, key = service.create_key(key_plan, label=label, now=time.time())
-    prefix = "STAGING_" if environment == "staging" else ""
+    prefix, option = "", ""
+    if environment == "staging":
+        prefix, option = "STAGING_", " --environment staging"
     write_message(
         f"Key {key_id}, {key_plan}. Copy the key now: it cannot be shown again. Type"
-        " address, key and plan into `petstore-tools configure`, or set these"
+        f" address, key and plan into `petstore-tools configure{option}`, or set these"
         " variables:"
     )
     click.echo(
         f"PETSTORE_{prefix}BASE_URL=http://127.0.0.1:{PORTS[environment]}{spec.PATH_PREFIX}\n"
-        f"PETSTORE_API_KEY={key}\n"
-        f"PETSTORE_PLAN={plan.replace(' ', '')}\n"
+        f"PETSTORE_{prefix}API_KEY={key}\n"
+        f"PETSTORE_{prefix}PLAN={plan.replace(' ', '')}\n"
         f"PETSTORE_ENVIRONMENT={environment}"
     )
 
@@ -260,14 +263,17 @@ def demo_() -> int:
     1,000 animals are imported, listed and counted in a report. The sandbox is the real
     service inside this program, with its quotas and its database. Its clock jumps ahead
     instead of waiting, so the minutes of the Pro plan take no time. Only the report is
-    kept, in petstore-report.html.
+    kept, in petstore-report.html; a file that exists is not replaced.
     """
     from petstore_tools.cli.exits import result_code
     from petstore_tools.reporting.report import status_report
     from petstore_tools.sandbox import Sandbox, samples
     from petstore_tools.tabular.atomic import check_writable
 
-    output = Path("petstore-report.html")
+    stem, number = "petstore-report", 1
+    while (output := Path(f"{stem}.html")).exists():
+        number += 1
+        stem = f"petstore-report.{number}"
     check_writable(output)
     started_s = time.perf_counter()
     with (
@@ -280,6 +286,7 @@ def demo_() -> int:
         began_at = sandbox.clock.now()
         result = sandbox.store.import_pets(path, wait=True)
         plan_s = sandbox.clock.now() - began_at
+        result = replace(result, files=())  # they are gone with the folder
         report = status_report(sandbox.store.list_pets(), categories=samples.CATEGORIES)
     report.to_html(output)
     elapsed_s = time.perf_counter() - started_s

@@ -179,11 +179,10 @@ class ImportOptions:
                 f"{option('header', False)} needs all columns by letter: {columns}"
             )
         if self.doubtful not in get_args(Doubtful):
-            raise ArgumentError(
-                f"doubtful must be 'ask', 'skip' or 'send', not {self.doubtful!r}"
-            )
+            doubtful = option("doubtful", self.doubtful)
+            raise ArgumentError(f"{doubtful} must be ask, skip or send")
         if self.first is not None and self.first < 1:
-            raise ArgumentError(f"first must be at least 1, not {self.first}")
+            raise ArgumentError(f"{option('first', self.first)} must be at least 1")
         name = self.name or ""
         is_name = Path(name).name == name and name.strip(".")
         if not is_name and not (self.is_file and self.name is None):

@@ -16,20 +16,20 @@ import pytest
 from click.testing import CliRunner, Result
 from commands import RunCommand
 from leaks import visible_text
+from pydantic import SecretStr
 from python_calamine import CalamineWorkbook
 from tables import read_json, read_table
 from wires import KEY
 
-from petstore_tools import PetStore, Sandbox
+from petstore_tools import PetStore, Sandbox, plans, settings
 from petstore_tools.cli import cli
 from petstore_tools.cli.configure import configure_
 from petstore_tools.tabular.xlsx import CATEGORY_SHEET
 
 
-def configure(*answers: str) -> Result:
-    return CliRunner().invoke(
-        cli, ["configure"], input="".join(f"{answer}\n" for answer in answers)
-    )
+def configure(*answers: str, environment: str = "production") -> Result:
+    arguments = ["configure", "--environment", environment]
+    return CliRunner().invoke(cli, arguments, input="\n".join([*answers, ""]))
 
 
 def config() -> Path:
@@ -52,9 +52,9 @@ def test_an_answer_that_cannot_be_right_is_asked_again(
     words = {"URL": box.base_url, "KEY": box.api_key}
     typed_words = [words.get(answer, answer) for answer in typed]
 
-    stopped = configure(*typed_words)
+    stopped = configure(*typed_words[:-1])
     is_kept = config().exists()
-    done = configure(*typed_words, box.base_url, box.api_key, "pro", "-")
+    done = configure(*typed_words)
 
     assert (stopped.exit_code, is_kept) == (2, False)
     assert "set PETSTORE_BASE_URL, PETSTORE_API_KEY and PETSTORE_PLAN" in stopped.output
@@ -69,9 +69,7 @@ def test_an_answer_that_cannot_be_right_is_asked_again(
 
 def test_a_key_at_the_wrong_question_is_not_shown_again(box: Sandbox) -> None:
     """What is no address is no default of the next round."""
-    done = configure(
-        "psk_typed_here", box.api_key, "pro", "", box.base_url, box.api_key, "pro", "-"
-    )
+    done = configure("psk_typed_here", box.base_url, box.api_key, "pro", "-")
 
     assert done.exit_code == 0
     assert "[psk_typed_here]" not in done.output
@@ -132,6 +130,25 @@ def test_a_category_file_is_kept_with_its_whole_path(
     assert "categories" not in read_settings()
 
 
+def test_staging_is_kept_beside_production(box: Sandbox) -> None:
+    """Its address, key and plan are its own; without them, it has key and plan."""
+    with Sandbox(clock="system") as other:
+        answers = (other.base_url, other.api_key, "free", "-")
+
+        configure(box.base_url, box.api_key, "pro", "-")
+        shared = settings.load(environment="staging", base_url=other.base_url)
+        done = configure(*answers, environment="staging")
+
+        loaded = [settings.load(environment=e) for e in ("production", "staging")]
+    assert "petstore-tools list --first 5 --environment staging" in done.output
+    assert "Base address of staging" in done.output
+    assert [(s.base_url, s.api_key, s.plan) for s in (*loaded, shared)] == [
+        (box.base_url, SecretStr(box.api_key), plans.parse("pro")),
+        (other.base_url, SecretStr(other.api_key), plans.parse("free")),
+        (other.base_url, SecretStr(box.api_key), plans.parse("pro")),
+    ]
+
+
 def test_quota_costs_no_request(run: RunCommand, box: Sandbox) -> None:
     """Both windows are shown."""
     done = run("quota")
@@ -190,7 +207,7 @@ def test_what_configure_asks_for_is_not_shown_either(
             CliRunner().isolation(input=answers),
             pytest.raises(click.UsageError) as raised,
         ):
-            configure_.callback()  # type: ignore[misc]
+            configure_.callback("production")  # type: ignore[misc]
         assert KEY not in visible_text(raised.value)
         Path(os.environ["PETSTORE_CONFIG"]).write_text(
             f'base_url = "https://host/v1"\napi_key = "{KEY}"\n'
@@ -206,10 +223,11 @@ def test_a_template_offers_the_categories(run: RunCommand, tmp_path: Path) -> No
     (tmp_path / "others.csv").write_text("id,name\n4,Cats\n")
     env = {"PETSTORE_CATEGORIES": str(tmp_path / "names.csv")}
 
-    done = run("template", "told.xlsx", **env)
-    run("template", "given.xlsx", "--categories", "others.csv", **env)
+    told = run("template", f"{tmp_path}/told.xlsx", **env)
+    given = run("template", "given.xlsx", "--categories", "others.csv", **env)
 
-    assert "petstore-tools import told.xlsx" in done.stdout
+    assert told.stdout.endswith(f"\npetstore-tools import {tmp_path}/told.xlsx\n")
+    assert "petstore-tools import given.xlsx --categories others.csv" in given.stdout
     for name, choices in (("told", [["Dogs"]]), ("given", [["Cats"]])):
         book = CalamineWorkbook.from_path(tmp_path / f"{name}.xlsx")
         assert book.get_sheet_by_name(CATEGORY_SHEET).to_python() == choices

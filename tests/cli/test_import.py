@@ -386,16 +386,20 @@ def test_a_sheet_of_names_and_words_is_imported_with_options_alone(
     assert "status: an empty cell is read as 'pending' in 1 row" in done.stderr
 
 
-def test_the_line_to_copy_keeps_every_option(box: Sandbox, run: RunCommand) -> None:
+def test_the_line_to_copy_keeps_every_option(
+    box: Sandbox, run: RunCommand, tmp_path: Path
+) -> None:
     """
     `--yes` accepts no proposal. With ids in their places, it imports as was asked.
     """
+    file = "-o $HOME 'ä'.csv"
+    (tmp_path / "tiere.csv").rename(tmp_path / file)
     options = (
         "--strict --drop-duplicates --wait --first 2 --doubtful skip --encoding utf-8 "
         '--name "new year" --defaults status=pending --columns Tier=name'
     )
 
-    refused = run("import", "tiere.csv", "--yes", *shlex.split(options))
+    refused = run("import", "--yes", *shlex.split(options), "--", file)
 
     assert animals(box) == []
     command = refused.stderr.splitlines()[-1]

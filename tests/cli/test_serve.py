@@ -56,11 +56,19 @@ def test_keys_are_shown_once_and_serve_runs_on_them(
 def test_the_demo_does_the_main_job_from_any_folder(
     run: RunCommand, tmp_path: Path
 ) -> None:
-    """1,000 animals imported, listed and reported; the path of the report on screen."""
+    """
+    1,000 animals imported, listed and reported; it names the report alone, and replaces
+    none.
+    """
+    (tmp_path / "petstore-report.html").write_text("mine")
+
     done = run("demo")
 
     assert done.returncode == 0
+    assert "created.csv" not in done.stdout
+    assert (tmp_path / "petstore-report.html").read_text() == "mine"
     assert "1,000 rows: 1,000 created" in done.stdout
     assert "Complete: 1,000 animals" in done.stdout
-    assert str(tmp_path / "petstore-report.html") in done.stdout
-    assert "1,000" in (tmp_path / "petstore-report.html").read_text(encoding="utf-8")
+    report = tmp_path / "petstore-report.2.html"
+    assert str(report) in done.stdout
+    assert "1,000" in report.read_text(encoding="utf-8")

@@ -10,6 +10,7 @@ import pytest
 
 from petstore_tools import Sandbox
 from petstore_tools.tabular.atomic import replace_file
+from petstore_tools.text import write_command
 
 PETS = "name,categoryId\nRex,3\nMia,cats\n"
 
@@ -84,3 +85,15 @@ def test_a_file_that_another_program_reads_for_a_moment_is_replaced(
 
     assert path.read_bytes() == b"new"
     assert os.listdir(tmp_path) == ["a.json"]
+
+
+def test_a_line_to_copy_is_quoted_as_cmd_and_powershell_read_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """In double quotes: there, a single quote is a letter like another."""
+    monkeypatch.setattr(sys, "platform", "win32")
+    words = ["import", r"C:\pets\a&b's.csv", "--statuses", 'a "b"=sold']
+
+    assert write_command(words) == (
+        r'''import "C:\pets\a&b's.csv" --statuses "a \"b\"=sold"'''
+    )
