@@ -5,6 +5,7 @@ dtypes; its statuses, counted; and as files: CSV, a workbook, JSON or Parquet.
 
 from __future__ import annotations
 
+import re
 from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -189,7 +190,8 @@ def _name_in_tables(status: str) -> str:
     """Return a status so that it is no other name of a table, and can be seen."""
     if not status.strip():
         return f"blank ({status!r})"
-    is_plain = status == status.strip() and status not in _TABLE_NAMES
+    is_ours = status in _TABLE_NAMES or re.search(r"^blank \(| as sent$", status)
+    is_plain = status == status.strip() and not is_ours
     return status if is_plain else f"{status!r} as sent"
 
 

@@ -51,7 +51,8 @@ def test_a_report_on_one_status_has_no_zeros_and_guesses_nothing(status: str) ->
 
 
 OURS = "unset total label category change since share status id stays"
-SENT = {sent: f"{sent!r} as sent" for sent in [*OURS.split(), " sold"]}
+NAMES = ["blank ('')", "'total' as sent"]  # that other statuses have
+SENT = {sent: f"{sent!r} as sent" for sent in [*OURS.split(), *NAMES, " sold"]}
 SENT |= {blank: f"blank ({blank!r})" for blank in ("", "  ")}
 
 
@@ -61,10 +62,10 @@ def test_a_status_that_is_blank_or_called_like_a_column_of_ours_is_kept_apart(
 ) -> None:
     """In every format under a name, in its place, and counted once."""
     before = listing_frame(
-        [(1, "Rex", 1, "sold"), (2, "Mia", 1, None), (3, "Max", 1, sent)]
+        [(1, "Rex", 1, "sold"), (2, "Mia", 1, None), (3, "  ", 1, sent)]
     )
     now = listing_frame(
-        [(1, "Rex", 1, sent), (2, "Mia", 1, sent), (3, "Max", 1, "sold")], ended_at=9.0
+        [(1, "Rex", 1, sent), (2, "Mia", 1, sent), (3, "  ", 1, "sold")], ended_at=9.0
     )
     report = status_report(now, since=before, categories={1: "Dogs"})
 
