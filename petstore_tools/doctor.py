@@ -104,7 +104,8 @@ def examine(client: Client, settings: Settings) -> Iterator[Finding]:
     yield Finding("clock", text, advice)
     plan = settings.plan
     limit = rate_reply.limit
-    text = f"{plan or 'none is named'}; the service reports a limit of {limit}"
+    reported = "no limit" if limit is None else f"a limit of {limit:,}"
+    text = f"{plan or 'none is named'}; the service reports {reported}"
     fits = plan and limit in (plan.per_minute, plan.per_day)
     yield Finding(
         "plan", text, "" if fits else "Is PETSTORE_PLAN the plan of this key?"

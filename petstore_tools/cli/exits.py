@@ -59,7 +59,7 @@ def show_error(error: BaseException) -> None:
         traceback.print_exception(error)
         write_message("This is a mistake of petstore_tools. Please report these lines.")
     else:
-        write_message("; ".join([f"Error: {error}", *getattr(error, "__notes__", ())]))
+        write_message("\n".join([f"Error: {error}", *getattr(error, "__notes__", ())]))
 
 
 def is_bug(error: BaseException) -> bool:

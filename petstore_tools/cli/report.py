@@ -9,7 +9,7 @@ import click
 
 from petstore_tools.cli import exits, options
 from petstore_tools.cli.list import write_rows
-from petstore_tools.errors import IncompleteListingError
+from petstore_tools.errors import IncompleteListingError, OutputError
 from petstore_tools.listing.frames import ENDINGS
 from petstore_tools.reporting.facts import one_line
 from petstore_tools.reporting.mail import address
@@ -107,18 +107,24 @@ def report_(
         try:
             report = store.status_report(**query)
         except IncompleteListingError as error:
-            error.add_note("--partial reports on it anyway")
+            error.add_note("--partial reports on it all the same.")
             raise
+    code = exits.DONE if report.listing.complete else exits.INCOMPLETE
     if not output:
         click.echo(report.to_text())
     for path in output:
         ending = path.suffix.casefold()
         headers = {"to": to, "subject": subject} if ending == ".eml" else {}
-        getattr(report, WRITERS[ending])(path, **headers)
-        options.write_message(f"{report.headline}; report in {path}")
+        try:
+            getattr(report, WRITERS[ending])(path, **headers)
+        except OutputError as error:
+            exits.show_error(error)
+            code = exits.USAGE
+        else:
+            options.write_message(f"{report.headline}; report in {path}")
     for note in report.notes if output else ():
         options.write_message(f"Note: {note}")
-    return exits.DONE if report.listing.complete else exits.INCOMPLETE
+    return code
 
 
 @click.group("history", invoke_without_command=True)

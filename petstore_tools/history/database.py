@@ -25,7 +25,7 @@ from zlib import crc32
 from petstore_tools import spec, sqlite
 from petstore_tools.errors import ArgumentError, HistoryError
 from petstore_tools.listing.completeness import Listing
-from petstore_tools.text import parse_duration, pluralize, utc_text
+from petstore_tools.text import option, parse_duration, pluralize, utc_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -361,8 +361,8 @@ def instant(
     if not isinstance(day, date) or day != day:  # NaT
         raise ArgumentError(
             f"{moment!r} cannot be read: write a date as 2026-03-05 (year, month, day)"
-            " or 05.03.2026 (day, month, year), an age such as 7d (in s, min, h, d or"
-            " w), or, for a report, the word last"
+            " or 05.03.2026 (day, month, year), or an age such as 7d (in s, min, h, d"
+            f" or w); {option('since')} takes the word last, too"
         )
     if isinstance(day, datetime):
         seconds = day.replace(tzinfo=day.tzinfo or UTC).timestamp()

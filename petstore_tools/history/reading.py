@@ -349,7 +349,8 @@ class History(HistoryDatabase):
             snapshots = snapshots.until(until, now)
             newest = snapshots[-1].number
             until_s = instant(until, now, ahead_s=spec.DAY_S)
-        older, _ = self.older(snapshots, since or date.min, until_s)
+        first = date.min if since is None else since
+        older, _ = self.older(snapshots, first, until_s)
         return self.events_between(older.number if older else OPEN, newest)
 
     def history(

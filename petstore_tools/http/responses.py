@@ -120,9 +120,11 @@ def _read(validate: Callable[[bytes], T], expected: str, reply: Reply) -> T:
         with suppress(ValueError, RecursionError):
             # U+FFFD in place of each half of a surrogate pair that stands alone
             text = json.dumps(json.loads(reply.body), ensure_ascii=False)
-            body = re.sub("[\ud800-\udfff]", NO_CHARACTER, text).encode()
-            if body != reply.body:
-                return _read(validate, expected, replace(reply, body=body))
-        fault = _other_sender(reply) or first_fault(error)
+            whole = re.sub("[\ud800-\udfff]", NO_CHARACTER, text).encode()
+            if whole != reply.body:
+                return _read(validate, expected, replace(reply, body=whole))
+        body = error_body(reply)
+        fault = f"{body.code}: {body.message}" if body.code else first_fault(error)
+        fault = _other_sender(reply) or fault
         message = f"{reply.request_line}: the answer is not {expected}: {fault}"
         raise ProtocolError(message) from error

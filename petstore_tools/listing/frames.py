@@ -16,7 +16,7 @@ from petstore_tools import spec
 from petstore_tools.errors import ArgumentError, FrameError, SheetError
 from petstore_tools.listing.completeness import Listing, digest
 from petstore_tools.models import PetRow
-from petstore_tools.tabular.atomic import replace_file
+from petstore_tools.tabular.atomic import write_output
 from petstore_tools.tabular.sources import FrameSource
 from petstore_tools.tabular.text_files import csv_bytes
 from petstore_tools.tabular.xlsx import LAST_ROW, workbook_bytes
@@ -257,7 +257,7 @@ def write_frame(frame: pd.DataFrame, path: Path) -> None:
                 f"{path.name!r} cannot be written: its ending must be one of"
                 f" {', '.join(ENDINGS)}"
             )
-    replace_file(path, content)
+    write_output(path, content)
 
 
 def frame_cells(frame: pd.DataFrame) -> tuple[Sequence[str], list[Sequence[str]]]:

@@ -175,7 +175,7 @@ def _read_listing(state: ListingState) -> Steps[End]:
         if end is not None:
             return end
     if not state.row_count and (not state.is_filtered or state.evidence.filters_first):
-        return state.end_complete("the service has none")
+        return state.end_complete("the service has no animals")
     if scheme is None and state.is_counted_exactly:
         return state.end_complete(COUNTED)
     if state.row_count and scheme is not None and scheme.counts != "token":
@@ -252,7 +252,7 @@ def _find_way(state: ListingState) -> Steps[End]:
                 "the service names a next page where there is one"
             )
         if not probe.ids and not state.row_count:
-            return state.end_complete("the service has none")
+            return state.end_complete("the service has no animals")
         if state.is_counted_exactly:
             return state.end_complete(COUNTED)
     if not state.row_count:

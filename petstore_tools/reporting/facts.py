@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import unicodedata
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
@@ -100,6 +101,11 @@ def check_looks(
     is_empty = isinstance(categories, dict) and not categories
     names = read_categories(None if is_empty else categories) or {}
     one_line(" ".join(" ".join(names.values()).split()), "categories")
+    counts = Counter(names.values())
+    names = {
+        number: f"{name} ({number})" if counts[name] > 1 else name
+        for number, name in names.items()
+    }
     try:
         zone = None if timezone is None else ZoneInfo(str(timezone))
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:

@@ -145,7 +145,8 @@ def draw(book: Workbook, chart: Chart, report: Facts, top: int) -> Any:
                 "line": {"color": status_colour(status), "width": 2},
             }
         )
-    scatter.set_x_axis({"num_format": "d mmm yyyy"})
+    days = (counts["as_of"].iloc[-1] - counts["as_of"].iloc[0]).days
+    scatter.set_x_axis({"num_format": "d mmm yyyy", "major_unit": days // 5 + 1})
     range_shown = {"min": chart.ticks[0], "max": chart.high}
     grid = {"major_unit": chart.ticks.step, "major_gridlines": LOOKS["grid"]}
     scatter.set_y_axis({**range_shown, **grid})

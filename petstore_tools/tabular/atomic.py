@@ -71,8 +71,8 @@ def write_output(path: Path, content: bytes) -> None:
         replace_file(path, content)
     except OSError as error:
         raise OutputError(
-            f"{path} cannot be written ({error.strerror}): close it, or choose another"
-            " name"
+            f"{path} cannot be written ({error.strerror}): close it where it is open,"
+            " or choose another folder"
         ) from error
 
 

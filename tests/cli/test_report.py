@@ -9,24 +9,28 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from commands import RunCommand
+from harms import full_disk
 
 from petstore_tools import PetStore, Sandbox
 
 
 @pytest.fixture
 def run_after_a_change(run: RunCommand, box: Sandbox, tmp_path: Path) -> RunCommand:
-    """Two kept listings; animal 2 was sold in between; category 1 has a name."""
+    """Two kept listings; animal 2 was sold in between; two categories have one name."""
     assert run("report").returncode == 0
     box.change(2, status="sold")
     assert run("report").returncode == 0
-    (tmp_path / "names.csv").write_text("id,name\n1,Dogs\n", encoding="utf-8")
+    (tmp_path / "names.csv").write_text("id,name\n1,Dogs\n2,Dogs\n", encoding="utf-8")
     return run
 
 
 def test_a_report_names_categories_and_sends_nothing_for_two_dates_of_the_past(
     run_after_a_change: RunCommand, box: Sandbox, tmp_path: Path
 ) -> None:
-    """As the settings say, or `--categories`; a PDF is the printed page."""
+    """
+    As the settings say, or `--categories`; those of one name have their id, too; a PDF
+    is the printed page.
+    """
     requests = len(box.traffic())
     dates = ["--since", "1d", "--until", "0s", "-o"]
     variable = {"PETSTORE_CATEGORIES": str(tmp_path / "names.csv")}
@@ -35,7 +39,7 @@ def test_a_report_names_categories_and_sends_nothing_for_two_dates_of_the_past(
     refused = run_after_a_change("report", "-o", "r.pdf")
 
     for name in ("a.md", "b.md"):
-        assert "Dogs" in (tmp_path / name).read_text(encoding="utf-8")
+        assert "Dogs (1)" in (tmp_path / name).read_text(encoding="utf-8")
     assert "for a PDF, print the page (.html)" in refused.stderr
     assert len(box.traffic()) == requests
 
@@ -168,3 +172,18 @@ def test_several_outputs_cost_one_listing_and_carry_the_same_numbers(
     assert {"what": "new", "animals": 1, "share": 0.04} in document["summary"]
     assert "<b>1</b>new" in (tmp_path / "r.html").read_text("utf-8")
     assert len([*tmp_path.glob("r.*")]) == 4
+
+
+def test_an_output_that_cannot_be_written_is_named_and_stops_no_other(
+    run_after_a_change: RunCommand, tmp_path: Path
+) -> None:
+    """Where a disk is full, or another program has the file open."""
+    files = [word for name in ("a.html", "b.md", "c.xlsx") for word in ("-o", name)]
+    with full_disk(5_000):
+        report = run_after_a_change("report", "--since", "1d", "--until", "0s", *files)
+        history = run_after_a_change("history", "-o", "h.xlsx")
+
+    assert (report.returncode, history.returncode) == (2, 2)
+    assert (tmp_path / "b.md").exists()
+    errors = re.findall("Error: (.*) cannot be written", report.stderr + history.stderr)
+    assert errors == ["a.html", "c.xlsx", "h.xlsx"]

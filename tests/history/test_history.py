@@ -394,7 +394,7 @@ def test_dates_may_be_objects_and_are_checked_before_a_request() -> None:
             box.store.events,
         ]
         for call in calls:
-            for since in (7, pd.NaT, "yesterday"):
+            for since in (7, "", pd.NaT, "yesterday"):
                 with pytest.raises(ArgumentError, match="write a date as 2026-03-05"):
                     call(since=since)
         assert len(box.traffic()) == 0

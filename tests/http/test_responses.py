@@ -32,6 +32,8 @@ from petstore_tools.listing.frames import ENDINGS, write_frame
 from petstore_tools.sandbox.faults import Fault
 from petstore_tools.settings import load
 
+AWAY = {"code": "db", "message": "away", "status": 500}
+
 
 @pytest.mark.case("P39")
 @pytest.mark.parametrize(
@@ -68,18 +70,20 @@ def test_errors_are_translated_into_the_tree(
 
 @pytest.mark.case("P6")
 @pytest.mark.parametrize(
-    "body", ["null", "{}", "<html>proxy</html>", '[{"id": 1}]', "[1, 2", ""]
+    "body",
+    ["null", "{}", "<html>proxy</html>", '[{"id": 1}]', "[1, 2", "", json.dumps(AWAY)],
 )
 def test_a_page_that_is_no_list_of_animals_is_an_error_not_a_short_frame(
     wire: responses.RequestsMock, store: PetStore, body: str
 ) -> None:
-    """Page 2 is broken: page 1 is kept, labelled as cut."""
+    """Page 2 is broken: page 1 is kept, labelled as cut. An Error body is shown."""
     wire.get(
         f"{BASE}/pets", json=[PET], headers=rate_headers(Link='<?cursor=b>; rel="next"')
     )
     wire.get(f"{BASE}/pets", body=body, headers=rate_headers())
 
-    with pytest.raises(ProtocolError, match="not a list of animals"):
+    says = "db: away" if "away" in body else "not a list of animals"
+    with pytest.raises(ProtocolError, match=says):
         store.list_pets()
 
     assert store.last_partial is not None
