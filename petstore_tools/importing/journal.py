@@ -40,23 +40,16 @@ INSERT INTO import VALUES (
     question = ifnull(excluded.question, question),
     rejects = ifnull(excluded.rejects, rejects)
 """
-_ADD = """
-INSERT INTO row (
-    entry_id, import, name, category_id, status, number, row_key, state, answered,
-    equals, compared, listed_id, alias, detail, changed_at, reject_of
-) VALUES (
-    nullif(:entry_id, 0), :import, :name, :category_id, :status, :number, :row_key,
-    :state, :answered, :equals, :compared, :listed_id, :alias, :detail, :now, :reject_of
-) ON CONFLICT (entry_id) DO UPDATE SET present = 1, number = excluded.number,
-    row_key = excluded.row_key, alias = excluded.alias, reject_of = excluded.reject_of,
-    listed_id = excluded.listed_id, compared = compared OR excluded.compared,
-    name = iif(waits, excluded.name, name),
-    category_id = iif(waits, excluded.category_id, category_id),
-    status = iif(waits, excluded.status, status),
-    detail = iif(waits, excluded.detail, detail),
-    answered = iif(waits, excluded.answered, answered),
-    equals = iif(waits, excluded.equals, equals),
-    state = iif(waits, excluded.state, state)
+# what a file says of each row, and what only of one that was not sent
+_OF_FILE = "number row_key alias reject_of listed_id".split()
+_OF_WAITING = "name category_id status detail answered equals state".split()
+_ADDED = ["entry_id", "import", "compared", "changed_at", *_OF_FILE, *_OF_WAITING]
+_UPDATES = [f"{name} = excluded.{name}" for name in _OF_FILE]
+_UPDATES += [f"{name} = iif(waits, excluded.{name}, {name})" for name in _OF_WAITING]
+_ADD = f"""
+INSERT INTO row ({", ".join(_ADDED)}) VALUES (:{", :".join(_ADDED)})
+ON CONFLICT (entry_id) DO UPDATE SET present = 1,
+    compared = compared OR excluded.compared, {", ".join(_UPDATES)}
 """
 # a key of the file is taken from the row that had it, which then has none of a file
 _LEAVE_FILE = """
@@ -180,10 +173,11 @@ class Journal:
             row._asdict()
             | row.content._asdict()
             | {
+                "entry_id": row.entry_id or None,
                 "import": self.id,
                 "compared": compared,
                 "listed_id": row.pet_id if row.has_id else None,
-                "now": now,
+                "changed_at": now,
             }
             for row in rows
         )
