@@ -135,8 +135,19 @@ class Journal:
 
     def read(self, where: str = "import = :id", **facts: object) -> list[Entry]:
         """Return the rows that a condition names, by their position in the sheet."""
+        query = f"SELECT {_ENTRY} FROM row WHERE {where} ORDER BY number, entry_id"
         with self.reading() as db:
-            return read_entries(db, where, {"id": self.id, **facts})
+            rows = db.execute(query, {"id": self.id, **facts}).fetchall()
+            # a create that equals nothing asks for no names of files
+            imports = db.execute("SELECT id, path, sheet FROM import") if rows else ()
+            files = {
+                id_: Target("", "", Path(path), sheet).label
+                for id_, path, sheet in imports
+            }
+        return [
+            Entry(*row[:2], files[row[1]], PetValues(*row[2:5]), *row[5:])  # type: ignore[call-arg]
+            for row in rows
+        ]
 
     def unsent(self) -> list[Entry]:
         """Return the rows of the file that are to be sent."""
@@ -307,26 +318,9 @@ class Journal:
     def reading(self) -> Iterator[sqlite3.Connection]:
         """Give one thread at a time the database; its errors are the journal's."""
         with self._threads, journal_errors(self._path):
-            self._db.execute(f"PRAGMA busy_timeout = {sqlite.BUSY_S * 1_000:.0f}")
+            if not self._db.in_transaction:  # whose commit an interrupt ends
+                self._db.execute(f"PRAGMA busy_timeout = {sqlite.BUSY_S * 1_000:.0f}")
             yield self._db
-
-
-def read_entries(
-    db: sqlite3.Connection, where: str, facts: dict[str, object]
-) -> list[Entry]:
-    """Return the rows that a condition names, by their position in the sheet."""
-    rows = db.execute(
-        f"SELECT {_ENTRY} FROM row WHERE {where} ORDER BY number, entry_id", facts
-    ).fetchall()
-    # a create that equals nothing asks for no names of files
-    imports = db.execute("SELECT id, path, sheet FROM import") if rows else ()
-    files = {
-        id_: Target("", "", Path(path), sheet).label for id_, path, sheet in imports
-    }
-    return [
-        Entry(*row[:2], files[row[1]], PetValues(*row[2:5]), *row[5:])  # type: ignore[call-arg]
-        for row in rows
-    ]
 
 
 @contextmanager

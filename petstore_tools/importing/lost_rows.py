@@ -11,7 +11,7 @@ from contextlib import suppress
 
 from petstore_tools.errors import JournalError
 from petstore_tools.importing.imports import import_lock
-from petstore_tools.importing.journal import Journal, read_entries
+from petstore_tools.importing.journal import Journal
 from petstore_tools.importing.reconcile import ABSENT, Animal, Outcome, decide
 from petstore_tools.importing.values import PetValues
 from petstore_tools.listing.completeness import Listing
@@ -152,7 +152,7 @@ def reconcile(journal: Journal, *, began: float, after_s: float) -> dict[int, Ou
         db.execute(
             "INSERT OR IGNORE INTO shown SELECT id, ? FROM temp.animal", (number,)
         )
-        rows = read_entries(db, _LOST, {"steady": began, "after_s": after_s})
+        rows = journal.read(_LOST, steady=began, after_s=after_s)
         changed = {field for (field,) in db.execute("SELECT field FROM changed")}
         animals = [
             Animal(pet_id, PetValues(*content), since)
@@ -183,8 +183,7 @@ def record_decision(journal: Journal, number: int, pet_id: int | None) -> None:
     undecided = """import = :id AND number = :number
         AND (state = 'unknown' OR state = 'skipped' AND :pet_id IS NULL)"""
     with journal.transaction() as db:
-        facts = {"id": journal.id, "number": number, "pet_id": pet_id}
-        rows = read_entries(db, undecided, facts)
+        rows = journal.read(undecided, number=number, pet_id=pet_id)
         rows = [row for row in rows if row.present] or rows
         if len(rows) != 1:
             reason = "stands for several rows" if rows else "is not to be decided"
@@ -195,5 +194,5 @@ def record_decision(journal: Journal, number: int, pet_id: int | None) -> None:
             journal.settle(rows[0], outcome, by_listing=True)
             db.execute(_AGREE, (rows[0].entry_id,))
         except sqlite3.IntegrityError as error:
-            owner = read_entries(db, "pet_id = :pet_id", facts)[0]
+            owner = journal.read("pet_id = :pet_id", pet_id=pet_id)[0]
             raise JournalError(f"this animal is {owner} already") from error
