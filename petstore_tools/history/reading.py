@@ -6,6 +6,8 @@ listings, and which two these are.
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING
@@ -160,29 +162,26 @@ class History(HistoryDatabase):
         counts = count_statuses(frame)
         return Snapshot(self.add(frame, listing, counts), listing, counts, self.rebuild)
 
-    def try_keep(self, frame: pd.DataFrame) -> str:
-        """Keep a listing of all animals; return why that is not possible, else ""."""
+    @staticmethod
+    @contextmanager
+    def noting(notes: list[str], words: str) -> Iterator[None]:
+        """Go on where the history cannot be used, and note it."""
         try:
-            if Listing.as_listed(frame).status is None:
-                self.keep(frame)
+            yield
         except HistoryError as error:
-            return f"this listing was not kept as a snapshot: {error}"
-        return ""
+            notes.append(f"{words}: {error}")
 
-    def recent_listing(
+    def recent_frame(
         self, age_s: float, *, status: str | None, now: float
-    ) -> tuple[pd.DataFrame | None, list[str]]:
+    ) -> pd.DataFrame | None:
         """
         Return the newest listing that is not older than `age_s`, None where there is
-        none, and what there is to say about that.
+        none.
         """
-        try:
-            for snapshot in self.snapshots(status)[-1:]:
-                if 0 <= now - snapshot.listing.ended_at <= age_s:
-                    return snapshot.frame(), []
-        except HistoryError as error:
-            return None, [f"the kept listings were not read: {error}"]
-        return None, []
+        for snapshot in self.snapshots(status)[-1:]:
+            if 0 <= now - snapshot.listing.ended_at <= age_s:
+                return snapshot.frame()
+        return None
 
     @staticmethod
     def since_instant(reference: Moment | None, until_s: float) -> float | None:

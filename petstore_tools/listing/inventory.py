@@ -72,6 +72,7 @@ class Inventory:
             ArgumentError: The age is none, or cannot be combined with the query.
         """
         notes: list[str] = []
+        history = self._kept_listings
         if max_age is not None:
             if query.first is not None:
                 raise ArgumentError(
@@ -83,19 +84,20 @@ class Inventory:
                     f"{option('max_age')} must be an age such as '1h' or '2d' (s, min,"
                     f" h, d or w), not {max_age!r}"
                 )
-            frame, notes = self._kept_listings.recent_listing(
-                age_s, status=query.status, now=self.client.clock.now()
-            )
-            if frame is not None:
-                return frame
+            now = self.client.clock.now()
+            with history.noting(notes, "the kept listings were not read"):
+                recent = history.recent_frame(age_s, status=query.status, now=now)
+                if recent is not None:
+                    return recent
         frame = self.fetch(query, wait=wait, show=show)
         listing = Listing.as_listed(frame)
         if not listing.complete and query.first is None:
             notes.append(listing.shortfall)
         notes += [note for note in listing.notes if note != HOLE]
-        if max_age is not None and listing.complete:
-            notes.append(self._kept_listings.try_keep(frame))
-        for note in filter(None, notes):
+        if max_age is not None and listing.complete and query.status is None:
+            with history.noting(notes, "this listing was not kept as a snapshot"):
+                history.keep(frame)
+        for note in notes:
             warnings.warn(note, UserWarning, stacklevel=4)
         return frame
 

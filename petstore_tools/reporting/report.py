@@ -1,8 +1,7 @@
 """The status report: what one listing shows, and what happened before it."""
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -259,26 +258,17 @@ def report_and_keep(
     older = None
     snapshots = Snapshots()
     newest = Snapshot(0, listing, frames.count_statuses(pets), history.rebuild)
-    with _noting(notes, "not compared with an earlier listing"):
+    with history.noting(notes, "not compared with an earlier listing"):
         snapshots = history.snapshots(listing.status).ended_by(listing.started_at)
         older, advice = history.older(snapshots, since, listing.started_at)
         notes += filter(None, [advice])
     if listing.status is None:
-        with _noting(notes, "this listing was not kept as a snapshot"):
+        with history.noting(notes, "this listing was not kept as a snapshot"):
             newest = history.keep(pets)
-    with _noting(notes, "without what the kept listings show"):
+    with history.noting(notes, "without what the kept listings show"):
         snapshots = Snapshots((*snapshots, newest))
         report = _with_history(report, history, snapshots, older)
     return replace(report, notes=tuple(notes))
-
-
-@contextmanager
-def _noting(notes: list[str], words: str) -> Iterator[None]:
-    """Go on where the history cannot be used, and note it."""
-    try:
-        yield
-    except HistoryError as error:
-        notes.append(f"{words}: {error}")
 
 
 def report_on_kept(
