@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from importlib import resources
 from typing import TYPE_CHECKING, NamedTuple
 from unicodedata import normalize
@@ -151,6 +151,13 @@ class Matcher:
         self._statuses: dict[str, str] = {status: status for status in spec.STATUSES}
         for word, status in (statuses or {}).items():
             self._add_status(str(word), status)
+        self._readers = {
+            "name": _name,
+            "categoryId": self._category,
+            "status": self._status,
+            "row_key": _row_key,
+            "petstore_id": _pet_id,
+        }
         self._words: Mapping[str, Collection[str]] = {
             "categoryId": self._ids.keys() - {""},
             "status": self._statuses,
@@ -194,12 +201,11 @@ class Matcher:
             if kind.startswith(MERGED) or not is_word:
                 helps = [help_ for word, help_ in _HELPS.items() if word in kind]
                 return Problem(f"is {kind}", *(helps or [_AS_TEXT]))
-        text = cell.strip()
-        if field in _READERS:  # nearly all are distinct
-            return _READERS[field](text)
+        read = self._readers[field]
+        if field not in self._words:  # nearly all are distinct
+            return read(cell.strip())
         if cell not in decided:  # a number is read as the text that it shows
-            is_category = field == "categoryId"
-            decided[cell] = self._category(text) if is_category else self._status(text)
+            decided[cell] = read(cell.strip())
         return decided[cell]
 
     def _category(self, text: str) -> Value | Problem:
@@ -265,13 +271,6 @@ def _pet_id(text: str) -> int | Problem | None:
         return number
     help_ = "give the id of the created file, or delete it where the animal is new"
     return Problem("is not the id of an animal", help_)
-
-
-_READERS: Mapping[str, Callable[[str], Value | Problem]] = {
-    "name": _name,
-    "row_key": _row_key,
-    "petstore_id": _pet_id,
-}
 
 
 def cell_kind(cell: str) -> str:
