@@ -8,7 +8,7 @@ import re
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, datetime
 from html import escape
 from textwrap import fill
 
@@ -141,15 +141,8 @@ def utc_text(unix_s: float) -> str:
     >>> utc_text(1_922_659_200)
     '2030-12-05 00:00:00 UTC'
     """
-    return zone_text(unix_s, UTC)
-
-
-def zone_text(unix_s: float, zone: tzinfo | None) -> str:
-    """
-    Write Unix seconds in a time zone, which is named; None is that of this machine.
-    """
     try:
-        moment = datetime.fromtimestamp(unix_s, UTC).astimezone(zone)
+        moment = datetime.fromtimestamp(unix_s, UTC)
     except (OverflowError, OSError, ValueError):
         return "a time too far away to show"
     return moment.strftime("%Y-%m-%d %H:%M:%S %Z")
