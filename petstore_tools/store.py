@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pydantic import SecretStr
 
     from petstore_tools.doctor import Finding
-    from petstore_tools.history import Snapshot, Snapshots
+    from petstore_tools.history.database import Snapshot, Snapshots
     from petstore_tools.importing.preview import ImportPreview
     from petstore_tools.importing.results import ImportResult
     from petstore_tools.importing.run import Announce, Ask
@@ -118,7 +118,7 @@ class PetStore:
     def _set_up(
         self, settings: Settings, progress: bool | None, **options: Any
     ) -> None:
-        from petstore_tools.history import History
+        from petstore_tools.history.reading import History
         from petstore_tools.http.client import Client
         from petstore_tools.listing.inventory import Inventory
 

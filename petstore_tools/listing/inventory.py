@@ -21,7 +21,7 @@ from petstore_tools.throttle.throttle import Wait
 if TYPE_CHECKING:
     import pandas as pd
 
-    from petstore_tools.history import History
+    from petstore_tools.history.reading import History
 
 Show = Callable[[int, int | None, Wait | None], None]
 

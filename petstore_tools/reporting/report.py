@@ -12,7 +12,8 @@ import pandas as pd
 
 from petstore_tools import spec, text
 from petstore_tools.errors import ArgumentError, FrameError, HistoryError
-from petstore_tools.history import History, Moment, Snapshot, Snapshots, instant
+from petstore_tools.history.database import Moment, Snapshot, Snapshots, instant
+from petstore_tools.history.reading import History
 from petstore_tools.listing import frames
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.reporting import facts

@@ -26,7 +26,7 @@ from programs import head, measured, peak_mb, row
 from inventories import listing_frame
 
 from petstore_tools import spec
-from petstore_tools.history import History
+from petstore_tools.history.reading import History
 from petstore_tools.reporting.facts import check_looks
 from petstore_tools.reporting.report import report_and_keep
 

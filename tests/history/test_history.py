@@ -28,7 +28,8 @@ from true_listings import (
 
 from petstore_tools import PetStore, Sandbox, spec
 from petstore_tools.errors import ArgumentError, HistoryError, IncompleteListingError
-from petstore_tools.history import History, instant
+from petstore_tools.history.database import instant
+from petstore_tools.history.reading import History
 from petstore_tools.listing.completeness import Listing
 
 PARTS = [

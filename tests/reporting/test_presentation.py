@@ -15,7 +15,7 @@ from inventories import listing_frame
 from tables import read_json
 
 from petstore_tools import Sandbox, status_report
-from petstore_tools.history import History
+from petstore_tools.history.reading import History
 from petstore_tools.reporting.facts import check_looks
 from petstore_tools.reporting.page import chart
 from petstore_tools.reporting.presentation import (

@@ -26,7 +26,7 @@ from inventories import listing_frame
 from tables import read_json
 
 from petstore_tools import spec
-from petstore_tools.history import History
+from petstore_tools.history.reading import History
 from petstore_tools.reporting.facts import check_looks
 from petstore_tools.reporting.presentation import TITLES, TOP, WITH_TOTAL
 from petstore_tools.reporting.report import StatusReport, report_and_keep

@@ -22,7 +22,7 @@ import pytest
 from inventories import listing_frame
 
 from petstore_tools import spec
-from petstore_tools.history import History
+from petstore_tools.history.reading import History
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.frames import PetColumns
 from petstore_tools.reporting.facts import check_looks
