@@ -63,11 +63,11 @@ def records_below(layout: Layout) -> Iterator[tuple[int, Sequence[str], int]]:
     end = width + layout.added_columns
     for number, cells in layout.sheet.records():
         if number > layout.header_row:
-            original = None
+            original = 0
             if layout.added_columns and not isinstance(cells, MalformedLine):
-                original = whole_number("".join(cells[width : width + 1]).strip())
+                original = whole_number("".join(cells[width : width + 1])) or 0
                 cells = [*cells[:width], *cells[end:]]
-            yield number, cells, original if isinstance(original, int) else 0
+            yield number, cells, original
 
 
 def read_rows(layout: Layout) -> Iterator[AnyRow]:

@@ -215,7 +215,7 @@ class Matcher:
             return self.defaults.get("categoryId", empty)
         number = whole_number(text)
         ids: set[int] = {*self._ids.get(fold(text), ())}
-        if isinstance(number, int) and number in (self._known_ids or {number}):
+        if number is not None and number in (self._known_ids or {number}):
             ids.add(number)
         if len(ids) == 1:
             return min(ids)
@@ -259,7 +259,7 @@ def _row_key(text: str) -> str | Problem:
     if _SHORTENED.fullmatch(text):
         return _IS_SHORTENED
     number = whole_number(text)
-    return str(number) if isinstance(number, int) else text
+    return text if number is None else str(number)
 
 
 def _pet_id(text: str) -> int | Problem | None:
@@ -267,7 +267,7 @@ def _pet_id(text: str) -> int | Problem | None:
     if not text:
         return None
     number = whole_number(text)
-    if isinstance(number, int) and number > 0:
+    if number is not None and number > 0:
         return number
     help_ = "give the id of the created file, or delete it where the animal is new"
     return Problem("is not the id of an animal", help_)

@@ -108,7 +108,7 @@ def read_words(source: Categories | None) -> CategoryWords:
         raise ArgumentError("categories: there is no category in it")
     pairs = []
     for origin, text, word in rows:
-        number = _id_in(text)
+        number = whole_number(text)
         if number is None:
             raise ArgumentError(
                 f"categories: {origin}: {text!r} is not an id (a whole number within"
@@ -118,14 +118,9 @@ def read_words(source: Categories | None) -> CategoryWords:
     return CategoryWords(pairs, is_list)
 
 
-def _id_in(text: str) -> int | None:
-    number = whole_number(text.strip())
-    return number if isinstance(number, int) else None
-
-
 def _have_ids(rows: Iterable[tuple[str, str, str]]) -> bool:
     """Say whether each row has an id in its place."""
-    return all(_id_in(text) is not None for _, text, _ in rows)
+    return all(whole_number(text) is not None for _, text, _ in rows)
 
 
 def _rows(sheets: Iterable[Sheet], file: str) -> Iterator[tuple[str, str, str]]:
@@ -145,10 +140,10 @@ def _rows(sheets: Iterable[Sheet], file: str) -> Iterator[tuple[str, str, str]]:
         table = [[*filter(str.strip, cells)] for _, cells in records]
         if not table or {*map(len, table)} != {2}:
             continue
-        are_ids = [_id_in(cell) is not None for cell in table[-1]]
+        are_ids = [whole_number(cell) is not None for cell in table[-1]]
         if sum(are_ids) == 1:
             id_index = are_ids.index(True)
-            begin = int(_id_in(table[0][id_index]) is None)  # behind the titles
+            begin = int(whole_number(table[0][id_index]) is None)  # behind the titles
             for (number, _), cells in zip(records[begin:], table[begin:], strict=True):
                 yield f"{file} row {number}", cells[id_index], cells[1 - id_index]
             return

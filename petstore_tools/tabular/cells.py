@@ -186,33 +186,24 @@ class Problem(NamedTuple):
     help: str
 
 
-def whole_number(text: str) -> int | Problem | None:
+def whole_number(text: str) -> int | None:
     """
     Read a whole number; `7.0` and `7,0` are 7.
 
     >>> whole_number("7,0"), whole_number("Dogs")
     (7, None)
-    >>> whole_number("1.000").rule
-    'has its digits in groups'
-
-    Args:
-        text: Without blanks around.
 
     Returns:
-        The number (int64), why it cannot be read for sure, or None where the text is
-        not a whole number.
+        The number (int64), None where the text is not one for sure: `1.000` may be 1 or
+        1,000.
     """
-    if _GROUPED.fullmatch(text):
-        return Problem(
-            "has its digits in groups", "type the number without the signs between them"
-        )
+    text = text.strip()
     digits = _WHOLE.fullmatch(text)
-    if digits is None:
+    if digits is None or _GROUPED.fullmatch(text):
         return None
     number = Decimal(digits[1])
-    if spec.INT64_MIN <= number <= spec.INT64_MAX:
-        return int(number)
-    return Problem("is too large", "give a smaller number")
+    is_int64 = spec.INT64_MIN <= number <= spec.INT64_MAX
+    return int(number) if is_int64 else None
 
 
 def is_blank(cell: str) -> bool:
