@@ -80,7 +80,30 @@ def template_bytes(categories: Mapping[int, str] | None = None) -> bytes:
     Args:
         categories: Name by id: with it, a category is chosen by its name.
     """
-    return workbook_bytes([*_HINTS], [], hints=_HINTS, categories=categories)
+    import xlsxwriter
+
+    memory = BytesIO()
+    drop_downs: dict[str, Any] = {"status": [*spec.STATUSES]}
+    with xlsxwriter.Workbook(memory, WRITER_OPTIONS) as book:
+        sheet = book.add_worksheet("animals")
+        sheet.write_row(0, 0, _HINTS, book.add_format({"bold": True}))
+        sheet.freeze_panes(1, 0)
+        if categories:
+            names = sorted(set(categories.values()))
+            hidden_sheet = book.add_worksheet(CATEGORY_SHEET)
+            hidden_sheet.write_column(0, 0, names)
+            hidden_sheet.hide()
+            drop_downs["categoryId"] = f"={CATEGORY_SHEET}!$A$1:$A${len(names)}"
+        for column, (title, hint) in enumerate(_HINTS.items()):
+            rule = {
+                "validate": "list" if title in drop_downs else "any",
+                "source": drop_downs.get(title),
+                "error_type": "warning",  # words and ids are accepted, too
+                "input_message": hint,
+            }
+            sheet.data_validation(1, column, LAST_ROW, column, rule)
+            sheet.set_column(column, column, 24, book.add_format(_TEXT_FORMAT))
+    return memory.getvalue()
 
 
 def workbook_bytes(
@@ -89,8 +112,6 @@ def workbook_bytes(
     *,
     above: Sequence[Sequence[str]] = (),
     bad_cells: Collection[tuple[int, int]] = (),
-    hints: Mapping[str, str] = {},
-    categories: Mapping[int, str] | None = None,
     note: str = "",
 ) -> bytes:
     """
@@ -103,9 +124,6 @@ def workbook_bytes(
         above: Rows above the titles.
         bad_cells: Positions of the row and of the cell in it that are coloured, both
             from 0.
-        hints: By title, of the first columns: such a column is to be filled in, with
-            a drop-down where its values are known.
-        categories: Name by id, for the drop-down.
         note: For the properties of the workbook.
 
     Raises:
@@ -139,33 +157,7 @@ def workbook_bytes(
         sheet.set_row(first_row - 1, None, book.add_format({"bold": True}))
         sheet.freeze_panes(first_row, 0)
         sheet.autofit()
-        _add_hints(book, sheet, hints, categories)
     return memory.getvalue()
-
-
-def _add_hints(
-    book: Any,
-    sheet: Any,
-    hints: Mapping[str, str],
-    categories: Mapping[int, str] | None,
-) -> None:
-    """Say in columns what they are for, with a drop-down where values are known."""
-    drop_downs: dict[str, Any] = {"status": [*spec.STATUSES]}
-    if categories:
-        names = sorted(set(categories.values()))
-        hidden_sheet = book.add_worksheet(CATEGORY_SHEET)
-        hidden_sheet.write_column(0, 0, names)
-        hidden_sheet.hide()
-        drop_downs["categoryId"] = f"={CATEGORY_SHEET}!$A$1:$A${len(names)}"
-    for column, (title, hint) in enumerate(hints.items()):
-        rule = {
-            "validate": "list" if title in drop_downs else "any",
-            "source": drop_downs.get(title),
-            "error_type": "warning",  # words and ids are accepted, too
-            "input_message": hint,
-        }
-        sheet.data_validation(1, column, LAST_ROW, column, rule)
-        sheet.set_column(column, column, 24, book.add_format(_TEXT_FORMAT))
 
 
 def _written_value(cell: str, *, is_bad: bool) -> Any:
