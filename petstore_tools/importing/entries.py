@@ -183,7 +183,9 @@ def match(
             else:
                 namesakes[position] = other
         merged_rows.append(row)
-    first = {entry.content: entry for entry in ranked}
+    # one that no file said the animal of may be the one that is gone
+    unlisted_last = sorted(spare, key=lambda entry: not entry.has_id)
+    first = {entry.content: entry for entry in unlisted_last}
     removed = [
         first[entry.content] for equal in equal_entries.values() for entry in equal
     ]
