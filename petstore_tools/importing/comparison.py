@@ -53,11 +53,7 @@ import IN (
     WHERE import != :id AND NOT waits
 )
 """
-# rows that other imports sent with a key of the file
-_WITH_ITS_KEYS = """
-row_key IN (SELECT row_key FROM temp.file WHERE row_key != '') AND import != :id
-AND NOT waits
-"""
+_KEYS = "SELECT row_key FROM temp.file"
 
 
 class Edit(NamedTuple):
@@ -212,17 +208,19 @@ def compare_rows(
         rows: Those of the file.
     """
     journal.take_file(rows)
-    foreign = sorted(journal.read(_WITH_ITS_KEYS), key=attrgetter("entry_id"))
+    foreign = sorted(journal.rows_with_keys(_KEYS), key=attrgetter("entry_id"))
     matches = match(entries, rows, {entry.row_key: entry for entry in foreign})
-    equals = equals_by_row(matches.rows, candidates(journal))
+    like = candidates(journal)
+    journal.compared_ids = {entry.entry_id for entry in (*foreign, *like)}
+    equals = equals_by_row(matches.rows, like)
     sharing = group(journal.read(_OF_SHARING_IMPORTS), attrgetter("import_id"))
     doubts = find_doubtful(
         matches, entries, equals=equals, other_sheets=sharing.values()
     )
     known_rows, edits = find_edits(journal, rows, matches.rows)
     for position, equal in equals.items():
-        row = known_rows[position]
-        if position in doubts or not row.answered:
+        if position in doubts:
+            row = known_rows[position]
             known_rows[position] = row._replace(equals=count_rows(equal))
     removed = sum(entry.state in SENT for entry in matches.missing)
     return Comparison(entries, known_rows, doubts, tuple(edits), removed)

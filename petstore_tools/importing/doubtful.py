@@ -90,14 +90,14 @@ def find_doubtful(
     doubts = find_same_keys(matches) | find_equal(rows, entries, equals)
     if not (matches.missing or other_sheets):  # nothing that a row could be an edit of
         return dict(sorted(doubts.items()))
-    file = _File(rows, doubts.keys())
-    doubts = _find_edits(file, entries, matches.missing) | doubts
-    if any(row.has_id for row in rows):
-        other_sheets = ()
     is_begun = any(
         entry.state in SENT and not entry.detail.startswith(IS_EQUAL)
         for entry in entries
     )
+    file = _File(rows, doubts.keys(), is_begun=is_begun)
+    doubts = _find_edits(file, entries, matches.missing) | doubts
+    if any(row.has_id for row in rows):
+        other_sheets = ()
     for sheet in other_sheets:
         missing = match(sheet, rows).missing
         doubts = _find_edits(file, sheet, missing, is_begun=is_begun) | doubts
@@ -136,17 +136,25 @@ def equals_by_row(
         by_animal: dict[int, Entry] = {}
         for candidate in by_name.get(row.content[:2], ()) if row.waits else ():
             is_counted = by_animal.keys() & candidate.possible_ids
-            if not is_counted and _equals(candidate, row):
+            if not is_counted and may_be(candidate, row) and _equals(candidate, row):
                 by_animal[candidate.pet_id or -candidate.entry_id] = candidate
         if by_animal:
             equals[position] = [*by_animal.values()]
     return equals
 
 
+def may_be(candidate: Entry, row: Entry) -> bool:
+    """Say whether what has a row's name and category may be it: by their keys."""
+    is_told = row.row_key != "" and candidate.key_title == row.key_title
+    return not is_told or candidate.row_key == row.row_key
+
+
 def _equals(candidate: Entry, row: Entry) -> bool:
-    """Say whether what has a row's name and category may be the row."""
-    if row.row_key and candidate.key_title == row.key_title:
-        return candidate.row_key == row.row_key
+    """
+    Say whether what has a row's name and category has its status; the same key tells.
+    """
+    if row.row_key and candidate.row_key == row.row_key:
+        return True
     statuses = {candidate.content.status, row.content.status}
     return len(statuses) == 1 or None in statuses
 
@@ -207,6 +215,7 @@ class _File:
     Args:
         rows: Those of the file.
         doubtful: Positions of those that are doubtful already.
+        is_begun: Whether one of them was sent; else each is new.
 
     Attributes:
         contents: The values of each row.
@@ -216,7 +225,9 @@ class _File:
         has_keys: Whether its rows have keys.
     """
 
-    def __init__(self, rows: Sequence[Entry], doubtful: Collection[int]) -> None:
+    def __init__(
+        self, rows: Sequence[Entry], doubtful: Collection[int], *, is_begun: bool
+    ) -> None:
         self.contents = [row.content for row in rows]
         self.has_keys = any(row.row_key for row in rows)
         self.unanswered = [
@@ -224,7 +235,9 @@ class _File:
             for position, row in enumerate(rows)
             if row.waits and not row.answered and position not in doubtful
         ]
-        new_contents = {row.content for row in rows if row.waits and not row.entry_id}
+        new_contents = {
+            row.content for row in rows if row.waits and not (is_begun and row.entry_id)
+        }
         self.new_rows = group(
             (p for p in self.unanswered if self.contents[p] in new_contents),
             self.contents.__getitem__,

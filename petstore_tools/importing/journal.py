@@ -14,7 +14,7 @@ from pathlib import Path
 from petstore_tools import sqlite
 from petstore_tools.clock import Clock, SystemClock
 from petstore_tools.errors import JournalError
-from petstore_tools.importing.doubtful import count_rows, equals_by_row
+from petstore_tools.importing.doubtful import may_be
 from petstore_tools.importing.entries import Entry
 from petstore_tools.importing.imports import (
     TABLES,
@@ -98,6 +98,7 @@ import != :id AND NOT waits AND (name, category_id) IN ({{}})
 AND (state != 'skipped' OR detail NOT LIKE 'equal:%')
 AND NOT {IS_OURS.format("ifnull(row.pet_id, row.listed_id)")}
 """
+_WITH_KEYS = "import != :id AND NOT waits AND row_key != '' AND row_key IN ({})"
 _CLOCK = SystemClock()
 
 
@@ -115,6 +116,7 @@ class Journal:
         folder, target, clock: As given.
         wait_s: How long a change waits for other programs.
         bad_rows: Rows of the file that have problems.
+        compared_ids: Rows of other imports that the file was compared with.
     """
 
     def __init__(self, folder: Path, target: Target, clock: Clock) -> None:
@@ -122,6 +124,7 @@ class Journal:
         self.target = target
         self.wait_s = sqlite.BUSY_S
         self.bad_rows = 0
+        self.compared_ids: set[int] = set()
         self.clock = clock
         self.folder = folder
         self._path = folder / f"{target.database_name}.db"
@@ -170,6 +173,10 @@ class Journal:
         """
         return self.read(_ROWS_LIKE.format(names), **facts)
 
+    def rows_with_keys(self, keys: str, **facts: object) -> list[Entry]:
+        """Return the rows that other imports sent with some keys (a query)."""
+        return self.read(_WITH_KEYS.format(keys), **facts)
+
     def add_file(self, rows: Sequence[Entry], *, compared: bool) -> None:
         """
         Add the rows of a file.
@@ -213,9 +220,9 @@ class Journal:
 
         Args:
             outcomes: The rows, and what became of each.
-            intent: The row that is sent next. Where another import sent an equal one
-                since the file was compared, or since a person answered, it is left out
-                until the next run.
+            intent: The row that is sent next. Where another import sent one with its
+                name and category, or its key, since the file was compared, it is left
+                out until the next run.
 
         Returns:
             Whether the next row may leave.
@@ -238,12 +245,17 @@ class Journal:
                 return False
             name, category_id, _ = intent.content
             names = "SELECT :name, :category_id"
-            candidates = self.rows_like(names, name=name, category_id=category_id)
-            equals = equals_by_row([intent], candidates).get(0, [])
-            may_leave = count_rows(equals) <= intent.equals
-            detail = "" if may_leave else f"{equals[-1]} was sent meanwhile"
-            self._change(_INTEND, intent, may_leave=may_leave, detail=detail)
-        return may_leave
+            like = self.rows_like(names, name=name, category_id=category_id)
+            if intent.row_key:
+                like += self.rows_with_keys(":row_key", row_key=intent.row_key)
+            later_rows = [
+                row
+                for row in like
+                if row.entry_id not in self.compared_ids and may_be(row, intent)
+            ]
+            detail = f"{later_rows[-1]} was sent meanwhile" if later_rows else ""
+            self._change(_INTEND, intent, may_leave=not later_rows, detail=detail)
+        return not later_rows
 
     def settle(
         self, entry: Entry, outcome: Outcome, *, by_listing: bool = False

@@ -25,6 +25,7 @@ from petstore_tools.importing.lost_rows import (
     seconds_lost,
     take_listing,
 )
+from petstore_tools.importing.options import Doubtful
 from petstore_tools.importing.reconcile import Outcome, judge
 
 AFTER_S = 60.0
@@ -42,7 +43,11 @@ class KilledError(Exception):
 
 
 def rows_to_send(
-    world: World, sheet: Sheet, rows: list[Row], comparison: Comparison, asked: set[int]
+    world: World,
+    sheet: Sheet,
+    rows: list[Row],
+    comparison: Comparison,
+    answers: dict[int, Doubtful],
 ) -> set[int]:
     """
     Return which of the rows that are asked about are new, and no other sheet is to
@@ -53,12 +58,13 @@ def rows_to_send(
     for row, entry in zip(rows, comparison.rows, strict=True):
         is_known = row.person in world.made | claimed
         known[entry.content] += is_known - (not entry.waits)
+    asked = {position for position, said in answers.items() if said == "ask"}
     to_send = set()
-    for position in sorted(asked):
+    for position in sorted(answers, key=lambda position: (position in asked, position)):
         content = comparison.rows[position].content
-        if known[content] <= 0:
+        if position in asked and known[content] <= 0:
             to_send.add(position)
-        known[content] -= 1
+        known[content] -= answers[position] != "send"
     people = {rows[position].person for position in asked - to_send}
     world.mistaken |= people & claimed - world.made
     world.claims |= {(rows[position].person, sheet.name) for position in to_send}
@@ -159,7 +165,7 @@ def add_rows(
     asked = {position for position, said in answers.items() if said == "ask"}
     new = set()
     if asked:
-        new = rows_to_send(world, sheet, rows, comparison, asked)
+        new = rows_to_send(world, sheet, rows, comparison, answers)
         # an error shows them, and the next run has the answer
         if world.rng.random() < 0.5 and new in (asked, set()):
             sheet.answer = "send" if new else "skip"

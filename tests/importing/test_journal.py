@@ -113,8 +113,9 @@ def test_a_person_cannot_decide_against_the_constraint(tmp_path: Path) -> None:
         open_journal(tmp_path, target("b.csv")) as b,
     ):
         answer(a, add(a, REX)[0], Outcome("created", 7))
+        b.compared_ids = {entry.entry_id for entry in a.read()}
         for entry in add(b, REX, MIA):
-            answer(b, entry._replace(equals=1), Outcome("unknown"))
+            answer(b, entry, Outcome("unknown"))
 
         with pytest.raises(
             JournalError, match=r"this animal is row 2 of a.csv \(id 7\)"
@@ -132,9 +133,10 @@ def test_a_person_cannot_decide_against_the_constraint(tmp_path: Path) -> None:
             ("unsent", None),
         ]
     with open_journal(tmp_path, target("c.csv")) as c:
+        c.compared_ids = {1, 2, 3}
         for content in (REX, MIA):
             add(c, content)
-            answer(c, c.unsent()[0]._replace(equals=2), Outcome("unknown"))
+            answer(c, c.unsent()[0], Outcome("unknown"))
         add(c, MIA._replace(name="Tom"))
 
         with pytest.raises(JournalError, match="row 2 of import .* stands for several"):
@@ -143,26 +145,37 @@ def test_a_person_cannot_decide_against_the_constraint(tmp_path: Path) -> None:
 
 @pytest.mark.case("P98")
 @pytest.mark.parametrize("state", ["unknown", "created"])
+@pytest.mark.parametrize(
+    ("content", "row_key"),
+    [
+        (REX._replace(status="pending"), ""),
+        (REX._replace(status=None), ""),
+        (MIA, "K\n7"),
+    ],
+)
 def test_a_row_waits_that_another_import_sent_since_the_file_was_compared(
-    tmp_path: Path, state: State
+    tmp_path: Path, state: State, content: PetValues, row_key: str
 ) -> None:
-    """For the next run, whatever was answered; one without a status has any."""
+    """
+    For the next run, whatever was answered: of its name and category, or with its key.
+    """
+    sent_row, row = new_rows([REX, content])
     with (
         open_journal(tmp_path, target("a.csv")) as a,
         open_journal(tmp_path, target("b.csv")) as b,
     ):
-        (mine,) = add(a, REX)
-        rows = new_rows([REX._replace(status=None)])
+        a.add_file([sent_row._replace(row_key=row_key)], compared=True)
         doubts = {0: Doubt("equal", "")}
-        agreed_rows = Comparison([], rows, doubts).with_answers({0: "send"})
-        b.add_file(agreed_rows, compared=True)
-        answer(a, mine, Outcome(state))
+        comparison = Comparison([], [row._replace(row_key=row_key)], doubts)
+        b.add_file(comparison.with_answers({0: "send"}), compared=True)
+        answer(a, a.read()[0], Outcome(state))
 
         may_leave = b.record([], intent=b.read()[0])
 
         assert not may_leave
         assert [(e.state, e.waits) for e in b.read()] == [("skipped", True)]
-        assert b.record([], intent=add(b, MIA, REX._replace(name="Tom"))[-1])
+        add(b, REX._replace(name="Tom"))
+        assert b.record([], intent=b.unsent()[0])
 
 
 def test_rows_of_a_dead_process_are_unknown_and_those_of_a_living_one_are_not(
@@ -206,7 +219,8 @@ def test_a_set_waits_for_a_row_on_its_way_or_lost_too_late(tmp_path: Path) -> No
             answer(a, row, Outcome("unknown"))
         (other,) = add(b, REX._replace(status=None))
         clock.advance(60)
-        b.record([], intent=other._replace(equals=1))
+        b.compared_ids = {row.entry_id for row in rows}
+        b.record([], intent=other)
         animals = ((7, REX), (8, MIA._replace(status="sold")))
 
         on_the_way = show(a, *animals, began=160.0)

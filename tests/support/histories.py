@@ -67,6 +67,7 @@ class Sheet:
         before: Its rows in the last run; of a copy, those that were copied.
         past: All rows that it had.
         source: What it was copied from, until it was imported.
+        imported: Who was in it when it was.
         is_whole: Its last run had all its rows.
         part: Rows that the next run has in place of all.
         answer: What the next run says about the rows that the last one asked about.
@@ -78,6 +79,7 @@ class Sheet:
         self.before = source.before or source.rows[:] if source else []
         self.past = {*self.before} | (source.past if source else set())
         self.source = source
+        self.imported = set()
         self.is_whole = False
         self.part = []
         self.answer = "ask"
@@ -182,7 +184,10 @@ class World:
             source = sheet.source or sheet
             made = [row for row in source.before if row.person in self.made]
             is_copy = source is not sheet
-            self.risks += name_risks(made, sheet.past, rows, is_copy=is_copy)
+            order = [row.person for row in source.before]
+            self.risks += name_risks(made, order, sheet.past, rows, is_copy=is_copy)
+            for other in {*self.sheets, source} - {sheet}:
+                self.risks += self.copy_risks(other, sheet, rows)
         has_ids = any(row.pet_id for row in rows)
         for row in rows:
             person = self.circle(row.person)
@@ -204,11 +209,32 @@ class World:
                 if other.row_key == row.row_key and other.person != row.person
             ]
         sheet.past |= {*rows}
+        sheet.imported |= {row.person for row in rows}
         sheet.is_whole = not sheet.part
         if not sheet.part:
             self.claims = {claim for claim in self.claims if claim[1] != sheet.name}
             sheet.before = rows
             sheet.source = None
+
+    def copy_risks(
+        self, other: Sheet, sheet: Sheet, rows: list[Row]
+    ) -> Iterator[tuple[int, str]]:
+        """
+        Yield who is renamed in a list beside its copy, where more than that differs, or
+        the other one was not sent to its end.
+        """
+        before = other.before or other.rows
+        people = [row.person for row in before]
+        is_alone = (
+            len({*rows} ^ {*before}) > 2
+            or len(rows) == 1
+            or people != [row.person for row in rows]
+            or not self.made.issuperset(people)
+        )
+        for row in rows if is_alone else ():
+            old = {old.values[:2] for old in other.past if old.person == row.person}
+            if old - {row.values[:2]} and row.person not in sheet.imported:
+                yield row.person, MOVED
 
     def person(self, rows: Iterable[Row], entry: Entry) -> int:
         """Return who has an entry of a sheet; of equal rows, somebody without one."""
@@ -251,13 +277,19 @@ class World:
 
 
 def name_risks(
-    before: Sequence[Row], past: Iterable[Row], rows: Sequence[Row], *, is_copy: bool
+    before: Sequence[Row],
+    order: Sequence[int],
+    past: Iterable[Row],
+    rows: Sequence[Row],
+    *,
+    is_copy: bool,
 ) -> Iterator[tuple[int, str]]:
     """
     Yield who takes which of the risks that DESIGN states for rows without a key.
 
     Args:
         before: Rows of the last version of a sheet that were made.
+        order: Who was in that version.
         past: All rows that it had.
         rows: Those that it has.
         is_copy: It was copied since, and not imported.
@@ -271,7 +303,9 @@ def name_risks(
         if row.values != old[row.person].values and row.pet_id is None
     ]
     changes = len(edits) + len(old.keys() ^ new.keys())
-    is_moved = [row.person for row in kept] != [n for n in old if n in new]
+    is_moved = [row.person for row in rows if row.person in order] != [
+        person for person in order if person in new
+    ]
     left = {row for row in past if row not in rows}
     for row in edits:
         width = 2 if is_copy else 1  # of a copy, the category is part of the name
