@@ -18,11 +18,14 @@ from petstore_tools.importing.values import PetValues, Row
 from petstore_tools.tabular.cells import Problem
 from petstore_tools.text import option
 
-# rows of rejects files of this import that were made
+# rows that were made of rejects files of this import, and of the rejects of these
 _CORRECTED = """
 state = 'created' AND import IN (
-    SELECT c.id FROM import c JOIN import o ON o.id = :id AND c.id != :id
-    AND substr(c.path, 1, length(o.rejects)) = o.rejects
+    WITH RECURSIVE source (id) AS (
+        VALUES (:id) UNION SELECT import.id FROM source
+        JOIN reject ON reject.import = source.id JOIN import USING (path)
+    )
+    SELECT id FROM source WHERE id != :id
 )
 """
 _ANIMALS = """
@@ -123,7 +126,7 @@ def settle_rejects(journal: Journal, sheet: ReadSheet) -> ReadSheet:
     by_number = {entry.reject_of: entry for entry in corrected}
     by_key = {entry.key: entry for entry in corrected if entry.row_key}
     with journal.reading() as db:
-        rejects = "SELECT number, cells FROM reject WHERE import = ?"
+        rejects = "SELECT number, cells FROM reject WHERE import = ? ORDER BY rowid"
         cells_by_number = dict(db.execute(rejects, (journal.id,)))
     rows = [*sheet.rows]
     for index, row in enumerate(rows):

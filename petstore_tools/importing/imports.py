@@ -15,7 +15,7 @@ from petstore_tools import sqlite
 from petstore_tools.errors import JournalError, SettingsError
 from petstore_tools.text import printable
 
-_FORMAT = 4
+_FORMAT = 5
 TABLES = f"""
 PRAGMA user_version = {_FORMAT};
 CREATE TABLE import (
@@ -24,9 +24,7 @@ CREATE TABLE import (
     bad_rows INTEGER NOT NULL, changed_at REAL NOT NULL,
     -- doubtful rows as a person was shown them, each with its answer, `ask` where there
     -- is none yet: a JSON list of pairs
-    question TEXT,
-    -- how the paths of its rejects files begin
-    rejects TEXT
+    question TEXT
 );
 CREATE TABLE row (
     entry_id INTEGER PRIMARY KEY,
@@ -64,7 +62,8 @@ CREATE TABLE written (
 );
 CREATE TABLE reject (
     import TEXT NOT NULL REFERENCES import (id) ON DELETE CASCADE,
-    number INTEGER NOT NULL, cells TEXT NOT NULL, PRIMARY KEY (import, number)
+    path TEXT NOT NULL, number INTEGER NOT NULL, cells TEXT NOT NULL,
+    PRIMARY KEY (import, path, number)
 )
 """
 _TEMPORARY = """

@@ -34,11 +34,10 @@ _ENTRY = (
 )
 _ADD_IMPORT = """
 INSERT INTO import VALUES (
-    :id, :environment, :service_id, :path, :sheet, :bad_rows, :now, :question, :rejects
+    :id, :environment, :service_id, :path, :sheet, :bad_rows, :now, :question
 ) ON CONFLICT DO UPDATE SET
     bad_rows = excluded.bad_rows, changed_at = excluded.changed_at,
-    question = ifnull(excluded.question, question),
-    rejects = ifnull(excluded.rejects, rejects)
+    question = ifnull(excluded.question, question)
 """
 # what a file says of each row, and what only of one that was not sent
 _OF_FILE = "number row_key alias reject_of listed_id".split()
@@ -291,31 +290,26 @@ class Journal:
 
     def note_rejects(self, path: str, cells: Mapping[int, str]) -> None:
         """
-        Note which rows are in the rejects files of this import.
+        Note which rows are in a rejects file of this import.
 
         Args:
-            path: How their paths begin.
+            path: Of that file.
             cells: A digest of the cells of each row, by its number.
         """
-        rows = ((self.id, number, digest) for number, digest in cells.items())
+        rows = ((self.id, path, number, digest) for number, digest in cells.items())
         with self.transaction() as db:
-            self.add_import(rejects=path)
-            db.executemany("INSERT OR REPLACE INTO reject VALUES (?, ?, ?)", rows)
+            db.executemany("INSERT OR REPLACE INTO reject VALUES (?, ?, ?, ?)", rows)
 
     def forget(self) -> None:
         """Delete what is known of this import, so that its file counts as new."""
         with self.transaction() as db:
             db.execute("DELETE FROM import WHERE id = ?", (self.id,))
 
-    def add_import(self, **changes: str | None) -> None:
-        """
-        Add this import, or change it: its `question`, or how its `rejects` files begin;
-        what is not named stays as it is.
-        """
-        nothing = {"question": None, "rejects": None}
-        facts = nothing | asdict(self.target) | changes
-        facts |= {"path": str(self.target.path), "bad_rows": self.bad_rows}
-        self._db.execute(_ADD_IMPORT, facts | {"id": self.id, "now": self.clock.now()})
+    def add_import(self, question: str | None = None) -> None:
+        """Add this import, or change it; without a question, that stays as it is."""
+        facts = asdict(self.target) | {"question": question, "bad_rows": self.bad_rows}
+        facts |= {"path": str(self.target.path), "id": self.id}
+        self._db.execute(_ADD_IMPORT, facts | {"now": self.clock.now()})
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:

@@ -312,14 +312,14 @@ def write_files(
                     titles, rows, above=sheet.layout.cells_above, bad_cells=bad_cells
                 )
                 journal.note_written(_digest(content))
+            file = _find_place(file, number, path, journal)
             if rows and outcome == "rejected":
                 digests = {
                     row.number: digest_cells(row.cells)
                     for row, entry in lines
                     if entry.state == outcome
                 }
-                journal.note_rejects(str(file.with_suffix("")), digests)
-            file = _find_place(file, number, path, journal)
+                journal.note_rejects(str(file), digests)
             if rows:
                 replace_file(file, content)
                 files.append(file)
