@@ -220,7 +220,8 @@ def _take_header(
         for field, index in titles.columns.items()
         if field in ("categoryId", "status") and header[index].strip()
     )
-    if options.header and not is_data:
+    is_result = bool(added) or "petstore_id" in header  # which has a header always
+    if (options.header or is_result) and not is_data:
         return layout
     letters = [*map(column_letter, range(len(header)))]
     titles = read_titles(letters, options, has_header=False)
@@ -289,8 +290,8 @@ def _name_fields(
             errors.append(f"{title!r} is the field, and {field!r} the title")
             title, field = field, title
         indexes = _find_columns(titles, title)
-        if field not in FIELDS:
-            allowed = "a column can be name, categoryId or status"
+        if field not in (*FIELDS, "petstore_id"):
+            allowed = "a column can be name, categoryId, status or petstore_id"
             errors.append(f"{field!r} is not a field; {allowed}")
         elif len(indexes) == 1:
             fields[indexes[0]] = answers[title] = field
