@@ -209,10 +209,12 @@ def _missing(entry: str) -> SettingsError:
         ),
         "api_key": ("API key", "api_key", "YOUR KEY"),
     }[entry]
-    flag = " --environment staging" if entry.startswith(STAGING) else ""
+    configure = "petstore-tools configure"
+    if entry.startswith(STAGING):
+        configure += " --environment staging"
     return SettingsError(f"""\
 no {name}. Give it in one of these ways:
-  command    petstore-tools configure{flag}   (asks for it once and keeps it)
+  command    {configure}   (asks for it once and keeps it)
   argument   PetStore({argument}=...)
   variable   PETSTORE_{entry.upper()}=...
   file       {config_path()}: {entry} = "{example}"

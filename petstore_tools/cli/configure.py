@@ -81,10 +81,8 @@ def configure_(environment: str) -> None:
     path.touch()
     path.chmod(0o600)
     # a JSON string is a TOML basic string, but for pairs of surrogates
-    lines = [
-        f"{name} = {json.dumps(value, default=_plain, ensure_ascii=False)}\n"
-        for name, value in entries.items()
-    ]
+    write = partial(json.dumps, default=_plain, ensure_ascii=False)
+    lines = [f"{name} = {write(value)}\n" for name, value in entries.items()]
     replace_file(path, "".join(lines).encode())
     command = f"petstore-tools list --first 5 --environment {environment}"
     write_message(f"The settings are in {path}. Try them: {command}")

@@ -197,12 +197,13 @@ def create(plan: str, label: str, database: str, environment: str) -> None:
     assert key_plan is not None
     with _open(database) as service:
         key_id, key = service.create_key(key_plan, label=label, now=time.time())
-    prefix, option = "", ""
+    prefix, configure = "", "petstore-tools configure"
     if environment == "staging":
-        prefix, option = "STAGING_", " --environment staging"
+        prefix = "STAGING_"
+        configure += " --environment staging"
     write_message(
         f"Key {key_id}, {key_plan}. Copy the key now: it cannot be shown again. Type"
-        f" address, key and plan into `petstore-tools configure{option}`, or set these"
+        f" address, key and plan into `{configure}`, or set these"
         " variables:"
     )
     click.echo(
