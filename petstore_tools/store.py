@@ -458,6 +458,31 @@ class PetStore:
         assert result is not None
         return result
 
+    def imports(self) -> pd.DataFrame:
+        """
+        Return what became of each import to this place, the last changed first; costs
+        no request.
+
+        >>> result = store.import_pets("animals.csv", progress=False)
+        >>> store.imports()[["file", "created", "rejected", "unknown"]]
+                  file  created  rejected  unknown
+        0  animals.csv       10         0        0
+
+        Returns:
+            Columns `import` (text: the ID that `petstore-tools imports show` takes),
+            `file`, `environment` (text), `created`, `rejected`, `skipped`, `unsent`,
+            `unknown`, `ambiguous` (int64, rows; `ambiguous` are unknown ones for a
+            person to decide, and count there alone), `changed_at` (datetime, UTC).
+
+        Raises:
+            JournalError: Their record cannot be read.
+        """
+        from petstore_tools.importing.imports import Target, imports_frame, read_imports
+
+        service = (self.settings.environment, self.client.service_id)
+        name = Target(*service, Path()).database_name
+        return imports_frame(read_imports(self.journal_folder / f"{name}.db"))
+
     def examine(self) -> Iterator[Finding]:
         """Yield findings on settings, folder, service and plan, with one request."""
         from petstore_tools.doctor import examine

@@ -1,6 +1,5 @@
 """`imports`: what became of each import, and the decisions on its unknown rows."""
 
-from collections import Counter
 from pathlib import Path
 
 import click
@@ -23,8 +22,6 @@ from petstore_tools.importing.lost_rows import (
 from petstore_tools.store import PetStore
 from petstore_tools.text import pluralize, text_table, utc_text
 from petstore_tools.throttle.gate import CallOptions
-
-COUNTS = ("created", "rejected", "skipped", "unsent", "unknown", "ambiguous")
 
 
 def _folder() -> Path:
@@ -66,21 +63,9 @@ def imports_(context: click.Context, environment: str | None) -> None:
 
 
 def _table(infos: list[ImportInfo]) -> str:
-    rows = []
-    for info in infos:
-        target = info.target
-        counts = info.states + Counter(unknown=info.states["sending"])
-        numbers = [counts[state] for state in COUNTS]
-        rows.append(
-            (
-                info.id,
-                target.label,
-                target.environment,
-                *numbers,
-                utc_text(info.changed_at),
-            )
-        )
-    return text_table(("import", "file", "environment", *COUNTS, "last change"), rows)
+    frame = imports.imports_frame(infos)
+    times = frame["changed_at"].dt.strftime("%Y-%m-%d %H:%M:%S UTC")
+    return text_table([*frame], frame.assign(changed_at=times).to_numpy().tolist())
 
 
 @imports_.command("show")

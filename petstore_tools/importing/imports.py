@@ -2,18 +2,26 @@
 The imports to a place: their database, the lock of each, and what is asked about all.
 """
 
+from __future__ import annotations
+
 import hashlib
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from petstore_tools import sqlite
 from petstore_tools.errors import JournalError, SettingsError
+from petstore_tools.listing.frames import text_dtype
 from petstore_tools.text import printable
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _FORMAT = 5
 TABLES = f"""
@@ -248,8 +256,30 @@ class ImportInfo:
     bad_rows: int
 
 
+# what became of the rows of an import
+_COUNTS = ("created", "rejected", "skipped", "unsent", "unknown", "ambiguous")
+
+
+def imports_frame(infos: Iterable[ImportInfo]) -> pd.DataFrame:
+    """Return imports as `PetStore.imports` does, the last changed first."""
+    import pandas as pd
+
+    rows = []
+    for info in sorted(infos, key=attrgetter("changed_at"), reverse=True):
+        counts = info.states + Counter(unknown=info.states["sending"])
+        facts = (info.id, info.target.label, info.target.environment)
+        rows.append((*facts, *map(counts.__getitem__, _COUNTS), info.changed_at))
+    kinds: dict[str, str] = dict.fromkeys(
+        ("import", "file", "environment"), text_dtype()
+    )
+    kinds |= dict.fromkeys(_COUNTS, "int64")
+    frame = pd.DataFrame(rows, columns=[*kinds, "changed_at"])
+    times = pd.to_datetime(frame["changed_at"], unit="s", utc=True).dt.as_unit("s")
+    return frame.assign(changed_at=times).astype(kinds)
+
+
 def list_imports(folder: Path) -> tuple[list[ImportInfo], list[JournalError]]:
-    """Return all imports, the last changed first, and why journals cannot be read."""
+    """Return all imports, and why journals cannot be read."""
     infos: list[ImportInfo] = []
     errors: list[JournalError] = []
     with journal_errors(folder):
@@ -258,18 +288,24 @@ def list_imports(folder: Path) -> tuple[list[ImportInfo], list[JournalError]]:
         if path.suffix != ".db":
             continue
         try:
-            with closing(open_database(path)) as db, journal_errors(path):
-                for *place, name, sheet, bad_rows, changed_at in db.execute(_SHOWN):
-                    target = Target(*place, Path(name), sheet)  # type: ignore[call-arg]
-                    states = Counter(rejected=bad_rows)
-                    for state, rows, time in db.execute(_STATES, (target.id,)):
-                        states[state] += rows
-                        changed_at = max(changed_at, time)
-                    facts = (changed_at, states, bad_rows)
-                    infos.append(ImportInfo(target.id, target, *facts))
+            infos += read_imports(path)
         except JournalError as error:
             errors.append(error)
-    return sorted(infos, key=lambda info: -info.changed_at), errors
+    return infos, errors
+
+
+def read_imports(path: Path) -> list[ImportInfo]:
+    """Return the imports of one database."""
+    infos = []
+    with closing(open_database(path)) as db, journal_errors(path):
+        for *place, name, sheet, bad_rows, changed_at in db.execute(_SHOWN):
+            target = Target(*place, Path(name), sheet)  # type: ignore[call-arg]
+            states = Counter(rejected=bad_rows)
+            for state, rows, time in db.execute(_STATES, (target.id,)):
+                states[state] += rows
+                changed_at = max(changed_at, time)
+            infos.append(ImportInfo(target.id, target, changed_at, states, bad_rows))
+    return infos
 
 
 def find_import(folder: Path, import_id: str) -> ImportInfo:

@@ -65,6 +65,7 @@ def test_imports(box: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     """Problems, also where there are none, and results."""
     monkeypatch.chdir(tmp_path)
     animals = pd.DataFrame({"name": ["Rex", "Mia", None], "categoryId": [3, 4, 5]})
+    tables = [box.store.imports()]
 
     clean, faulty = [
         box.store.preview_import(rows, name="spring")
@@ -76,3 +77,6 @@ def test_imports(box: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         assert dtypes(preview.fixes) == TABLES["fixes"]
         assert dtypes(preview.doubtful) == TABLES["doubtful"]
     assert dtypes(result.frame) == TABLES["result"]
+    tables.append(box.store.imports())
+    assert [*map(len, tables)] == [0, 1]
+    assert [*map(dtypes, tables)] == [TABLES["imports"]] * 2

@@ -34,10 +34,8 @@ def test_public_names_are_pinned() -> None:
 
     methods = (
         "close create_pet events examine from_settings get_pet history import_pets"
-        " last_partial "
-    )
-    methods += (
-        "list_pets pages pets preview_import quota snapshot snapshots status_report"
+        " imports last_partial list_pets pages pets preview_import quota snapshot"
+        " snapshots status_report"
     )
     with PetStore(base_url="https://host/v1", api_key="k", ledger="memory") as store:
         assert public(store) == public(PetStore) == methods.split()
