@@ -5,8 +5,7 @@ name them.
 
 import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, time, timedelta
 from decimal import Decimal
 from functools import cache
@@ -118,8 +117,8 @@ class Sheet:
     notes: tuple[str, ...] = ()
     name: str = ""
     names: tuple[str, ...] = ()
-    hidden: AbstractSet[int] = frozenset()
-    hidden_columns: AbstractSet[int] = frozenset()
+    hidden: set[int] = field(default_factory=set)
+    hidden_columns: set[int] = field(default_factory=set)
     is_unseen: bool = False
 
     content: ClassVar[Callable[..., bytes]]

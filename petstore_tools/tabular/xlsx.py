@@ -188,8 +188,6 @@ class Worksheet(Sheet):
 
     suffix: str = ".xlsx"
     rows: dict[int, Sequence[str]] = field(default_factory=dict)
-    hidden: set[int] = field(default_factory=set)
-    hidden_columns: set[int] = field(default_factory=set)
     merged: list[tuple[tuple[int, int], tuple[int, int]]] = field(default_factory=list)
     content = staticmethod(workbook_bytes)
 
