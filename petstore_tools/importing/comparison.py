@@ -230,7 +230,7 @@ def _entries(journal: Journal, sheet: ReadSheet) -> list[Entry]:
     """
     Return the rows of a file that the journal may not have; one with an id is made.
     """
-    title = sheet.layout.titles.key_title or journal.id
+    title = sheet.layout.key_title or journal.id
     label = journal.target.label
     entries = []
     for row in sheet.rows_to_send:

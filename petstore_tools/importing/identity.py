@@ -122,7 +122,7 @@ def settle_rejects(journal: Journal, sheet: ReadSheet) -> ReadSheet:
     corrected = [entry for entry in journal.read(_CORRECTED) if entry.pet_id]
     if not corrected:
         return sheet
-    columns = sheet.layout.titles.columns
+    columns = sheet.layout.columns
     by_number = {entry.reject_of: entry for entry in corrected}
     by_key = {entry.key: entry for entry in corrected if entry.row_key}
     with journal.reading() as db:

@@ -35,11 +35,15 @@ _SHOWN = 20  # titles
 
 
 @dataclass(frozen=True)
-class Titles:
+class Layout:
     """
-    The fields that a header names.
+    Where the header of a sheet is, and which column holds which field.
 
     Attributes:
+        sheet: Its cells.
+        header_row: As the spreadsheet counts; where there is no header, the row before
+            the first.
+        options: How it is read.
         header: Cells as typed; the letters of the columns where there is no header.
         columns: Index from 0, by field, in the order of the document; then those of
             `row_key` and `petstore_id`.
@@ -50,15 +54,44 @@ class Titles:
         answers: What `columns=` says and the header has: field by title or letter.
         errors: What `columns=` and `row_key=` say and the header has not, in words.
         has_header: Whether the sheet has one.
+        added_columns: How many columns of a rejects file the toolkit added, behind
+            those of the header.
     """
 
+    sheet: Sheet
+    header_row: int
+    options: ImportOptions
     header: tuple[str, ...]
     columns: Mapping[str, int]
     proposals: Mapping[str, str]
     missing: Mapping[str, str]
     answers: Mapping[str, str]
     errors: Sequence[str]
-    has_header: bool = True
+    has_header: bool
+    added_columns: int
+
+    @cached_property
+    def matcher(self) -> Matcher:
+        """What decides its cells."""
+        options = self.options
+        return Matcher(options.category_words, options.statuses, options.defaults)
+
+    @property
+    def cells_above(self) -> list[Sequence[str]]:
+        """The rows above the header, empty ones, too."""
+        end = self.header_row if self.has_header else self.header_row + 1
+        rows = dict(takewhile(lambda record: record[0] < end, self.sheet.records()))
+        return [rows.get(number, ()) for number in range(1, end)]
+
+    @property
+    def header_line(self) -> str:
+        """Where the header is, and its cells, the first of very many."""
+        if not self.has_header:
+            return f"none: row {self.header_row + 1} is the first animal"
+        cells = [
+            repr(cell) if cell else getattr(cell, "kind", "''") for cell in self.header
+        ]
+        return f"row {self.header_row}: {first_of(cells, _SHOWN)}"
 
     def label(self, index: int) -> str:
         """Return a column as people find it: `A 'Name'`."""
@@ -74,12 +107,18 @@ class Titles:
             f"{field} ← {self.label(index)}" for field, index in self.columns.items()
         )
 
-    def header_text(self) -> str:
-        """Return the cells of the header, the first of very many."""
-        cells = [
-            repr(cell) if cell else getattr(cell, "kind", "''") for cell in self.header
-        ]
-        return first_of(cells, _SHOWN)
+    @property
+    def key_title(self) -> str | None:
+        """The title of the column of the row keys, "" for a letter, None for none."""
+        index = self.columns.get("row_key")
+        if index is None:
+            return None
+        return self.header[index].strip() if self.has_header else ""
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether nothing is missing, and all that was named is there."""
+        return not (self.missing or self.errors)
 
     @property
     def reasons(self) -> list[str]:
@@ -90,77 +129,21 @@ class Titles:
         return [*(self.errors or reasons)]
 
     @property
-    def key_title(self) -> str | None:
-        """The title of the column of the row keys, "" for a letter, None for none."""
-        index = self.columns.get("row_key")
-        if index is None:
-            return None
-        return self.header[index].strip() if self.has_header else ""
-
-
-@dataclass(frozen=True)
-class Layout:
-    """
-    Where the header of a sheet is, and which column holds which field.
-
-    Attributes:
-        sheet: Its cells.
-        header_row: As the spreadsheet counts; where there is no header, the row before
-            the first.
-        titles: Which column holds which field.
-        options: How it is read.
-        added_columns: How many columns of a rejects file the toolkit added, behind
-            those of the header.
-    """
-
-    sheet: Sheet
-    header_row: int
-    titles: Titles
-    options: ImportOptions
-    added_columns: int = 0
-
-    @cached_property
-    def matcher(self) -> Matcher:
-        """What decides its cells."""
-        options = self.options
-        return Matcher(options.category_words, options.statuses, options.defaults)
-
-    @property
-    def cells_above(self) -> list[Sequence[str]]:
-        """The rows above the header, empty ones, too."""
-        end = self.header_row if self.titles.has_header else self.header_row + 1
-        rows = dict(takewhile(lambda record: record[0] < end, self.sheet.records()))
-        return [rows.get(number, ()) for number in range(1, end)]
-
-    @property
-    def header(self) -> str:
-        """Where the header is, and its cells."""
-        if self.titles.has_header:
-            return f"row {self.header_row}: {self.titles.header_text()}"
-        return f"none: row {self.header_row + 1} is the first animal"
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether nothing is missing, and all that was named is there."""
-        return not (self.titles.missing or self.titles.errors)
-
-    @property
     def notes(self) -> list[str]:
         """What should be known of the sheet."""
-        columns = self.titles.columns
         sheet = self.sheet
         unread = [repr(name) for name in sheet.names if name != sheet.name]
         line = f"sheet {sheet.name!r}; not read: {', '.join(unread)}"
         notes = [*([line] if unread else ()), *sheet.notes]
         notes += [
-            f"column {self.titles.label(index)} is hidden, and is read"
-            for index in columns.values()
+            f"column {self.label(index)} is hidden, and is read"
+            for index in self.columns.values()
             if index in sheet.hidden_columns
         ]
-        if self.titles.has_header and self.options.by_letter:
+        if self.has_header and self.options.by_letter:
             advice = f"{option('header', False)} takes it for an animal"
             notes.append(f"row {self.header_row} is the header; {advice}")
-        if "status" not in {*columns, *(self.options.defaults or {})}:
+        if "status" not in {*self.columns, *(self.options.defaults or {})}:
             notes.append(
                 "no column for status: the animals will have none, and it cannot be"
                 " added later; " + option("columns", {"TITLE": "status"}) + " names one"
@@ -173,10 +156,9 @@ class Layout:
         How many fields a row may name, and how many cells it has; the header has the
         most.
         """
-        titles = self.titles
-        doubts = [*filter(None, titles.missing.values())]
-        fields = len(titles.columns) + len(titles.proposals) + len(doubts)
-        filled = [cell for cell in titles.header if not is_blank(cell)]
+        doubts = [*filter(None, self.missing.values())]
+        fields = len(self.columns) + len(self.proposals) + len(doubts)
+        filled = [cell for cell in self.header if not is_blank(cell)]
         return fields, len(filled)
 
 
@@ -186,7 +168,7 @@ def find_layout(sheet: Sheet, options: ImportOptions) -> Layout:
     by letter, the first row that has these columns, or none where that row is data.
     Else the likeliest row.
     """
-    layouts = [Layout(sheet, 0, read_titles([], options), options)]
+    layouts = [read_layout(sheet, 0, [], options)]
     filled = (record for record in sheet.records() if not are_blank(record[1]))
     for number, cells in islice(filled, HEADER_WITHIN):
         layout = _take_header(sheet, number, cells, options)
@@ -209,35 +191,49 @@ def _take_header(
     """
     added = cells[cells.index(ADDED[0]) :] if ADDED[0] in cells else []
     header = cells[: len(cells) - len(added)]
-    titles = read_titles(header, options)
-    layout = Layout(sheet, number, titles, options, len(added))
+    layout = read_layout(sheet, number, header, options, added_columns=len(added))
     # by pandas
     is_counted = not options.is_file and all(map(str.isdecimal, header))
     if not options.by_letter or is_counted:
         return layout
     is_data = any(
         isinstance(layout.matcher.decide(field, header[index]), int | str)
-        for field, index in titles.columns.items()
+        for field, index in layout.columns.items()
         if field in ("categoryId", "status") and header[index].strip()
     )
     is_result = bool(added) or "petstore_id" in header  # which has a header always
     if (options.header or is_result) and not is_data:
         return layout
     letters = [*map(column_letter, range(len(header)))]
-    titles = read_titles(letters, options, has_header=False)
-    return Layout(sheet, number - 1, titles, options, len(added))
+    return read_layout(
+        sheet,
+        number - 1,
+        letters,
+        options,
+        has_header=False,
+        added_columns=len(added),
+    )
 
 
-def read_titles(
-    header: Sequence[str], options: ImportOptions, *, has_header: bool = True
-) -> Titles:
+def read_layout(
+    sheet: Sheet,
+    header_row: int,
+    header: Sequence[str],
+    options: ImportOptions,
+    *,
+    has_header: bool = True,
+    added_columns: int = 0,
+) -> Layout:
     """
     Find the fields in a header.
 
     Args:
+        sheet: Its cells.
+        header_row: As the spreadsheet counts.
         header: Cells as typed.
         options: What names columns, and which fields have a default and need none.
         has_header: Whether these are titles; else letters of columns.
+        added_columns: Those of a rejects file, behind them.
 
     Spec: §2.1, required fields.
     """
@@ -269,8 +265,18 @@ def read_titles(
         needs_column = {*spec.REQUIRED} - {*columns, *(options.defaults or ())}
         if field in needs_column:
             missing.setdefault(field, "")
-    return Titles(
-        tuple(header), columns, proposals, missing, answers, errors, has_header
+    return Layout(
+        sheet,
+        header_row,
+        options,
+        tuple(header),
+        columns,
+        proposals,
+        missing,
+        answers,
+        errors,
+        has_header,
+        added_columns,
     )
 
 

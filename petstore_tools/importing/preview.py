@@ -103,7 +103,7 @@ class ImportPreview:
     @property
     def columns(self) -> str:
         """Which column is which field."""
-        return self.sheet.layout.titles.description
+        return self.sheet.layout.description
 
     @property
     def problems(self) -> tuple[RowProblem, ...]:
@@ -295,7 +295,7 @@ class ImportPreview:
             },
             "matches": [*map(asdict, self.matches)],
             "notes": list(self.notes),
-            "header": self.sheet.layout.header,
+            "header": self.sheet.layout.header_line,
             "filled": [column._asdict() for column in self.sheet.columns],
             "left_out": [row._asdict() for row in self.sheet.rows_left_out],
             "questions": self.sheet.questions,
@@ -366,11 +366,11 @@ class ImportPreview:
         sheet = self.sheet
         layout = sheet.layout
         sums, *counts = self._counts()
-        is_plain = layout.header_row == 1 and layout.titles.has_header
+        is_plain = layout.header_row == 1 and layout.has_header
         fields = [column for column in sheet.columns if column.becomes != NOT_SENT]
         unsent = [column.label for column in sheet.columns if column not in fields]
         parts: dict[str, Sequence[object]] = {
-            "header": [] if is_plain else [layout.header],
+            "header": [] if is_plain else [layout.header_line],
             "column": fields,
             "not sent": [first_of(unsent, SHOWN)],
             "first": [

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeGuard
 
 from petstore_tools.errors import ArgumentError, SheetError
-from petstore_tools.importing.layout import Layout, find_layout, read_titles
+from petstore_tools.importing.layout import Layout, find_layout, read_layout
 from petstore_tools.importing.options import ImportOptions
 from petstore_tools.importing.rows import (
     AnyRow,
@@ -134,11 +134,11 @@ class ReadSheet:
     @property
     def columns(self) -> list[FileColumn]:
         """What is in the columns of the file, and what becomes of each."""
-        titles = self.layout.titles
-        fields = {index: field for field, index in titles.columns.items()}
+        layout = self.layout
+        fields = {index: field for field, index in layout.columns.items()}
         rows = [row.cells for row in self.rows]
         columns = []
-        for index, title in enumerate(titles.header[:COLUMNS]):
+        for index, title in enumerate(layout.header[:COLUMNS]):
             cells = [cell for row in rows for cell in row[index : index + 1]]
             filled = [str(cell) for cell in cells if cell.strip()]
             if title.strip() or filled:
@@ -174,14 +174,14 @@ class ReadSheet:
         The call and the command with everything that needs an answer, "" where nothing
         does.
         """
-        asks = self.layout.titles.proposals or any(_asks(row, ()) for row in self.rows)
+        asks = self.layout.proposals or any(_asks(row, ()) for row in self.rows)
         return write_questions(self.layout) if asks else ""
 
     @cached_property
     def matches(self) -> list[Match]:
         """Each distinct cell that is not sent as typed, the most frequent first."""
         counts: Counter[tuple[str, str, Value]] = Counter()
-        indexes = [*map(self.layout.titles.columns.get, FIELDS)]
+        indexes = [*map(self.layout.columns.get, FIELDS)]
         for row in self.rows_to_send:
             for field, index, value in zip(FIELDS, indexes, row.content, strict=True):
                 cell = "" if index is None else row.cells[index]
@@ -212,7 +212,7 @@ def read_sheet(options: ImportOptions) -> ReadSheet:
     ]
     rows += read_rows(layout)
     for field in IDENTITY:
-        if field in layout.titles.columns:
+        if field in layout.columns:
             identify(rows, layout, field)
     if not any(rows):
         raise SheetError(f"{options.path.name} has a header and no rows")
@@ -252,11 +252,11 @@ def open_layout(options: ImportOptions) -> Layout:
         names = ", ".join(repr(layout.sheet.name) for layout in candidates)
         reason = f"{name}: sheets {names} may be meant: name one"
         raise SheetError(write_questions(candidates[0], [reason], sheet="…"))
-    if not likeliest.titles.header:
+    if not likeliest.header:
         raise SheetError(f"{name}: there is no header row")
     if not likeliest.is_complete:
-        first, *others = likeliest.titles.reasons
-        others += [f"the header is {likeliest.header}", *likeliest.sheet.notes]
+        first, *others = likeliest.reasons
+        others += [f"the header is {likeliest.header_line}", *likeliest.sheet.notes]
         raise SheetError(write_questions(likeliest, [f"{name}: {first}", *others]))
     return likeliest
 
@@ -272,27 +272,32 @@ def write_questions(layout: Layout, reasons: Sequence[str] = (), **answers: Any)
             have no meaning yet.
         answers: What else stands in the call.
     """
-    columns = {**layout.titles.answers, **layout.titles.proposals}
+    columns = {**layout.answers, **layout.proposals}
     options = replace(layout.options, columns=columns)
-    has_header = layout.titles.has_header
-    titles = read_titles(layout.titles.header, options, has_header=has_header)
-    layout = replace(layout, titles=titles)
-    missing = [*titles.missing]
+    layout = read_layout(
+        layout.sheet,
+        layout.header_row,
+        layout.header,
+        options,
+        has_header=layout.has_header,
+        added_columns=layout.added_columns,
+    )
+    missing = [*layout.missing]
     free_columns = _free_columns(layout)
     if "categoryId" in missing and len(free_columns) < len(missing):
         missing.remove("categoryId")
         answers["defaults"] = {**(options.defaults or {}), "categoryId": ...}
-    answered = (*titles.columns, *missing, *(options.defaults or ()))
+    answered = (*layout.columns, *missing, *(options.defaults or ()))
     may_be_status = any(
-        has_words and not is_known(titles.header[index])
+        has_words and not is_known(layout.header[index])
         for index, has_words in free_columns.items()
-        if index < len(titles.header)
+        if index < len(layout.header)
     )
     if may_be_status and len(free_columns) > len(missing) and "status" not in answered:
         missing.append("status")
     blanks = [("…", field) for field in missing]
     answers["columns"] = [*columns.items(), *blanks]
-    if options.row_key is not None and "row_key" not in titles.columns:
+    if options.row_key is not None and "row_key" not in layout.columns:
         answers["row_key"] = "…"
     problems = _open_words(layout)
     meanings, hints = _meanings(options, problems)
@@ -316,7 +321,7 @@ def write_questions(layout: Layout, reasons: Sequence[str] = (), **answers: Any)
 
 def _free_columns(layout: Layout) -> dict[int, bool]:
     """Return the filled columns that are no field, and whether they hold words."""
-    fields = layout.titles.columns.values()
+    fields = layout.columns.values()
     columns: dict[int, bool] = {}
     for _, cells, _ in records_below(layout):
         for index, cell in enumerate(cells):
@@ -327,7 +332,7 @@ def _free_columns(layout: Layout) -> dict[int, bool]:
 
 def _open_words(layout: Layout) -> list[RowProblem]:
     """Return the words that wait for a meaning in rows which can be sent with it."""
-    missing = layout.titles.missing
+    missing = layout.missing
     return [
         problem
         for row in read_rows(layout)

@@ -17,7 +17,7 @@ from petstore_tools.importing.comparison import Edit
 from petstore_tools.importing.entries import Entry
 from petstore_tools.importing.identity import digest_cells
 from petstore_tools.importing.journal import Journal
-from petstore_tools.importing.layout import ADDED, Layout, Titles
+from petstore_tools.importing.layout import ADDED, Layout
 from petstore_tools.importing.preview import ImportPreview
 from petstore_tools.importing.read_sheet import ReadSheet
 from petstore_tools.importing.send import Stopped
@@ -216,7 +216,7 @@ def entries_of_rows(sheet: ReadSheet, entries: Iterable[Entry]) -> list[Entry]:
         sheet: The file.
         entries: What became of those that could be sent.
     """
-    name_index = sheet.layout.titles.columns["name"]
+    name_index = sheet.layout.columns["name"]
     next_entry = iter(entries)
     return [
         _rejected_entry(row, name_index)
@@ -294,7 +294,7 @@ def write_files(
     path = sheet.options.path.resolve()
     lines = [*zip(sheet.rows, entries, strict=True)]
     for entry in removed_entries:
-        cells = _known_cells(sheet.layout.titles, entry)
+        cells = _known_cells(sheet.layout, entry)
         lines.append((Row(entry.number, entry.content, cells), entry))
     tables = {
         "created": _fill_created(lines, sheet.layout),
@@ -339,8 +339,8 @@ _Table = tuple[list[str], list[list[str]], set[tuple[int, int]]]
 
 def _fill_created(lines: Iterable[tuple[Row, Entry]], layout: Layout) -> _Table:
     """Return titles and rows of a created file: each animal, with its id."""
-    header = layout.titles.header
-    index = layout.titles.columns.get(_ID_TITLE, len(header))
+    header = layout.header
+    index = layout.columns.get(_ID_TITLE, len(header))
     animals = [
         (row.cells, text_of(entry.pet_id))
         for row, entry in lines
@@ -358,8 +358,8 @@ def _fill_rejected(lines: Iterable[tuple[Row, Entry]], layout: Layout) -> _Table
     Return titles, rows and the bad cells of a rejects file: each row with its number in
     the first source, and with its problems.
     """
-    columns = layout.titles.columns
-    width = len(layout.titles.header)
+    columns = layout.columns
+    width = len(layout.header)
     rows: list[list[str]] = []
     bad_cells: set[tuple[int, int]] = set()
     for row, entry in lines:
@@ -371,14 +371,14 @@ def _fill_rejected(lines: Iterable[tuple[Row, Entry]], layout: Layout) -> _Table
                 cells[width - 1 :] = [layout.sheet.delimiter.join(cells[width - 1 :])]
             number = text_of(row.reject_of or row.number)
             rows.append([*cells, number, entry.detail])
-    return [*layout.titles.header, *ADDED], rows, bad_cells
+    return [*layout.header, *ADDED], rows, bad_cells
 
 
-def _known_cells(titles: Titles, entry: Entry) -> tuple[str, ...]:
+def _known_cells(layout: Layout, entry: Entry) -> tuple[str, ...]:
     """Return the cells of a row that the file has no more, as far as they are known."""
     values = {**dict(zip(FIELDS, entry.content, strict=True)), "row_key": entry.key}
-    cells = [""] * len(titles.header)
-    for field, index in titles.columns.items():
+    cells = [""] * len(layout.header)
+    for field, index in layout.columns.items():
         cells[index] = text_of(values.get(field))
     return tuple(cells)
 

@@ -59,7 +59,7 @@ def records_below(layout: Layout) -> Iterator[tuple[int, Sequence[str], int]]:
     Yield the rows below the header; of a rejects file with the cells as they were, and
     with the number of the row in the sheet that was imported, else 0.
     """
-    width = len(layout.titles.header)
+    width = len(layout.header)
     end = width + layout.added_columns
     for number, cells in layout.sheet.records():
         if number > layout.header_row:
@@ -78,10 +78,10 @@ def read_rows(layout: Layout) -> Iterator[AnyRow]:
     Where a row is short, what has no column or may be empty counts as empty. In a text,
     a row of another width may have lost a sign.
     """
-    columns = layout.titles.columns
+    columns = layout.columns
     sheet = layout.sheet
-    width = len(layout.titles.header)
-    header = [title.strip().casefold() for title in layout.titles.header]
+    width = len(layout.header)
+    header = [title.strip().casefold() for title in layout.header]
     # no row may lack it
     last = max(columns.get(name, -1) for name in spec.REQUIRED)
     # of a field without a column, the cell behind the last one
@@ -131,7 +131,7 @@ def _decide(
 
 def add_problem(row: Row, field: str, problem: Problem, layout: Layout) -> Row:
     """Return a row with a further problem, that of a field."""
-    index = layout.titles.columns.get(field)
+    index = layout.columns.get(field)
     letter = "" if index is None else column_letter(index)
     cell = "" if index is None else row.cells[index]
     further = RowProblem(row.number, letter, field, cell, *problem)
@@ -153,7 +153,7 @@ def _note(
         return ""
     needs_default = name.strip() and not has_category
     is_alone = needs_default and sum(map(is_blank, cells)) == len(cells) - 1
-    if is_alone and len(layout.titles.columns.keys() & {*FIELDS}) > 1:
+    if is_alone and len(layout.columns.keys() & {*FIELDS}) > 1:
         return ALONE
     first_cell = next(filter(str.strip, cells), name)
     is_remark = is_total(name) or (needs_default and is_note(name))
@@ -170,7 +170,7 @@ def identify(rows: list[AnyRow], layout: Layout, field: str) -> None:
     """
     attribute, repetition = _REPETITIONS[field]
     may_repeat = field == "row_key" and layout.options.drop_duplicates
-    column = layout.titles.columns[field]
+    column = layout.columns[field]
     groups: defaultdict[str | int, list[int]] = defaultdict(list)
     row: Any
     for index, row in enumerate(rows):

@@ -97,7 +97,7 @@ def test_each_file_imports_or_says_what_helps(
     sheets = open_source(path, options.get("sheet"), options.get("encoding"))
     (sheet,) = [sheet for sheet in sheets if sheet.name == read.layout.sheet.name]
     filled = {number for number, cells in sheet.records() if not are_blank(cells)}
-    header = {read.layout.header_row} if read.layout.titles.has_header else set()
+    header = {read.layout.header_row} if read.layout.has_header else set()
     rows = (*read.rows_to_send, *read.problem_rows, *read.rows_left_out)
     counted = [row.number for row in rows]
     counted += preview.duplicates if "drop_duplicates" in options else ()

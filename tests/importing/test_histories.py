@@ -136,7 +136,7 @@ def run(world: World, sheet: Sheet) -> Iterator[None]:
         mark_dead(journal)
         rows = sheet.part or list(sheet.rows)
         file = sheet.read(rows, world.way)
-        journal.key_title = file.layout.titles.key_title
+        journal.key_title = file.layout.key_title
         yield
         compare(journal, file)
         for _ in range(6):
