@@ -163,10 +163,9 @@ def load(
         if own := entries.get(f"{prefix}{entry}"):
             entries[entry] = own
     entries |= arguments
-    if not (address := entries.get("base_url")):
-        raise _missing(f"{prefix}base_url")
-    if not (key := entries.get("api_key")):
-        raise _missing("api_key")
+    for entry in ("base_url", "api_key"):
+        if not entries.get(entry):
+            raise _missing(entry, prefix)
     seconds = str(entries.get("reconcile_after_s", RECONCILE_AFTER_S))
     if not re.fullmatch(r"\s*\d{1,6}(\.\d+)?\s*", seconds, re.ASCII):
         raise SettingsError(
@@ -174,9 +173,9 @@ def load(
             f" {seconds!r}"
         )
     return Settings(
-        base_url=check_base_url(address),
+        base_url=check_base_url(entries["base_url"]),
         environment=name,
-        api_key=SecretStr(key.get_secret_value().strip()),
+        api_key=SecretStr(entries["api_key"].get_secret_value().strip()),
         plan=plans.parse(plan)
         or plans.parse(entries.get("plan"), f"PETSTORE_{prefix}PLAN".upper()),
         state_dir=state_folder(state_dir, entries),
@@ -199,25 +198,21 @@ def category_file(entries: Mapping[str, Any] | None = None) -> Path | None:
     return path and _in_full(path)
 
 
-def _missing(entry: str) -> SettingsError:
-    name, argument, example = {
-        "base_url": ("base address", "base_url", "https://HOST/v1"),
-        "staging_base_url": (
-            "base address for staging",
-            'environment="staging", base_url',
-            "https://HOST/v1",
-        ),
-        "api_key": ("API key", "api_key", "YOUR KEY"),
+def _missing(entry: str, prefix: str = "") -> SettingsError:
+    name, example = {
+        "base_url": ("base address", "https://HOST/v1"),
+        "api_key": ("API key", "YOUR KEY"),
     }[entry]
-    configure = "petstore-tools configure"
-    if entry.startswith(STAGING):
+    place, argument, configure = "", "", "petstore-tools configure"
+    if prefix:
+        place, argument = " for staging", 'environment="staging", '
         configure += " --environment staging"
     return SettingsError(f"""\
-no {name}. Give it in one of these ways:
+no {name}{place}. Give it in one of these ways:
   command    {configure}   (asks for it once and keeps it)
-  argument   PetStore({argument}=...)
-  variable   PETSTORE_{entry.upper()}=...
-  file       {config_path()}: {entry} = "{example}"
+  argument   PetStore({argument}{entry}=...)
+  variable   PETSTORE_{prefix.upper()}{entry.upper()}=...
+  file       {config_path()}: {prefix}{entry} = "{example}"
 Without a service of your own: petstore-tools demo, or in Python \
 petstore_tools.Sandbox().store
 For a service on this machine: petstore-tools serve, with a key from \

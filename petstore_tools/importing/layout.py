@@ -99,15 +99,6 @@ class Layout:
         return f"{letter} {self.header[index]!r}" if self.has_header else letter
 
     @property
-    def description(self) -> str:
-        """
-        Which column is which field: `name ← A 'Name', categoryId ← C 'Category ID'`.
-        """
-        return ", ".join(
-            f"{field} ← {self.label(index)}" for field, index in self.columns.items()
-        )
-
-    @property
     def key_title(self) -> str | None:
         """The title of the column of the row keys, "" for a letter, None for none."""
         index = self.columns.get("row_key")

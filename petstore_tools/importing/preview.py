@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from petstore_tools.importing.comparison import Comparison, Edit
 from petstore_tools.importing.doubtful import Doubt
 from petstore_tools.importing.imports import Target
-from petstore_tools.importing.read_sheet import NOT_SENT, Match, ReadSheet
+from petstore_tools.importing.read_sheet import NOT_SENT, ReadSheet
 from petstore_tools.importing.rows import Fix, group_problems
 from petstore_tools.importing.values import NO_ID, NO_STATUS, RowProblem
 from petstore_tools.listing.frames import text_dtype
@@ -33,9 +33,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SHOWN = 10  # lines about one thing
-_COUNTS = (
-    "file environment host journal columns rows to_send unsent bad_rows created unknown"
-    " skipped duplicates dropped removed blank refusal"
+_FACTS = (
+    "file environment host rows to_send unsent bad_rows created unknown refusal"
 ).split()
 _SKIP = option("doubtful", "skip")
 _SEND = option("doubtful", "send")
@@ -91,19 +90,9 @@ class ImportPreview:
         return self.target.environment
 
     @property
-    def journal(self) -> str:
-        """Name of the import in the journal."""
-        return self.target.id
-
-    @property
     def file(self) -> str:
         """What it reads."""
         return self.sheet.file
-
-    @property
-    def columns(self) -> str:
-        """Which column is which field."""
-        return self.sheet.layout.description
 
     @property
     def problems(self) -> tuple[RowProblem, ...]:
@@ -111,34 +100,9 @@ class ImportPreview:
         return self.sheet.problems
 
     @property
-    def matches(self) -> list[Match]:
-        """Each distinct cell that is not sent as typed."""
-        return self.sheet.matches
-
-    @property
-    def blank(self) -> int:
-        """Empty rows, skipped."""
-        return self.sheet.blank
-
-    @property
     def doubts(self) -> Mapping[int, Doubt]:
         """Why rows are doubtful, by their index in `sheet.rows_to_send`."""
         return self.comparison.doubts
-
-    @property
-    def duplicates(self) -> tuple[int, ...]:
-        """Rows that equal an earlier row."""
-        return self.comparison.duplicates
-
-    @property
-    def dropped(self) -> int:
-        """How many of these are left out as asked."""
-        return self.comparison.dropped
-
-    @property
-    def removed(self) -> int:
-        """Rows that were sent and are in the file no more."""
-        return self.comparison.removed
 
     @property
     def edits(self) -> tuple[Edit, ...]:
@@ -149,11 +113,6 @@ class ImportPreview:
     def created(self) -> int:
         """Rows that were created, or that have an id."""
         return self.comparison.states["created"]
-
-    @property
-    def skipped(self) -> int:
-        """Rows that were left out as doubtful."""
-        return self.comparison.states["skipped"]
 
     @property
     def unknown(self) -> int:
@@ -201,7 +160,7 @@ class ImportPreview:
         if self.environment != "sandbox":  # its journal ends with the program
             lines.append(
                 "Of those left out, petstore-tools imports reconcile"
-                f" {self.journal} --row N --absent marks single ones to be sent."
+                f" {self.target.id} --row N --absent marks single ones to be sent."
             )
         if self.comparison.sent:
             name = option("name", "…")
@@ -274,8 +233,8 @@ class ImportPreview:
         Return the preview as JSON values: the counts, each problem, what fixes them,
         and the forecast.
 
-        >>> store.preview_import("animals.csv").to_dict()["columns"]
-        "name ← A 'name', categoryId ← B 'categoryId', status ← C 'status'"
+        >>> store.preview_import("animals.csv").to_dict()["header"]
+        "row 1: 'name', 'categoryId', 'status'"
         """
         tables: dict[str, Sequence[Any]] = {
             "doubtful": self._doubtful(),
@@ -284,8 +243,13 @@ class ImportPreview:
             "fixes": self.groups,
         }
         return {
-            **{name: getattr(self, name) for name in _COUNTS},
-            "duplicates": len(self.duplicates),
+            **{name: getattr(self, name) for name in _FACTS},
+            "journal": self.target.id,
+            "blank": self.sheet.blank,
+            "duplicates": len(self.comparison.duplicates),
+            "dropped": self.comparison.dropped,
+            "removed": self.comparison.removed,
+            "skipped": self.comparison.states["skipped"],
             **{
                 name: [
                     thing._asdict() | {"row": str(row_label(thing.row))}
@@ -293,7 +257,7 @@ class ImportPreview:
                 ]
                 for name, things in tables.items()
             },
-            "matches": [*map(asdict, self.matches)],
+            "matches": [*map(asdict, self.sheet.matches)],
             "notes": list(self.notes),
             "header": self.sheet.layout.header_line,
             "filled": [column._asdict() for column in self.sheet.columns],
@@ -327,11 +291,11 @@ class ImportPreview:
         return f"{title}: {'; '.join(self._counts())}" if self._is_done else title
 
     def _counts(self) -> list[str]:
+        comparison = self.comparison
         dropped = f" ({option('drop_duplicates', True)} leaves them out)"
         advice = "" if self.sheet.options.drop_duplicates else dropped
-        equal = (
-            f"equal to an earlier row{advice}: row {first_of(self.duplicates, SHOWN)}"
-        )
+        duplicates = first_of(comparison.duplicates, SHOWN)
+        equal = f"equal to an earlier row{advice}: row {duplicates}"
         left_out: dict[str, list[int]] = defaultdict(list)
         for row in self.sheet.rows_left_out:
             left_out[row.reason].append(row.number)
@@ -345,14 +309,14 @@ class ImportPreview:
                 len(self.edits)
             ),
             "unknown: the run finds out whether they were created": self.unknown,
-            "left out as doubtful before": self.skipped,
-            "sent and no longer in the file": self.removed,
-            equal: len(self.duplicates),
+            "left out as doubtful before": comparison.states["skipped"],
+            "sent and no longer in the file": comparison.removed,
+            equal: len(comparison.duplicates),
             **{
                 f"left out, {reason}: row {first_of(rows, SHOWN)}": len(rows)
                 for reason, rows in left_out.items()
             },
-            "blank, skipped": self.blank,
+            "blank, skipped": self.sheet.blank,
         }
         lines = [f"{count:,} {meaning}" for meaning, count in counts.items() if count]
         sums = {"to send": self.to_send, "with problems": self.bad_rows}
@@ -378,7 +342,7 @@ class ImportPreview:
             ],
             "rows": [f"{self.rows:,}: {sums}", *counts],
             "note": self.notes,
-            "read as": self.matches,
+            "read as": sheet.matches,
             "problem": [*map(self._problem, self.groups)],
             "edited": self.edits,
             "forecast": [self.forecast] if self.to_send else [],

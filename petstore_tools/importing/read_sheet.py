@@ -47,7 +47,7 @@ NOT_SENT = "not sent"
 
 class FileColumn(NamedTuple):
     """
-    A column of a file, what becomes of it, how many of the rows fill it, and three
+    A column of a file, what becomes of it, how many rows fill it, and not, and three
     values, those first that a wrong encoding would garble.
     """
 
@@ -55,7 +55,7 @@ class FileColumn(NamedTuple):
     title: str
     becomes: str
     filled: int
-    rows: int
+    empty: int
     values: list[str]
 
     @property
@@ -65,8 +65,7 @@ class FileColumn(NamedTuple):
 
     def __str__(self) -> str:
         values = first_of([*map(quoted, self.values)])
-        filled = f"; {self.filled:,} of {self.rows:,} filled"
-        gaps = filled if self.filled < self.rows else ""
+        gaps = f"; {self.empty:,} empty" if self.empty else ""
         return f"{self.label} → {self.becomes}{gaps}: {values}"
 
 
@@ -145,7 +144,7 @@ class ReadSheet:
                 # odd letters first
                 values = sorted(dict.fromkeys(filled), key=str.isascii)[:SAMPLES]
                 becomes = fields.get(index, NOT_SENT)
-                counts = len(filled), len(rows)
+                counts = len(filled), len(rows) - len(filled)
                 letter = column_letter(index)
                 columns.append(FileColumn(letter, str(title), becomes, *counts, values))
         return columns
@@ -310,8 +309,6 @@ def write_questions(layout: Layout, reasons: Sequence[str] = (), **answers: Any)
     if "categoryId" in missing:
         default = option("defaults", {"categoryId": ...})
         hints.append(f"One category for all rows is {default}.")
-    if "status" in missing:
-        hints.append("Leave out the status if no column has one.")
     if reasons:
         fixes = [fix.problem for fix in group_problems(problems)]
         first, *others = [*reasons, *fixes]

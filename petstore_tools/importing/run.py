@@ -389,7 +389,7 @@ class _Run:
         files, not_written = write_files(
             preview, self._journal, entries, removed_entries
         )
-        counts = Counter(skipped=preview.dropped)
+        counts = Counter(skipped=preview.comparison.dropped)
         counts.update(entry.state for entry in entries)
         before = self._before.comparison
         earlier = {e.entry_id for e in before.entries if e.state == "created"}

@@ -57,8 +57,10 @@ def test_a_problem_names_the_row_by_its_label(
         "created",
         "created",
     ]
-    assert preview.duplicates == (5,)
-    assert [*map(str, preview.matches)] == ["name: 'Tom ' is read as 'Tom' in 1 row"]
+    assert preview.comparison.duplicates == (5,)
+    assert [*map(str, preview.sheet.matches)] == [
+        "name: 'Tom ' is read as 'Tom' in 1 row"
+    ]
 
 
 @pytest.mark.case("P64", "P69")
