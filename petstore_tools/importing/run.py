@@ -5,7 +5,7 @@ send, reconcile, write the results.
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from math import ceil
@@ -44,15 +44,15 @@ from petstore_tools.importing.send import (
     LAST_ANSWERS_S,
     Sender,
     Stopped,
+    await_answers,
     await_threads,
 )
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.inventory import Inventory
 from petstore_tools.tabular.atomic import check_folder
-from petstore_tools.text import option, pluralize, utc_text
+from petstore_tools.text import option
 from petstore_tools.throttle.gate import CallOptions
 from petstore_tools.throttle.quota import LIKELY_S, forecast, read_quota
-from petstore_tools.throttle.throttle import Wait
 
 _log = logging.getLogger(__name__)
 # to find lost rows, without one usable answer since, until a run ends
@@ -250,7 +250,8 @@ class _Run:
 
     def _compare(self) -> None:
         """List the inventory: it settles what is unknown, and shows what exists."""
-        self._await_answers(seconds_lost(self._journal, with_equal=True))
+        lost_s = seconds_lost(self._journal, with_equal=True)
+        await_answers(self._client, lost_s, self._calls)
         listings = settle(self._inventory, self._journal, self._calls)
         pet_ids = {entry.pet_id for entry in self._preview.comparison.entries} - {None}
         if not listings[-1].complete:
@@ -322,7 +323,7 @@ class _Run:
             if listed >= MOST_LISTINGS:
                 reason = f"{listed} listings found no row that was created since"
                 return Stopped("service", f"{failing or 'answers were lost'}; {reason}")
-            too_early = self._await_answers(lost_s)
+            too_early = await_answers(self._client, lost_s, self._calls)
             if too_early is not None:
                 return Stopped("service", failing) if failing else too_early
             listings = settle(self._inventory, self._journal, self._calls)
@@ -340,35 +341,6 @@ class _Run:
             f"the first rows were sent; run it again without {option('first', first)}"
             " to send the rest",
         )
-
-    def _await_answers(self, lost_s: Sequence[float]) -> Stopped | None:
-        """
-        Wait until a listing can settle lost rows: until then they may still arrive.
-
-        Args:
-            lost_s: Seconds since each was lost.
-
-        Returns:
-            None, or where that is too long to wait, a stop that says when a listing
-            can.
-        """
-        clock = self._client.clock
-        after_s = self._client.reconcile_after_s
-        left_s = after_s - min(lost_s, default=after_s)
-        if left_s > self._client.max_wait_s and not self._options.wait:
-            resumes_at = clock.now() + left_s
-            reason = (
-                "what became of the unknown rows can be found out from"
-                f" {utc_text(resumes_at)} on; run the same call again then, or pass"
-                f" {option('wait', True)}"
-            )
-            return Stopped("unknown rows", reason, resumes_at)
-        rows = pluralize(len(lost_s), "row")
-        reason = f"a listing that shows what became of {rows} whose answer was lost"
-        if left_s > 0:
-            self._client.gate.log_wait(Wait(clock.now() + left_s, reason))
-            self._client.gate.pause(left_s, reason, self._calls)
-        return None
 
     def _result(self, stopped: Stopped | None) -> ImportResult:
         """Write the result files, and say what became of every row."""

@@ -27,6 +27,7 @@ from petstore_tools.importing.journal import Journal
 from petstore_tools.importing.options import Progress
 from petstore_tools.importing.reconcile import Outcome, judge
 from petstore_tools.models import NewPet
+from petstore_tools.text import option, pluralize, utc_text
 from petstore_tools.throttle.gate import CallCancelled, CallOptions
 from petstore_tools.throttle.quota import connections
 from petstore_tools.throttle.throttle import Wait
@@ -85,6 +86,39 @@ class Stopped:
             case TransportError():
                 return cls("service", str(error))
         return cls("service", str(error), error=error)
+
+
+def await_answers(
+    client: Client, lost_s: Sequence[float], calls: CallOptions
+) -> Stopped | None:
+    """
+    Wait until a listing can settle lost rows: until then they may still arrive.
+
+    Args:
+        client: What sent them.
+        lost_s: Seconds since each was lost.
+        calls: Whether it may wait for long, and what shows the wait.
+
+    Returns:
+        None, or where that is too long to wait, a stop that says when a listing can.
+    """
+    clock = client.clock
+    after_s = client.reconcile_after_s
+    left_s = after_s - min(lost_s, default=after_s)
+    if left_s > client.max_wait_s and not calls.wait:
+        resumes_at = clock.now() + left_s
+        reason = (
+            "what became of the unknown rows can be found out from"
+            f" {utc_text(resumes_at)} on; run the same call again then, or pass"
+            f" {option('wait', True)}"
+        )
+        return Stopped("unknown rows", reason, resumes_at)
+    rows = pluralize(len(lost_s), "row")
+    reason = f"a listing that shows what became of {rows} whose answer was lost"
+    if left_s > 0:
+        client.gate.log_wait(Wait(clock.now() + left_s, reason))
+        client.gate.pause(left_s, reason, calls)
+    return None
 
 
 class Sender:
