@@ -256,7 +256,7 @@ class PetStore:
         if date is None:
             return self.kept_listings.snapshots(status)
         now = self.client.clock.now()
-        snapshots = self.kept_listings.snapshots(status).until(date, now)
+        snapshots, _ = self.kept_listings.snapshots(status).until(date, now)
         return snapshots[-1].frame()
 
     def events(

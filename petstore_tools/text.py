@@ -172,8 +172,6 @@ def cell_text(value: object) -> str:
     >>> cell_text(1_200), cell_text(0.5), cell_text(None)
     ('1,200', '50.0%', '-')
     """
-    if isinstance(value, bool):
-        return "yes" if value else "no"
     if isinstance(value, int):
         return f"{value:,}"
     if isinstance(value, float):

@@ -285,20 +285,21 @@ class Snapshots(tuple[Snapshot, ...]):
         end_s = round(end_s, 6)  # as a datetime holds it
         return Snapshots(s for s in self if round(s.listing.ended_at, 6) <= end_s)
 
-    def until(self, moment: Moment, now: float) -> Snapshots:
+    def until(self, moment: Moment, now: float) -> tuple[Snapshots, float]:
         """
         Return those that had ended by an age, a date (its end, which may be today's) or
-        a time.
+        a time, and the Unix seconds that it means.
 
         Raises:
             ArgumentError: It is none of these, in the future, or before the first one.
         """
-        snapshots = self.ended_by(instant(moment, now, ahead_s=spec.DAY_S))
+        until_s = instant(moment, now, ahead_s=spec.DAY_S)
+        snapshots = self.ended_by(until_s)
         if not snapshots:
             raise ArgumentError(
                 f"no listing is kept that had ended by {moment}: {self}"
             )
-        return snapshots
+        return snapshots, until_s
 
     def counts(self) -> pd.DataFrame:
         """

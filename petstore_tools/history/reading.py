@@ -345,9 +345,8 @@ class History(HistoryDatabase):
         snapshots = self.snapshots()
         newest, until_s = OPEN, now
         if until is not None:
-            snapshots = snapshots.until(until, now)
+            snapshots, until_s = snapshots.until(until, now)
             newest = snapshots[-1].number
-            until_s = instant(until, now, ahead_s=spec.DAY_S)
         first = date.min if since is None else since
         older, _ = self.older(snapshots, first, until_s)
         return self.events_between(older.number if older else OPEN, newest)

@@ -12,7 +12,7 @@ import pandas as pd
 
 from petstore_tools import spec, text
 from petstore_tools.errors import ArgumentError, FrameError, HistoryError
-from petstore_tools.history.database import Moment, Snapshot, Snapshots, instant
+from petstore_tools.history.database import Moment, Snapshot, Snapshots
 from petstore_tools.history.reading import History
 from petstore_tools.listing import frames
 from petstore_tools.listing.completeness import Listing
@@ -294,10 +294,9 @@ def report_on_kept(
             f" {text.option('since', '2026-01-05')}"
         )
     kept = history.snapshots(status)
-    snapshots = kept.until(until, now)
+    snapshots, until_s = kept.until(until, now)
     is_last = snapshots[-1] is kept[-1]
     report = count_animals(history.animals(snapshots[-1], unseen=not is_last), looks)
-    until_s = instant(until, now, ahead_s=spec.DAY_S)
     older, advice = history.older(snapshots, since, until_s)
     report = _with_history(report, history, snapshots, older)
     return replace(report, notes=(*filter(None, [advice]),), _mark=None)
