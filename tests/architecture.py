@@ -9,8 +9,6 @@ for circles of files alone.
 Run: python tests/architecture.py
 """
 
-from __future__ import annotations
-
 import sys
 from graphlib import CycleError, TopologicalSorter
 

@@ -3,8 +3,6 @@ Folders of its own for each test, the table of cases, and a sandbox for each tes
 asks.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import random

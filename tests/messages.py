@@ -8,8 +8,6 @@ rows`. The help of a command is its docstring.
 Run: python tests/messages.py [ROOM ...]
 """
 
-from __future__ import annotations
-
 import ast
 import re
 import sys

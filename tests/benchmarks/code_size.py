@@ -8,8 +8,6 @@ blanks. A bound that is not kept prints `missed`; the script fails 8 % above it.
 Run: python tests/benchmarks/code_size.py
 """
 
-from __future__ import annotations
-
 import ast
 import re
 import sys

@@ -9,8 +9,6 @@ loss, and writes its files; all of that is in its row.
 Run: python tests/benchmarks/cost.py [ROWS]
 """
 
-from __future__ import annotations
-
 import json
 import sys
 import tempfile

@@ -11,8 +11,6 @@ which JSON does not have. What cannot run prints `not run`.
 Run: python tests/benchmarks/faults.py [ROWS]
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -7,8 +7,6 @@ each day. The reports are made in turns at the end, on copies of the history as 
 Run: python tests/benchmarks/history.py [ANIMALS LISTINGS]     (10 listings or more)
 """
 
-from __future__ import annotations
-
 import random
 import shutil
 import sys

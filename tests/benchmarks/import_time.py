@@ -8,8 +8,6 @@ other programs on the machine count little.
 Run: python tests/benchmarks/import_time.py [ROUNDS]
 """
 
-from __future__ import annotations
-
 import resource
 import subprocess
 import sys

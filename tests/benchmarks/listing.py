@@ -8,8 +8,6 @@ installed prints `not run`. `--rows`: only whether all rows came.
 Run: python tests/benchmarks/listing.py [ANIMALS | --rows]
 """
 
-from __future__ import annotations
-
 import json
 import sys
 import tempfile

@@ -3,8 +3,6 @@ The three routes as people write them: FastAPI, SQLite, a model a row, a quota a
 PORT FOLDER.
 """
 
-from __future__ import annotations
-
 import sqlite3
 import sys
 import time

@@ -9,8 +9,6 @@ its own checkout: the ratios can be compared.
 Run: python tests/benchmarks/preview.py [ROWS]
 """
 
-from __future__ import annotations
-
 import csv
 import json
 import os

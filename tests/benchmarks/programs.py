@@ -3,8 +3,6 @@ What the benchmarks share: the programs that run beside them, the loop that the 
 prints, and the rows of their tables.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import platform

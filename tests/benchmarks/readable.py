@@ -10,8 +10,6 @@ Run: python tests/benchmarks/readable.py             the bounds, and what is abo
      python tests/benchmarks/readable.py PATH ...    files and folders, and all places
 """
 
-from __future__ import annotations
-
 import ast
 import sys
 from collections import Counter

@@ -15,8 +15,6 @@ Run: python tests/benchmarks/refusals.py [PEER ...]
      python tests/benchmarks/refusals.py --distance 0 20 80
 """
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import os

@@ -9,8 +9,6 @@ Run: python tests/benchmarks/service.py [--node FOLDER] [--animals N] [--seconds
      python tests/benchmarks/service.py --before CHECKOUT [--seconds 4]
 """
 
-from __future__ import annotations
-
 import argparse
 import importlib.util
 import json

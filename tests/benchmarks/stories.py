@@ -10,8 +10,6 @@ repeat of an animal that exists.
 Run: python tests/benchmarks/stories.py [BEGIN OF A STORY]
 """
 
-from __future__ import annotations
-
 import re
 import sys
 import tempfile

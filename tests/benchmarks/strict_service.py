@@ -7,8 +7,6 @@ It answers `/SCENARIO/PEER/v1/pets`, and `/results` with what was counted.
 Run: python tests/benchmarks/strict_service.py REQUESTS_A_MINUTE
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import random

@@ -2,8 +2,6 @@
 A service with 25 animals, and the command line in this process, in a folder of its own.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Iterator

@@ -3,8 +3,6 @@
 is left, and what is wrong.
 """
 
-from __future__ import annotations
-
 import os
 import stat
 import sys

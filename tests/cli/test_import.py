@@ -1,7 +1,5 @@
 """`import` and `imports` on the command line."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

@@ -1,7 +1,5 @@
 """`list`: on the screen, in a file, from a snapshot."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The command line as people and scripts meet it: words, streams, few letters."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

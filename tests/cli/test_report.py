@@ -1,7 +1,5 @@
 """`report` and `history`: on the screen and in files."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

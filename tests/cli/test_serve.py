@@ -1,7 +1,5 @@
 """`demo`, `serve` and `keys`: a sandbox, the service here, and its callers' keys."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The history, held against the truth that each complete listing showed."""
 
-from __future__ import annotations
-
 import multiprocessing
 import random
 import re

@@ -3,8 +3,6 @@ The one call loop: what leaves again and what does not, what a caller is told of
 and what is logged.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import re

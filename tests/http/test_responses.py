@@ -2,8 +2,6 @@
 What a reply says: animals, an error of the tree, or that another program answered.
 """
 
-from __future__ import annotations
-
 import json
 import time
 from pathlib import Path

@@ -3,8 +3,6 @@ Redirects, .netrc files, idle connections, silence, handshakes; proxies, certifi
 and sessions of a company work as with `requests`.
 """
 
-from __future__ import annotations
-
 import gc
 import json
 import netrc

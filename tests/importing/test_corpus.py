@@ -7,8 +7,6 @@ the options, the animals in order, parts of each problem, the rows that are left
 reason, and what the preview shows; or a part of the refusal.
 """
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from collections.abc import Iterator

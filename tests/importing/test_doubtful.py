@@ -2,8 +2,6 @@
 Which rows could make an animal a second time: the four rules, in tables.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -3,8 +3,6 @@ Random histories of imports against the truth: what a person does to sheets, wha
 lost, and what the staff change, over the real journal and the real rules.
 """
 
-from __future__ import annotations
-
 import random
 import tempfile
 from collections import Counter

@@ -1,7 +1,5 @@
 """DataFrames as sheets: rows are named as the frame names them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

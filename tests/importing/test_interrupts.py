@@ -2,8 +2,6 @@
 Ctrl-C at each line of an import and of a listing: it wins, and leaves nothing behind.
 """
 
-from __future__ import annotations
-
 import random
 import signal
 import sqlite3

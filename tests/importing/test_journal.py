@@ -1,7 +1,5 @@
 """The database of the imports to a place: what it holds, and what it refuses."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import tempfile

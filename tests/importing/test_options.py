@@ -1,7 +1,5 @@
 """The options of an import: spelled once, checked once."""
 
-from __future__ import annotations
-
 import inspect
 from typing import Any
 

@@ -3,8 +3,6 @@ What is shown before anything is sent: problems by what fixes them, and what nob
 sees.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

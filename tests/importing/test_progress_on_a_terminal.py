@@ -3,8 +3,6 @@ The progress of an import on a terminal of 120 columns: where it begins, and wha
 shows.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 from pathlib import Path

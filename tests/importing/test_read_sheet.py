@@ -3,8 +3,6 @@ A source understood, as no file of the corpus shows it: how a text file is writt
 frames.
 """
 
-from __future__ import annotations
-
 from decimal import Decimal
 from pathlib import Path
 from typing import Any

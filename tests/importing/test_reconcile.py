@@ -1,7 +1,5 @@
 """What became of a row: by its answer, and by a listing."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What became of an import: the files beside the input, and what is shown."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -3,8 +3,6 @@ Imports into a real service: what is lost, garbled, killed, edited and interrupt
 the way.
 """
 
-from __future__ import annotations
-
 import json
 import signal
 import sys

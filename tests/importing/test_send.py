@@ -1,7 +1,5 @@
 """Why a run ended, where there are two reasons."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

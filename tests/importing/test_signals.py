@@ -1,7 +1,5 @@
 """Imports by the command itself and in this process: signals, kills and interrupts."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

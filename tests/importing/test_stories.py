@@ -2,8 +2,6 @@
 Stories of files, answers and animals, played against a real service: `stories.txt`.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What cells mean, by rules that agree; the corpus has examples."""
 
-from __future__ import annotations
-
 from ast import literal_eval
 from collections.abc import Sequence
 from typing import Any

@@ -2,8 +2,6 @@
 A frame that differs from its listing in anything but its order is not taken for it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 

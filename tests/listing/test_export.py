@@ -1,7 +1,5 @@
 """Listings as files: what each format keeps."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

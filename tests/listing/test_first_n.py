@@ -1,7 +1,5 @@
 """`list_pets(first=)`: what is left out is said."""
 
-from __future__ import annotations
-
 from math import ceil
 
 import pytest

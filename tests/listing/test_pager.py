@@ -1,7 +1,5 @@
 """The pager against services in memory: an end is believed when it is proven (§4.1)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from itertools import cycle, islice, product

@@ -3,8 +3,6 @@
 threads; and retries.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import signal

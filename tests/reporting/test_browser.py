@@ -3,8 +3,6 @@ What people look at, looked at: the report and the notebooks in a real browser, 
 and by night.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

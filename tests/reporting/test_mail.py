@@ -1,7 +1,5 @@
 """Reports as a ready mail."""
 
-from __future__ import annotations
-
 import email
 import email.policy
 import re

@@ -3,8 +3,6 @@ The nightly notebook: the service of the settings, wherever they are kept, and w
 stops it.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

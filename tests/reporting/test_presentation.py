@@ -1,7 +1,5 @@
 """How a report is drawn: rounded, in its order, in the time of its reader, as text."""
 
-from __future__ import annotations
-
 import json
 import re
 import zipfile

@@ -3,8 +3,6 @@ The status report: what it counts, what it says of itself, and what it refuses b
 asks.
 """
 
-from __future__ import annotations
-
 import re
 from datetime import date
 from html import unescape

@@ -3,8 +3,6 @@ The same numbers in frames, page, workbook, Markdown, JSON and mail: each table,
 from the file.
 """
 
-from __future__ import annotations
-
 import email
 import email.policy
 import json

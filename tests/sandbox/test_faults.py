@@ -1,7 +1,5 @@
 """Faults on purpose, and the fixtures that other people's tests get."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

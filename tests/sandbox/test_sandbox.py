@@ -4,8 +4,6 @@ however they
 end: closed, dropped, half made, or with their process.
 """
 
-from __future__ import annotations
-
 import gc
 import os
 import subprocess

@@ -3,8 +3,6 @@ The service over a real socket: documented bodies, codes and headers, whatever i
 and requests that wait for the database: together, in its thread, not without end.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import threading

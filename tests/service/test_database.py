@@ -3,8 +3,6 @@ Which databases the service takes for its own: a new one, one of its version, an
 other; which addresses are taken, and that no message shows a password.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import sqlite3

@@ -3,8 +3,6 @@ Callers that send too much, too slowly or for ever, against the server as `serve
 it: the key comes first, and 128 KiB are the most.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Iterator

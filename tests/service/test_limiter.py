@@ -1,7 +1,5 @@
 """The service's quotas and its ban, also under a clock that is set forward and back."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest

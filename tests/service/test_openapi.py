@@ -3,8 +3,6 @@ The OpenAPI document: field by field as the interface document has it, and fit f
 people's tools.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -3,8 +3,6 @@ The operations on SQLite and on PostgreSQL: one behaviour, and nothing acknowled
 lost.
 """
 
-from __future__ import annotations
-
 import time
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor

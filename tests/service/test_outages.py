@@ -3,8 +3,6 @@ A database that is locked, read-only, silent or gone: 503 while it lasts, and al
 well afterwards.
 """
 
-from __future__ import annotations
-
 import asyncio
 import shutil
 import subprocess

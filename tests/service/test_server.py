@@ -2,8 +2,6 @@
 `serve`: how it ends, what it replaces, what it writes down, whose address it believes.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import signal

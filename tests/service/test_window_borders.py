@@ -3,8 +3,6 @@ Quotas at the borders of minutes: with one, two and four services never a reques
 the plan.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections import Counter

@@ -3,8 +3,6 @@ The command line in a process of its own, with a sandbox as its service where on
 given.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """What befalls a program's files: another one changes them, or the disk is full."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager

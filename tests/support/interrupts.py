@@ -1,7 +1,5 @@
 """Ctrl-C at a point of a call, one after the other, where Python may deliver it."""
 
-from __future__ import annotations
-
 import contextlib
 import dis
 import sys

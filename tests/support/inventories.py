@@ -3,8 +3,6 @@ Files to import, what really exists in a sandbox, what should, listings of anima
 a test names, and stores that reach it through a proxy or on a plan.
 """
 
-from __future__ import annotations
-
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterable

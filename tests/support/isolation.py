@@ -1,7 +1,5 @@
 """Isolation of tests and notebooks from the settings of the user who runs them."""
 
-from __future__ import annotations
-
 import atexit
 import os
 import shutil

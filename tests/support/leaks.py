@@ -3,8 +3,6 @@ What a notebook, a log or an error tracker can show of an error, down to locals 
 causes.
 """
 
-from __future__ import annotations
-
 import traceback
 from collections.abc import Iterator
 from pathlib import Path

@@ -4,8 +4,6 @@ Lists that people edit and import, and whose animals they are: by values, by
 key, with a person who answers by the truth.
 """
 
-from __future__ import annotations
-
 import random
 import shutil
 from collections import Counter

@@ -1,7 +1,5 @@
 """What a workbook holds beside its cells."""
 
-from __future__ import annotations
-
 import io
 import re
 import zipfile

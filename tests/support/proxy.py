@@ -1,7 +1,5 @@
 """A proxy in front of a real service that loses what a test wants lost."""
 
-from __future__ import annotations
-
 import socket
 import threading
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """A server that does with each connection what a test says, byte by byte."""
 
-from __future__ import annotations
-
 import re
 import socket
 import ssl

@@ -3,8 +3,6 @@ A strict service in simulated time: the windows that §8 leaves open, each in it
 strictest form.
 """
 
-from __future__ import annotations
-
 import heapq
 import random
 from collections.abc import Callable, Iterator

@@ -3,8 +3,6 @@ The service as tests run it, in a thread of this process, and what they do to it
 database.
 """
 
-from __future__ import annotations
-
 import socket
 import sqlite3
 import time

@@ -1,7 +1,5 @@
 """Tables of cases that are kept as text or JSON beside their tests."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

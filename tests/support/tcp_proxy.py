@@ -3,8 +3,6 @@ A TCP proxy in front of a database: it delays, counts round trips, and can stop
 forwarding.
 """
 
-from __future__ import annotations
-
 import socket
 import threading
 import time

@@ -3,8 +3,6 @@ The truth of a history of listings: what each complete one showed, the stays and
 that follow from it, and how a history and a report are held against them.
 """
 
-from __future__ import annotations
-
 import random
 from bisect import bisect_left, bisect_right
 from collections import Counter

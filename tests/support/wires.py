@@ -3,8 +3,6 @@ What tests share that answer in place of a service: its address, the key, the ti
 animal, headers.
 """
 
-from __future__ import annotations
-
 BASE = "https://pets.example/v1"
 KEY = "psk_never_shown"
 T0 = 1_800_000_000.0

@@ -1,7 +1,5 @@
 """What categories are called: dicts, Series, frames and files."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

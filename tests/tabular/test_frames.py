@@ -1,7 +1,5 @@
 """Frames of other libraries: pyarrow and duckdb live, polars by its two names."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Spreadsheets opened by what they hold."""
 
-from __future__ import annotations
-
 import os
 import zipfile
 from pathlib import Path

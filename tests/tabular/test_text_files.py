@@ -1,7 +1,5 @@
 """Texts read: the delimiter that is found, and encodings."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What only the XML of a workbook shows."""
 
-from __future__ import annotations
-
 import re
 import resource
 import struct

@@ -1,7 +1,5 @@
 """Workbooks that help people to fill them in."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

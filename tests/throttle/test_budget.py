@@ -1,7 +1,5 @@
 """The budget: what counts in a window, and the ledger's time where clocks are set."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st

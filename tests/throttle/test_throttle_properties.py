@@ -1,7 +1,5 @@
 """The throttle against every strict service we can think of, in simulated time."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import dataclass, replace
 from functools import partial
