@@ -227,6 +227,13 @@ EXISTS = {
 }
 
 
+def test_the_readme_has_each_variable() -> None:
+    """Its table of settings has those of the settings file, and three more."""
+    names = re.findall(r"`PETSTORE_(\w+)`", README)
+
+    assert {name.lower() for name in names} == VARIABLES
+
+
 @pytest.mark.parametrize("document", [ROOT / "README.md", *ROOMS, *TEXTS], ids=str)
 def test_what_a_document_names_is_there(document: Path) -> None:
     """
