@@ -159,13 +159,14 @@ def load(
     prefix = STAGING if name == "staging" else ""
     if prefix:
         entries.pop("base_url", None)
+    plan_entry = f"{prefix}plan" if f"{prefix}plan" in entries else "plan"
     for entry in OF_A_SERVICE:
         if own := entries.get(f"{prefix}{entry}"):
             entries[entry] = own
     entries |= arguments
     for entry in ("base_url", "api_key"):
         if not entries.get(entry):
-            raise _missing(entry, prefix)
+            raise _missing(entry, name)
     seconds = str(entries.get("reconcile_after_s", RECONCILE_AFTER_S))
     if not re.fullmatch(r"\s*\d{1,6}(\.\d+)?\s*", seconds, re.ASCII):
         raise SettingsError(
@@ -177,7 +178,7 @@ def load(
         environment=name,
         api_key=SecretStr(entries["api_key"].get_secret_value().strip()),
         plan=plans.parse(plan)
-        or plans.parse(entries.get("plan"), f"PETSTORE_{prefix}PLAN".upper()),
+        or plans.parse(entries.get("plan"), f"PETSTORE_{plan_entry.upper()}"),
         state_dir=state_folder(state_dir, entries),
         ledger_url=entries.get("ledger_url"),
         reconcile_after_s=float(seconds),
@@ -198,25 +199,26 @@ def category_file(entries: Mapping[str, Any] | None = None) -> Path | None:
     return path and _in_full(path)
 
 
-def _missing(entry: str, prefix: str = "") -> SettingsError:
+def _missing(entry: str, environment: str) -> SettingsError:
     name, example = {
         "base_url": ("base address", "https://HOST/v1"),
         "api_key": ("API key", "YOUR KEY"),
     }[entry]
-    place, argument, configure = "", "", "petstore-tools configure"
-    if prefix:
-        place, argument = " for staging", 'environment="staging", '
-        configure += " --environment staging"
+    argument = entry
+    if environment == "staging":
+        name, entry = f"{name} for staging", f"{STAGING}{entry}"
+        argument = f'environment="staging", {argument}'
     return SettingsError(f"""\
-no {name}{place}. Give it in one of these ways:
-  command    {configure}   (asks for it once and keeps it)
-  argument   PetStore({argument}{entry}=...)
-  variable   PETSTORE_{prefix.upper()}{entry.upper()}=...
-  file       {config_path()}: {prefix}{entry} = "{example}"
+no {name}. Give it in one of these ways:
+  command    petstore-tools configure --environment {environment}   (asks for it once)
+  argument   PetStore({argument}=...)
+  variable   PETSTORE_{entry.upper()}=...
+  file       {config_path()}: {entry} = "{example}"
 Without a service of your own: petstore-tools demo, or in Python \
 petstore_tools.Sandbox().store
-For a service on this machine: petstore-tools serve, with a key from \
-petstore-tools keys create""")
+For a service on this machine, and a key for it:
+  petstore-tools keys create --environment {environment}
+  petstore-tools serve --environment {environment}""")
 
 
 def _entries() -> dict[str, Any]:

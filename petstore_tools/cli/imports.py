@@ -36,7 +36,9 @@ ID = click.argument("info", metavar="ID", type=_find)
 
 
 @click.group("imports", invoke_without_command=True)
-@options.ENVIRONMENT
+@click.option(
+    "--environment", type=options.ENVIRONMENTS, help="Only imports to this service."
+)
 @click.pass_context
 def imports_(context: click.Context, environment: str | None) -> None:
     """

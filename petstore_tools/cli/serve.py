@@ -197,14 +197,11 @@ def create(plan: str, label: str, database: str, environment: str) -> None:
     assert key_plan is not None
     with _open(database) as service:
         key_id, key = service.create_key(key_plan, label=label, now=time.time())
-    prefix, configure = "", "petstore-tools configure"
-    if environment == "staging":
-        prefix = "STAGING_"
-        configure += " --environment staging"
+    prefix = "STAGING_" if environment == "staging" else ""
     write_message(
         f"Key {key_id}, {key_plan}. Copy the key now: it cannot be shown again. Type"
-        f" address, key and plan into `{configure}`, or set these"
-        " variables:"
+        f" address, key and plan into `petstore-tools configure --environment"
+        f" {environment}`, or set these variables:"
     )
     click.echo(
         f"PETSTORE_{prefix}BASE_URL=http://127.0.0.1:{PORTS[environment]}{spec.PATH_PREFIX}\n"
