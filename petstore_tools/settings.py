@@ -204,21 +204,21 @@ def _missing(entry: str, environment: str) -> SettingsError:
         "base_url": ("base address", "https://HOST/v1"),
         "api_key": ("API key", "YOUR KEY"),
     }[entry]
-    argument = entry
+    argument, flag = entry, f"--environment {environment}"
     if environment == "staging":
         name, entry = f"{name} for staging", f"{STAGING}{entry}"
         argument = f'environment="staging", {argument}'
     return SettingsError(f"""\
 no {name}. Give it in one of these ways:
-  command    petstore-tools configure --environment {environment}   (asks for it once)
+  command    petstore-tools configure {flag}   (asks for it once)
   argument   PetStore({argument}=...)
   variable   PETSTORE_{entry.upper()}=...
   file       {config_path()}: {entry} = "{example}"
 Without a service of your own: petstore-tools demo, or in Python \
 petstore_tools.Sandbox().store
 For a service on this machine, and a key for it:
-  petstore-tools keys create --environment {environment}
-  petstore-tools serve --environment {environment}""")
+  petstore-tools keys create {flag}
+  petstore-tools serve {flag}""")
 
 
 def _entries() -> dict[str, Any]:
