@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from functools import cache, partial
+from operator import attrgetter
 from pathlib import Path
 
 import pandas as pd
@@ -63,12 +64,11 @@ MESSAGES = subprocess.check_output(
     [sys.executable, ROOT / "tests" / "messages.py"], encoding="utf-8"
 )
 TEXTS = [PACKAGE / "CHANGES.md", ROOT / "tests" / "messages.py"]
+FOLDER = attrgetter("parent.name")
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
 
-@pytest.mark.parametrize(
-    "readme", [ROOT / "README.md", *ROOMS], ids=lambda path: path.parent.name
-)
+@pytest.mark.parametrize("readme", [ROOT / "README.md", *ROOMS], ids=FOLDER)
 def test_a_readme_is_read_in_one_sitting_and_its_links_lead_somewhere(
     readme: Path,
 ) -> None:
@@ -234,7 +234,7 @@ def test_the_readme_has_each_variable() -> None:
     assert {name.lower() for name in names} == VARIABLES
 
 
-@pytest.mark.parametrize("document", [ROOT / "README.md", *ROOMS, *TEXTS], ids=str)
+@pytest.mark.parametrize("document", [ROOT / "README.md", *ROOMS, *TEXTS], ids=FOLDER)
 def test_what_a_document_names_is_there(document: Path) -> None:
     """
     Commands, flags, options, attributes, variables, errors and paths that it shows as
@@ -257,7 +257,6 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sandbox]:
     (tmp_path / "data").mkdir()
     shutil.copy(ROOT / "data" / "animals.xlsx", tmp_path / "data")
     (tmp_path / "animals.csv").write_text("name,categoryId\nRex,3\n")
-    (tmp_path / "pets.csv").write_text("Pet,Kind\nMia,4\n")
     (tmp_path / "chips.csv").write_text("name,categoryId,Chip\nTom,4,A7\n")
     monkeypatch.chdir(tmp_path)
     pets = pd.DataFrame({"Pet": ["Tom"], "Kind": [5]})
