@@ -167,12 +167,6 @@ def load(
     for entry in ("base_url", "api_key"):
         if not entries.get(entry):
             raise _missing(entry, name)
-    seconds = str(entries.get("reconcile_after_s", RECONCILE_AFTER_S))
-    if not re.fullmatch(r"\s*\d{1,6}(\.\d+)?\s*", seconds, re.ASCII):
-        raise SettingsError(
-            "PETSTORE_RECONCILE_AFTER_S must be a number of seconds such as 60, not"
-            f" {seconds!r}"
-        )
     return Settings(
         base_url=check_base_url(entries["base_url"]),
         environment=name,
@@ -181,10 +175,20 @@ def load(
         or plans.parse(entries.get("plan"), f"PETSTORE_{plan_entry.upper()}"),
         state_dir=state_folder(state_dir, entries),
         ledger_url=entries.get("ledger_url"),
-        reconcile_after_s=float(seconds),
+        reconcile_after_s=_read_delay(entries),
         pagination=entries.get("pagination"),
         categories=category_file(entries),
     )
+
+
+def _read_delay(entries: Mapping[str, Any]) -> float:
+    seconds = str(entries.get("reconcile_after_s", RECONCILE_AFTER_S))
+    if not re.fullmatch(r"\s*\d{1,6}(\.\d+)?\s*", seconds, re.ASCII):
+        raise SettingsError(
+            "PETSTORE_RECONCILE_AFTER_S must be a number of seconds such as 60, not"
+            f" {seconds!r}"
+        )
+    return float(seconds)
 
 
 def category_file(entries: Mapping[str, Any] | None = None) -> Path | None:
