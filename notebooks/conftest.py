@@ -1,23 +1,69 @@
 """
 What notebooks need beside themselves: a database, and settings with a service behind
-them.
+them. Without `--nbval` their text outputs are compared here, and `--store` keeps what
+they show now.
 """
-
-from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
 from contextlib import ExitStack
+from copy import deepcopy
+from importlib import import_module
 from pathlib import Path
 
+import nbformat
 import postgres as postgres_
 import pytest
 from isolation import isolate_settings
+from nbclient import NotebookClient
 
 from petstore_tools import PetStore, Sandbox
 
 # what runs for notebooks: their kernels see the environment, never a fixture
 _OPEN = ExitStack()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--store", action="store_true", help="store what notebooks show")
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Dir) -> pytest.File | None:
+    if file_path.suffix != ".ipynb" or parent.config.getoption("nbval", False):
+        return None
+    return _File.from_parent(parent, path=file_path)
+
+
+class _File(pytest.File):
+    def collect(self) -> Iterator[pytest.Item]:
+        yield _Notebook.from_parent(self, name="outputs")
+
+
+class _Notebook(pytest.Item):
+    """Runs a notebook, and compares what it shows with what is stored in it."""
+
+    def runtest(self) -> None:
+        stored = nbformat.read(self.path, 4)
+        shown = deepcopy(stored)
+        folder = {"metadata": {"path": str(self.path.parent)}}
+        options = {"record_timing": False, "coalesce_streams": True}
+        NotebookClient(shown, resources=folder, **options).execute()
+        if self.config.getoption("store", False):
+            shown.metadata = stored.metadata
+            nbformat.write(shown, self.path)
+            return
+        for before, now in zip(stored.cells, shown.cells, strict=True):
+            if "nbval-ignore-output" not in before.metadata.get("tags", []):
+                assert _texts(now) == _texts(before), before.source
+
+
+def _texts(cell: nbformat.NotebookNode) -> tuple[str, list[dict[str, str]]]:
+    """Return what a cell prints, and what it shows beside pictures."""
+    outputs = cell.get("outputs", [])
+    shown = [{**output.get("data", {}), "image/png": ""} for output in outputs]
+    return "".join(output.get("text", "") for output in outputs), [
+        data for data in shown if len(data) > 1
+    ]
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -30,6 +76,8 @@ def pytest_collection_modifyitems(
 ) -> None:
     if config.getoption("--collect-only"):
         return
+    # else the first picture on a machine says on stderr that it looks for fonts
+    import_module("matplotlib.font_manager")
     if (
         any(item.path.name.startswith("05_") for item in items)
         and not postgres_.missing_postgres()

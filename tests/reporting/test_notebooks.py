@@ -1,0 +1,143 @@
+"""
+Notebooks that are run: the nightly one on the service of the settings, and what stops
+it; the sample report; and what compares stored outputs where nbval does not.
+"""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import nbformat
+import pandas as pd
+import pytest
+from commands import run_program
+from PIL import Image
+
+from petstore_tools import PetStore, Sandbox
+
+ROOT = Path(__file__).parents[2]
+NOTEBOOKS = ROOT / "notebooks"
+
+
+@pytest.fixture
+def box() -> Iterator[Sandbox]:
+    """A service that the settings file alone names, as `configure` writes it."""
+    with Sandbox(plan="pro", clock="system", animals=120) as service:
+        address = f'base_url = "{service.base_url}"\nplan = "pro"\n'
+        text = f'{address}api_key = "{service.api_key}"\n'
+        Path(os.environ["PETSTORE_CONFIG"]).write_text(text)
+        yield service
+
+
+run = partial(subprocess.run, capture_output=True, text=True, check=False)
+
+
+def run_notebook(name: str, folder: Path, parameters: str) -> tuple[int, str]:
+    """Run a notebook as a job does; return its exit code, and what it said."""
+    path = folder / "tonight.ipynb"
+    command = [sys.executable, "-m", "papermill", NOTEBOOKS / name, path]
+    words = shlex.split(f"--cwd {folder} --no-progress-bar {parameters}")
+    done = run([*command, *words])
+    return done.returncode, done.stderr + path.read_text("utf-8")
+
+
+nightly = partial(run_notebook, "06_nightly_report.ipynb")
+
+
+@pytest.mark.case("P68")
+def test_settings_from_the_file_alone_are_those_of_all(
+    box: Sandbox, tmp_path: Path
+) -> None:
+    """
+    Command line, library and nightly notebook list the same service, and call it by the
+    same name. The page that is written is what `last` means the next night; the
+    categories are a parameter.
+    """
+    with PetStore() as store:
+        report = store.status_report()
+    report.to_html(tmp_path / "yesterday.html")
+    listed = run_program("list", cwd=tmp_path)
+    box.change(2, status="sold")
+    code, notebook = nightly(
+        tmp_path, "-p OUTPUT report.html -y 'CATEGORIES: {1: Hunde, 2: Katzen}'"
+    )
+
+    assert report.headline.startswith("Complete: 120 animals of the inventory, ")
+    assert "complete: 120 animals of the inventory of production" in listed.stderr
+    assert code == 0, notebook
+    assert "Complete: 120 animals of the inventory, " in notebook
+    # no sample category names a real inventory's
+    assert not re.search("Rabbits|Guinea", notebook)
+    assert list(box.traffic()["method"]) == ["GET"] * 6  # two pages for each of them
+    page = (tmp_path / "report.html").read_text("utf-8")
+    assert "Hunde" in page
+    assert re.findall(r"<td>([+-]\d+)</td>", page) != []
+
+
+@pytest.mark.case("P55", "P68")
+def test_without_settings_the_job_fails_and_names_configure(tmp_path: Path) -> None:
+    """
+    It never falls back to a sandbox; papermill names a parameter that is misspelt.
+    """
+    code, notebook = nightly(tmp_path, "-p STATSU sold")
+
+    assert code == 1
+    assert "SettingsError: no base address" in notebook
+    assert "petstore-tools configure" in notebook
+    assert "of the inventory of sandbox" not in notebook
+    assert "unknown parameter: STATSU" in notebook
+
+
+@pytest.mark.case("P68")
+def test_a_sandbox_is_reported_on_where_it_is_asked_for(
+    box: Sandbox, tmp_path: Path
+) -> None:
+    """And then it is called one; a filter is a parameter."""
+    code, notebook = nightly(tmp_path, "-p SANDBOX True -p STATUS sold")
+
+    assert code == 0
+    assert "animals of status sold in sandbox" in notebook
+    assert len(box.traffic()) == 0
+
+
+def cells_of(folder: Path) -> str:
+    """Return what stands in all sheets of the workbook."""
+    path = folder / "status_report.xlsx"
+    return pd.concat(pd.read_excel(path, sheet_name=None, engine="calamine")).to_csv()
+
+
+def test_the_sample_report_and_its_picture_are_what_the_notebook_writes(
+    tmp_path: Path,
+) -> None:
+    """
+    Page, workbook, and the page that the picture carries; `python
+    notebooks/sample_report.py` makes them again.
+    """
+    run_notebook("03_status_report.ipynb", tmp_path, f"-p FOLDER {tmp_path}")
+    page = (tmp_path / "status_report.html").read_text("utf-8")
+
+    assert (NOTEBOOKS / "status_report.html").read_text("utf-8") == page
+    assert cells_of(NOTEBOOKS) == cells_of(tmp_path)
+    with Image.open(NOTEBOOKS / "status_report.png") as picture:
+        assert picture.info["page"] == page
+
+
+def test_without_nbval_notebooks_are_run_and_compared(tmp_path: Path) -> None:
+    """One that stores what it prints passes, one that stores another number fails."""
+    for text in ("3\n", "4\n"):
+        output = nbformat.v4.new_output("stream", text=text)
+        cell = nbformat.v4.new_code_cell("print(1 + 2)", outputs=[output])
+        notebook = nbformat.v4.new_notebook(cells=[cell])
+        nbformat.write(notebook, tmp_path / f"{text.strip()}.ipynb")
+    shutil.copy(NOTEBOOKS / "conftest.py", tmp_path)
+    command = f"-m pytest -p no:nbval -c {ROOT}/pyproject.toml --confcutdir . ."
+    done = run([sys.executable, *command.split()], cwd=tmp_path)
+
+    assert "4.ipynb::outputs - AssertionError" in done.stdout
+    assert "1 failed, 1 passed" in done.stdout
