@@ -56,8 +56,8 @@ ALL = "".join([README, *(path.read_text(encoding="utf-8") for path in sorted(ROO
 OTHERS = set(
     """
 application/json --before --cases --check --distance --execute --from --help --inplace
---nbval --nbval-current-env --node --rows --seconds --store OSError columns cursor default
-dropna json keep max_retries normalize on params rel sep verkauft ylabel
+--nbval --nbval-current-env --node --rows --seconds --store OSError cursor default
+columns dropna json keep max_retries normalize on params rel sep verkauft ylabel
 """.split()
 )  # names of Python, pandas, requests and other programs, and of scripts
 MESSAGES = subprocess.check_output(
