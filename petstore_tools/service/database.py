@@ -9,7 +9,7 @@ import secrets
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from ipaddress import ip_network
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -104,19 +104,38 @@ def digest_key(key: str) -> str:
     return hashlib.sha256(key.encode(errors="surrogateescape")).hexdigest()
 
 
-def address_subject(address: str) -> str:
+def read_address(text: str) -> IPv4Address | IPv6Address:
+    """
+    Read an address as sockets and proxies write it: maybe with a port, maybe IPv4 in
+    the form of IPv6.
+
+        >>> read_address("192.0.2.1:567"), read_address("::ffff:192.0.2.1")
+        (IPv4Address('192.0.2.1'), IPv4Address('192.0.2.1'))
+
+    Raises:
+        ValueError: It is no address.
+    """
+    host = text.removeprefix("[").partition("]")[0]
+    if host.count(":") == 1:
+        host = host.partition(":")[0]
+    address = ip_address(host)
+    return getattr(address, "ipv4_mapped", None) or address
+
+
+def address_subject(text: str) -> str:
     """
     Return under what name a caller without a key is counted: its address, of IPv6 the
     network.
 
-        >>> address_subject("2001:db8::7")
+        >>> address_subject("[2001:db8::7]:567")
         'address 2001:db8::/64'
     """
-    bits = 64 if ":" in address else 32
     try:
-        return f"address {ip_network((address, bits), strict=False)}"
+        address = read_address(text)
     except ValueError:
-        return f"address {address[:60]}"
+        return f"address {text[:60]}"
+    bits = 64 if address.version == 6 else 32
+    return f"address {ip_network((address, bits), strict=False)}"
 
 
 class Database:

@@ -38,13 +38,16 @@ from petstore_tools import spec
 from petstore_tools.clock import SystemClock
 from petstore_tools.errors import SettingsError
 from petstore_tools.service.app import Service
-from petstore_tools.service.database import Database
+from petstore_tools.service.database import Database, read_address
 from petstore_tools.service.messages import Scope
 
 DRAIN_S = 9  # at its end a service answers what is under way for so long
 BACKLOG = 1_024
 MAX_WAITS = 5_000
-_KEY = re.compile(r"psk_[\w-]+")
+# `psk_` and what follows; a letter may be percent-encoded, also more than once
+_KEY = re.compile(
+    r"(p|%(25)*70)(s|%(25)*73)(k|%(25)*6b)(_|%(25)*5f)[\w%-]+", re.IGNORECASE
+)
 _HTTP: Any = {
     "interface": Interfaces.ASGINL,
     "http": HTTPModes.http1,
@@ -145,9 +148,10 @@ def require_free(option: str, host: str, port: int) -> None:
     Raises:
         SettingsError: The port is in use, or this machine does not have the address.
     """
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    is_6 = ":" in host
+    family = socket.AF_INET6 if is_6 else socket.AF_INET
     try:
-        socket.create_server((host, port), family=family).close()
+        socket.create_server((host, port), family=family, dualstack_ipv6=is_6).close()
     except OSError as error:
         raise SettingsError(
             f"port {port} of {host} cannot be used: {error.strerror}. "
@@ -177,10 +181,11 @@ def behind_proxies(service: Service, trusted_proxies: str) -> Any:
     Count requests for the address that a trusted proxy names; the connection is the
     proxy's.
     """
-    application = wrap_asgi_with_proxy_headers(service, trusted_proxies.split(","))
+    application = wrap_asgi_with_proxy_headers(service, trusted_proxies)
 
     def answer(scope: Scope, *channel: Any) -> Any:
-        scope["connection"] = scope["client"]
+        scope["connection"] = address, port = scope["client"]
+        scope["client"] = str(read_address(address)), port
         return application(scope, *channel)
 
     return answer
