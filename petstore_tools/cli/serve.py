@@ -268,11 +268,8 @@ def demo_() -> int:
     from petstore_tools.sandbox import Sandbox, samples
     from petstore_tools.tabular.atomic import check_writable
 
-    stem, number = "petstore-report", 1
-    while (output := Path(f"{stem}.html")).exists():
-        number += 1
-        stem = f"petstore-report.{number}"
-    check_writable(output)
+    output = Path("petstore-report.html")
+    check_writable(output.with_name("a new file"))
     started_s = time.perf_counter()
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -286,6 +283,14 @@ def demo_() -> int:
         plan_s = sandbox.clock.now() - began_at
         result = replace(result, files=())  # they are gone with the folder
         report = status_report(sandbox.store.list_pets(), categories=samples.CATEGORIES)
+    number = 1
+    while True:
+        try:
+            output.touch(exist_ok=False)  # so that it is nobody else's
+            break
+        except FileExistsError:
+            number += 1
+            output = Path(f"petstore-report.{number}.html")
     report.to_html(output)
     elapsed_s = time.perf_counter() - started_s
     click.echo(
