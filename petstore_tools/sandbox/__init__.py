@@ -177,11 +177,13 @@ class Sandbox:
 
         Raises:
             SettingsError: There is no such plan, or it does not name both numbers.
-            ArgumentError: The sandbox is closed.
-            TypeError: There is no setting of that name.
+            ArgumentError: The sandbox is closed, or there is no setting of that name.
         """
         if not self._finalizer.alive:
             raise ArgumentError(CLOSED)
+        for name in settings.keys() - Settings.__annotations__:
+            names = ", ".join(Settings.__annotations__)
+            raise ArgumentError(f"there is no setting {name!r}: use {names}")
         key_plan = plans.parse(plan)
         if key_plan is not None:
             _, key = self._database.create_key(

@@ -35,7 +35,7 @@ def test_each_fault_does_what_it_says(kind: str) -> None:
 
 
 def test_slow_answers_take_their_time_and_faults_may_change_meanwhile() -> None:
-    """Of the machine's clock, not of the sandbox's."""
+    """Of the machine's clock, not of the sandbox's; also where no operation is."""
     with Sandbox(animals=1, faults=[Fault("slow", seconds=0.3)]) as box:
         began_at = time.monotonic()
         box.store.list_pets()
@@ -43,8 +43,10 @@ def test_slow_answers_take_their_time_and_faults_may_change_meanwhile() -> None:
         box.faults[:] = [Fault("garbage")]
         with pytest.raises(ProtocolError, match="not a list of animals"):
             box.store.list_pets()
+        reply = box.store.client.call("POST", f"{box.base_url}/pets/1")
 
     assert slow_s >= 0.3
+    assert reply.body == b"<html>no JSON</html>"
 
 
 @pytest.mark.parametrize(
