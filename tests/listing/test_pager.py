@@ -133,7 +133,7 @@ def play(way: str, story: dict[str, Any]) -> Outcome:
     requests, index = story.get("removes", (-1, 0))
 
     def change(service: Service) -> None:
-        if len(service.queries) == requests:
+        if requests in (len(service.queries), "each"):
             del service.rows[index]
 
     service = Service(Way.read(way), rows, change)

@@ -14,7 +14,13 @@ from petstore_tools import PetStore
 from petstore_tools.errors import ArgumentError
 from petstore_tools.listing.completeness import End
 from petstore_tools.listing.pager import Pager
-from petstore_tools.listing.schemes import holds_id, link_targets, total
+from petstore_tools.listing.schemes import (
+    holds_id,
+    link_targets,
+    next_targets,
+    parse,
+    total,
+)
 from petstore_tools.listing.state import ListQuery, NextPage, PageReply
 
 URL = "https://host/v1/pets?limit=2"
@@ -33,6 +39,16 @@ def test_link_headers_in_their_forms(
 def test_totals_in_their_forms(headers: dict[str, str], count: int | None) -> None:
     """The usual headers, and no number that cannot be one."""
     assert total(headers) == count
+
+
+@pytest.mark.parametrize(("headers", "scheme", "targets"), EXAMPLES["signs"])
+def test_headers_that_name_the_next_page_or_none(
+    headers: dict[str, str], scheme: str | None, targets: object
+) -> None:
+    """A token is taken by the parameter that is proven to take one."""
+    signs = next_targets(headers, "/pets", parse(scheme))
+
+    assert (signs and [*signs]) == targets
 
 
 @pytest.mark.case("P8", "P93")

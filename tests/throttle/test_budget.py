@@ -4,8 +4,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from petstore_tools.plans import parse
 from petstore_tools.throttle.budget import (
     CLOCK_STEP_S,
+    MOST_CLOCKS,
     Beginning,
     Budget,
     Reading,
@@ -82,3 +84,24 @@ def test_without_a_clock_that_nobody_sets_time_does_not_go_back() -> None:
 
     assert budget.follow_clock(T0 - 3_600, "another boot", 7.0) == T0
     assert budget.follow_clock(T0 - 3_590, "another boot", 17.0) == T0 + 10
+
+
+def test_a_clock_of_the_service_that_was_set_is_followed() -> None:
+    """Ahead or back; of many machines the clocks of the last ones are kept."""
+    budget = Budget()
+    for skew in (0, 90, -90):
+        budget.learn_skew(T0 + skew, sent_at=T0, now=T0)
+        assert budget.skew == skew
+    for machine in range(20):
+        budget.follow_clock(T0, str(machine), 7.0)
+
+    assert len(budget.clocks) == MOST_CLOCKS
+
+
+def test_a_key_that_was_moved_to_a_smaller_plan_keeps_to_it_at_once() -> None:
+    """Free's day has as many requests as Business's minute."""
+    budget = Budget(learned_plan=parse("business"))
+
+    budget.learn_plan(1_000, T0, is_short=False, ends_day=False)
+
+    assert budget.learned_plan == parse("free")

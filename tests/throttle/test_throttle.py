@@ -425,3 +425,14 @@ def test_a_bulk_run_leaves_the_last_tenth_to_people() -> None:
 
     assert granted(throttle, bulk=True) == 59 - 6
     assert isinstance(throttle.ask(T0), Go)
+
+
+def test_of_two_waits_the_longer_is_told() -> None:
+    """In a minute the day is still used up."""
+    throttle = Throttle(Plan(1, 1))
+    hear(throttle, RateReply(200))
+
+    decision = throttle.ask(T0)
+
+    assert isinstance(decision, Wait)
+    assert decision.reason == "all 1 requests of this day are used"
