@@ -314,7 +314,10 @@ def _next_page(state: ListingState, scheme: Scheme, full_pages: int = 0) -> Next
         "pages": state.page_count + full_pages + scheme.base,
         "id": state.last_page[-1],
     }
-    url = with_query(state.url, {scheme.parameter: values[scheme.counts]})
+    query: dict[str, object] = {scheme.parameter: values[scheme.counts]}
+    if scheme.counts == "pages":  # a limit that is cut may be counted as it was asked
+        query["limit"] = state.longest
+    url = with_query(state.url, query)
     is_gapless = scheme.counts == "id" or state.repeats_only
     return NextPage(
         url, is_trial=True, overlap=overlap, is_gapless=is_gapless, continues=True

@@ -52,6 +52,7 @@ class Way:
         speaks: Name of a scheme, `link`, `HEADER=PARAMETER`, or `nothing`.
         cap: Longest page.
         size: Page size whatever is asked; None: as asked.
+        numbers_asked: The numbers of pages count the limit as asked, not as cut.
         everywhere: A sign stands on the last page, too, and says that no page follows.
         by_id: The token of the next page is the last id, else the rows before it.
         strict: Status that answers unknown parameters, 0 for none.
@@ -69,6 +70,7 @@ class Way:
     speaks: str = "link"
     cap: int = 100
     size: int | None = None
+    numbers_asked: bool = False
     everywhere: bool = True
     by_id: bool = False
     strict: int = 0
@@ -120,9 +122,11 @@ class Service:
         status = query.get("status")
         if way.strict and not set(query) <= {"limit", "status", way.scheme.parameter}:
             return way.strict, {}, []
-        size = way.size or min(int(query.get("limit", 20)), way.cap)
+        limit = int(query.get("limit", 20))
+        size = way.size or min(limit, way.cap)
         rows = self.listed(status)
-        start = self._start(rows, query.get(way.scheme.parameter), size)
+        page_size = limit if way.numbers_asked else size
+        start = self._start(rows, query.get(way.scheme.parameter), page_size)
         if way.past_end == "repeat" and rows and start >= len(rows):
             start = (len(rows) - 1) // size * size
         if (
