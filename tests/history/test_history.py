@@ -254,7 +254,10 @@ def test_a_day_to_forget_before_means_its_begin(tmp_path: Path) -> None:
         snapshot = history.keep(frame)
     now = T0 + 92 * spec.DAY_S
 
+    history.mark_reported(None, 1)
     assert history.forget("2026-04-05", now=now) == 1
+    _, note = history.older(history.snapshots(), "last", now)
+    assert note.startswith("no such report")
     assert history.forget("1s", now=now) == 2
     assert len(history.history(now=now)) == len(history.snapshots()) == 0
     with pytest.raises(HistoryError, match="listing 3 is no longer in"):
