@@ -16,6 +16,7 @@ from petstore_tools.http.responses import read_rows
 from petstore_tools.settings import Settings
 from petstore_tools.tabular.atomic import check_writable
 from petstore_tools.throttle import rate_headers
+from petstore_tools.throttle.gate import ALONE, CallOptions
 
 SKEW_S = 5.0  # a greater difference of the clocks is reported
 _ADVICE: dict[type[PetstoreError], str] = {
@@ -57,7 +58,9 @@ class Finding:
         return "note" if self.advice else "ok"
 
 
-def examine(client: Client, settings: Settings) -> Iterator[Finding]:
+def examine(
+    client: Client, settings: Settings, call_options: CallOptions = ALONE
+) -> Iterator[Finding]:
     """
     Check everything, with one request; yields the findings as they come, up to an
     error.
@@ -83,7 +86,8 @@ def examine(client: Client, settings: Settings) -> Iterator[Finding]:
         yield Finding(subject, f"counted {client.ledger.scope}")
         subject = "service"
         sent_at = client.clock.now()
-        reply = client.call("GET", f"{client.base_url}{spec.PETS_PATH}?limit=1")
+        url = f"{client.base_url}{spec.PETS_PATH}?limit=1"
+        reply = client.call("GET", url, call_options=call_options)
         read_rows(reply)
         yield Finding(
             subject, "it answers as the interface document says, and accepts the key"

@@ -487,7 +487,9 @@ class PetStore:
         """Yield findings on settings, folder, service and plan, with one request."""
         from petstore_tools.doctor import examine
 
-        return examine(self.client, self.settings)
+        display = Display("doctor", " answer", self.progress, waits_only=True)
+        with closing(display):
+            yield from examine(self.client, self.settings, display.call_options())
 
     def close(self) -> None:
         """Close connections and files."""

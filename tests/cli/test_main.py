@@ -197,14 +197,19 @@ def test_v_writes_retries_and_vv_each_request_to_stderr() -> None:
 def test_on_a_terminal_each_line_of_the_log_stands_above_the_bar(
     tmp_path: Path,
 ) -> None:
-    """The bar is taken away, the line is written, and the bar is drawn again."""
+    """
+    The bar is taken away, the line is written, and the bar is drawn again; `doctor`
+    shows what it waits for, too.
+    """
     with Sandbox(
-        animals=300, clock="system", faults=[Fault("error_before", numbers=(2,))]
+        animals=300, clock="system", faults=[Fault("error_before", numbers=(2, 5))]
     ) as box:
         code, screen = commands.run_on_terminal("list", "-v", sandbox=box, cwd=tmp_path)
+        _, doctor = commands.run_on_terminal("doctor", sandbox=box, cwd=tmp_path)
 
     lines = [line.rpartition("\r")[2] for line in screen.split("\r\n")]
     (said,) = [line for line in lines if "Attempt" in line]
     assert code == 0
     assert re.fullmatch(RETRY, said)
     assert any(line.startswith("list: 300 animal") for line in lines)
+    assert "Waiting until" in doctor
