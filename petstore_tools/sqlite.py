@@ -11,6 +11,7 @@ import random
 import secrets
 import sqlite3
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -184,10 +185,17 @@ def execute_when_free(
 _INHERITED: list[Closable] = []
 
 
+def _close_own(connections: dict[int, C]) -> None:
+    """Close the connection of this process, if it has one."""
+    if connection := connections.pop(os.getpid(), None):
+        connection.close()
+
+
 class PerProcess(Generic[C]):
     """
     A connection that is opened anew after a fork: one that crosses a fork breaks its
-    locks.
+    locks. It is closed at the latest when nobody can use it any more, as by a page that
+    was fetched ahead and comes after its store was closed.
 
     Args:
         connect: Opens the connection.
@@ -196,16 +204,17 @@ class PerProcess(Generic[C]):
     def __init__(self, connect: Callable[[], C]) -> None:
         self._connect = connect
         self._connections: dict[int, C] = {}  # by process
+        weakref.finalize(self, _close_own, self._connections)
 
     def get(self) -> C:
         """Return this process's connection."""
         process = os.getpid()
         if process not in self._connections:
             _INHERITED.extend(self._connections.values())
-            self._connections = {process: self._connect()}
+            self._connections.clear()
+            self._connections[process] = self._connect()
         return self._connections[process]
 
     def close(self) -> None:
         """Close the connection, if this process has one."""
-        if connection := self._connections.pop(os.getpid(), None):
-            connection.close()
+        _close_own(self._connections)

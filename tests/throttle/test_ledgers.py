@@ -6,6 +6,7 @@ behind a real PgBouncer.
 from __future__ import annotations
 
 import dataclasses
+import gc
 import multiprocessing
 import os
 import resource
@@ -381,6 +382,19 @@ def test_a_budget_file_that_is_removed_during_a_run_is_no_second_budget(
         assert isinstance(ask(other), Go)
     with pytest.raises(LedgerError, match="it was removed"):
         ask(ledger)
+
+
+def test_a_connection_is_closed_with_its_ledger(where: str) -> None:
+    """As of a page fetched ahead, that counts its request when its store is closed."""
+    ledger = opened(where)
+    ask(ledger)
+    connection = ledger._connection.get()  # type: ignore[attr-defined]
+
+    del ledger
+    gc.collect()
+
+    with pytest.raises(Exception, match="closed"):
+        connection.execute("SELECT 1")
 
 
 @pytest.mark.case("P92")
