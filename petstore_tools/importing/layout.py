@@ -4,8 +4,8 @@ titles, by `columns=`, and what may be proposed.
 """
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice, takewhile
 
@@ -34,7 +34,7 @@ _EXACT = {fold(name): name for name in FIELDS} | {"petstoreid": "petstore_id"}
 _SHOWN = 20  # titles
 
 
-@dataclass(frozen=True)
+@dataclass
 class Layout:
     """
     Where the header of a sheet is, and which column holds which field.
@@ -43,7 +43,8 @@ class Layout:
         sheet: Its cells.
         header_row: As the spreadsheet counts; where there is no header, the row before
             the first.
-        options: How it is read.
+        options: How it is read: what names columns, and which fields have a default and
+            need none.
         header: Cells as typed; the letters of the columns where there is no header.
         columns: Index from 0, by field, in the order of the document; then those of
             `row_key` and `petstore_id`.
@@ -61,14 +62,44 @@ class Layout:
     sheet: Sheet
     header_row: int
     options: ImportOptions
-    header: tuple[str, ...]
-    columns: Mapping[str, int]
-    proposals: Mapping[str, str]
-    missing: Mapping[str, str]
-    answers: Mapping[str, str]
-    errors: Sequence[str]
-    has_header: bool
-    added_columns: int
+    header: Sequence[str]
+    has_header: bool = True
+    added_columns: int = 0
+    columns: dict[str, int] = field(init=False, default_factory=dict)
+    proposals: dict[str, str] = field(init=False, default_factory=dict)
+    missing: dict[str, str] = field(init=False, default_factory=dict)
+    answers: dict[str, str] = field(init=False)
+    errors: list[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Find the fields in the header (§2.1, required fields)."""
+        titles = [cell.strip() for cell in self.header]
+        fields, self.answers, self.errors = _name_fields(titles, self.options)
+        free = {
+            bare(titles[index]): index
+            for index in reversed(range(len(titles)))
+            if index not in fields
+        }
+        for name in (*FIELDS, *IDENTITY):
+            candidates = [index for index in fields if fields[index] == name]
+            if candidates and name not in self.answers.values():
+                words = BETTER_TITLES.get(name, ())
+                candidates += [free[word] for word in words if word in free]
+            likely = [free[word] for word in TITLES.get(name, ()) if word in free]
+            if len(candidates) == 1:
+                self.columns[name] = candidates[0]
+            elif candidates:
+                labels = [f"{column_letter(i)} {titles[i]!r}" for i in candidates]
+                self.missing[name] = (
+                    f"columns {' and '.join(labels)} could both be {name}"
+                )
+            elif likely:
+                title = titles[likely[0]]
+                is_clear = titles.count(title) == 1 and title.isprintable()
+                self.proposals[title if is_clear else column_letter(likely[0])] = name
+            has_value = name in self.columns or name in (self.options.defaults or ())
+            if name in spec.REQUIRED and not has_value:
+                self.missing.setdefault(name, "")
 
     @cached_property
     def matcher(self) -> Matcher:
@@ -159,7 +190,7 @@ def find_layout(sheet: Sheet, options: ImportOptions) -> Layout:
     by letter, the first row that has these columns, or none where that row is data.
     Else the likeliest row.
     """
-    layouts = [read_layout(sheet, 0, [], options)]
+    layouts = [Layout(sheet, 0, options, [])]
     filled = (record for record in sheet.records() if not are_blank(record[1]))
     for number, cells in islice(filled, HEADER_WITHIN):
         layout = _take_header(sheet, number, cells, options)
@@ -182,7 +213,7 @@ def _take_header(
     """
     added = cells[cells.index(ADDED[0]) :] if ADDED[0] in cells else []
     header = cells[: len(cells) - len(added)]
-    layout = read_layout(sheet, number, header, options, added_columns=len(added))
+    layout = Layout(sheet, number, options, header, added_columns=len(added))
     # by pandas
     is_counted = not options.is_file and all(map(str.isdecimal, header))
     if not options.by_letter or is_counted:
@@ -196,78 +227,8 @@ def _take_header(
     if (options.header or is_result) and not is_data:
         return layout
     letters = [*map(column_letter, range(len(header)))]
-    return read_layout(
-        sheet,
-        number - 1,
-        letters,
-        options,
-        has_header=False,
-        added_columns=len(added),
-    )
-
-
-def read_layout(
-    sheet: Sheet,
-    header_row: int,
-    header: Sequence[str],
-    options: ImportOptions,
-    *,
-    has_header: bool = True,
-    added_columns: int = 0,
-) -> Layout:
-    """
-    Find the fields in a header.
-
-    Args:
-        sheet: Its cells.
-        header_row: As the spreadsheet counts.
-        header: Cells as typed.
-        options: What names columns, and which fields have a default and need none.
-        has_header: Whether these are titles; else letters of columns.
-        added_columns: Those of a rejects file, behind them.
-
-    Spec: §2.1, required fields.
-    """
-    titles = [cell.strip() for cell in header]
-    fields, answers, errors = _name_fields(titles, options)
-    free = {
-        bare(titles[index]): index
-        for index in reversed(range(len(titles)))
-        if index not in fields
-    }
-    columns: dict[str, int] = {}
-    proposals: dict[str, str] = {}
-    missing: dict[str, str] = {}
-    for field in (*FIELDS, *IDENTITY):
-        candidates = [index for index in fields if fields[index] == field]
-        if candidates and field not in answers.values():
-            words = BETTER_TITLES.get(field, ())
-            candidates += [free[word] for word in words if word in free]
-        likely = [free[word] for word in TITLES.get(field, ()) if word in free]
-        if len(candidates) == 1:
-            columns[field] = candidates[0]
-        elif candidates:
-            labels = [f"{column_letter(i)} {titles[i]!r}" for i in candidates]
-            missing[field] = f"columns {' and '.join(labels)} could both be {field}"
-        elif likely:
-            title = titles[likely[0]]
-            is_clear = titles.count(title) == 1 and title.isprintable()
-            proposals[title if is_clear else column_letter(likely[0])] = field
-        needs_column = {*spec.REQUIRED} - {*columns, *(options.defaults or ())}
-        if field in needs_column:
-            missing.setdefault(field, "")
     return Layout(
-        sheet,
-        header_row,
-        options,
-        tuple(header),
-        columns,
-        proposals,
-        missing,
-        answers,
-        errors,
-        has_header,
-        added_columns,
+        sheet, number - 1, options, letters, has_header=False, added_columns=len(added)
     )
 
 
@@ -281,17 +242,17 @@ def _name_fields(
     fields: dict[int, str] = {}
     answers: dict[str, str] = {}
     errors = []
-    for key, field in (options.columns or {}).items():
+    for key, name in (options.columns or {}).items():
         title = str(key).strip()
-        if field not in FIELDS and title in FIELDS:
-            errors.append(f"{title!r} is the field, and {field!r} the title")
-            title, field = field, title
+        if name not in FIELDS and title in FIELDS:
+            errors.append(f"{title!r} is the field, and {name!r} the title")
+            title, name = name, title
         indexes = _find_columns(titles, title)
-        if field not in (*FIELDS, "petstore_id"):
+        if name not in (*FIELDS, "petstore_id"):
             allowed = "a column can be name, categoryId, status or petstore_id"
-            errors.append(f"{field!r} is not a field; {allowed}")
+            errors.append(f"{name!r} is not a field; {allowed}")
         elif len(indexes) == 1:
-            fields[indexes[0]] = answers[title] = field
+            fields[indexes[0]] = answers[title] = name
         else:
             count = "more than one column" if len(indexes) > 1 else "no column"
             errors.append(f"there is {count} {title!r}")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeGuard
 
 from petstore_tools.errors import ArgumentError, SheetError
-from petstore_tools.importing.layout import Layout, find_layout, read_layout
+from petstore_tools.importing.layout import Layout, find_layout
 from petstore_tools.importing.options import ImportOptions
 from petstore_tools.importing.rows import (
     AnyRow,
@@ -273,14 +273,7 @@ def write_questions(layout: Layout, reasons: Sequence[str] = (), **answers: Any)
     """
     columns = {**layout.answers, **layout.proposals}
     options = replace(layout.options, columns=columns)
-    layout = read_layout(
-        layout.sheet,
-        layout.header_row,
-        layout.header,
-        options,
-        has_header=layout.has_header,
-        added_columns=layout.added_columns,
-    )
+    layout = replace(layout, options=options)
     missing = [*layout.missing]
     free_columns = _free_columns(layout)
     if "categoryId" in missing and len(free_columns) < len(missing):
