@@ -38,8 +38,9 @@ MAX_NAME = 10_000  # characters; §2.6 shows no limit: our choice
 PART_BYTES = 64 << 10  # an answer that is longer goes out in parts
 # a request waits at most so long for the database, and two ticks more
 MAX_WAIT_S = 8.0
-# a caller that takes no part of an answer for so long is cut off
-STALLED_S = 10.0
+# a caller that takes no part of an answer for so long is cut off; the system tells that
+# parts were taken when a third of its buffer is free, of 4 MiB often
+STALLED_S = 30.0
 
 
 @dataclass(eq=False)

@@ -53,7 +53,7 @@ _HTTP: Any = {
     "http": HTTPModes.http1,
     "http1_settings": HTTP1Settings(
         # ms; within it a head is complete, and an idle connection is used again
-        header_read_timeout=10_000,
+        header_read_timeout=3_000,
         max_buffer_size=64 << 10,  # bytes of a head
     ),
     "websockets": False,

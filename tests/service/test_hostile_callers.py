@@ -3,11 +3,12 @@ Callers that send too much, too slowly or for ever, against the server as `serve
 it: the key comes first, and 128 KiB are the most.
 """
 
+import socket
 import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ from serving import (
 )
 
 from petstore_tools.plans import Plan
+from petstore_tools.service.database import Database
 
 WRONG = "psk_wrong"
 MIB = 1 << 20
@@ -184,15 +186,27 @@ def test_a_request_that_does_not_come_to_its_end_is_given_up_within_seconds(
     served: ServeProcess,
 ) -> None:
     """
-    408 where the body is missing; what is no whole head is closed without a word.
+    408 where the body is missing; what is no whole head is closed without a word, and
+    sooner. A long page waits longer for who reads slowly.
     """
+    with closing(Database(served.where)) as database:
+        database.add_many([("\0" * 10_000, 1, "sold")] * 100)
     body = served.request_head("POST /v1/pets", "Content-Length: 9") + b"x"
-    parts = (b"", b"GET /v1/pets HTTP/1.1\r\nHost:", body)
+    parts = (body, b"", b"GET /v1/pets HTTP/1.1\r\nHost:")
+    ends = []
 
-    with ThreadPoolExecutor() as pool:
-        ends = pool.map(lambda part: served.send(part, timeout=20).status, parts)
+    def send(part: bytes) -> None:
+        ends.append(served.send(part, timeout=20).status)
 
-    assert list(ends) == [0, 0, 408]
+    with served.connect() as slow, ThreadPoolExecutor() as pool:
+        slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 15)
+        slow.sendall(served.request_head("GET /v1/pets?limit=100&status=sold"))
+        list(pool.map(send, parts))
+        time.sleep(2)  # longer than a body may take
+        page = read_answer(slow).body
+
+    assert ends == [0, 0, 408]
+    assert len(page) == 100
 
 
 @pytest.mark.timeout(120)
