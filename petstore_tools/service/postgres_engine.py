@@ -26,9 +26,11 @@ from petstore_tools.service.engine import (
 )
 
 # A session that was paused releases its rows before those who wait for them give up.
+# Of the transaction alone: behind PgBouncer, the session is another one each time.
 _TIMEOUTS = (
-    "SET lock_timeout = '3s'; SET statement_timeout = '3.5s';"
-    " SET idle_in_transaction_session_timeout = '2s'"
+    "SELECT set_config('lock_timeout', '3s', true),"
+    " set_config('statement_timeout', '3.5s', true),"
+    " set_config('idle_in_transaction_session_timeout', '2s', true)"
 )
 # of our advisory locks: assignment and commit of ids; the schema
 _LOCKS = 0x70657473
@@ -149,6 +151,7 @@ class PostgresEngine(Engine):
         db = self._connection()
         db.deadline = time.monotonic() + within_s
         db.execute("BEGIN")
+        db.execute(_TIMEOUTS)
         if not durable:
             db.execute("SET LOCAL synchronous_commit = off")
 
@@ -178,6 +181,7 @@ class PostgresEngine(Engine):
                     self._url.get_secret_value(),
                     autocommit=True,
                     connect_timeout=2,
+                    prepare_threshold=None,  # PgBouncer may not know the names
                     client_encoding="UTF8",  # else a server in SQL_ASCII answers bytes
                 )
             # The driver's error is dropped: its text or traceback may hold the
@@ -185,7 +189,6 @@ class PostgresEngine(Engine):
             if self._db is None:
                 raise psycopg.OperationalError("no connection")
             self.name = f"{self._db.info.host}/{self._db.info.dbname}"
-            self._db.execute(_TIMEOUTS)
             self._db.adapters.register_loader("bytea", _NameLoader)
             # From now on statements are only queued, until `sync` sends them. The
             # pipeline stays open as long as the connection: where one ends, psycopg

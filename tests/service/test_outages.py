@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 import requests
-from postgres import Postgres, missing_postgres, run_postgres
+from postgres import Bouncer, Postgres, missing_postgres, run_postgres
 from pydantic import SecretStr
 from services import (
     NOON,
@@ -314,12 +314,13 @@ def test_a_session_that_ended_while_nobody_asked_costs_no_error(
 
 
 def test_a_session_that_stands_still_lets_go_of_what_others_wait_for(
-    postgres: Postgres,
+    postgres: Postgres, pgbouncer: Bouncer
 ) -> None:
     """
-    As a machine that was paused within a commit: others do not wait until it wakes.
+    As a machine that was paused within a commit: others do not wait until it wakes,
+    behind PgBouncer either.
     """
-    url = postgres.database()
+    url = pgbouncer.url(postgres.database())
     with serve_in_thread(url) as (database, caller):
         caller.post()
         (key,) = database.list_keys()
