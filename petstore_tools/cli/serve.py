@@ -3,6 +3,7 @@
 the API keys of its callers.
 """
 
+import socket
 import tempfile
 import time
 from contextlib import closing, suppress
@@ -72,6 +73,14 @@ def _open(database: str) -> closing[Any]:
     return closing(Database(database))
 
 
+def _base_url(host: str, port: int) -> str:
+    """Return the base address of a service; one that listens everywhere has a name."""
+    if ip_network(host).is_unspecified:
+        host = socket.gethostname()
+    name = f"[{host}]" if ":" in host else host
+    return f"http://{name}:{port}{spec.PATH_PREFIX}"
+
+
 @click.command("serve")
 @click.option(
     "--port",
@@ -122,7 +131,15 @@ def _open(database: str) -> closing[Any]:
     "--metrics-port",
     type=PORT,
     metavar="N",
-    help="Show the server's counts for Prometheus on this port of this machine.",
+    help="Show counts for Prometheus on this port, such as answers by status.",
+)
+@click.option(
+    "--metrics-host",
+    default="127.0.0.1",
+    show_default=True,
+    type=_addresses,
+    metavar="ADDRESS",
+    help="IP address of that port.",
 )
 @DATABASE
 @ENVIRONMENT
@@ -132,6 +149,8 @@ def serve_(
     workers: int,
     database: str,
     environment: str,
+    metrics_host: str,
+    metrics_port: int | None,
     **server_options: Any,
 ) -> None:
     """
@@ -152,19 +171,25 @@ def serve_(
             "--workers needs a postgresql:// database: SQLite serves one process"
         )
     port = port or PORTS[environment]
-    metrics_port = server_options["metrics_port"]
-    server_options["metrics_enabled"] = metrics_port is not None
     if metrics_port == port:
         raise click.UsageError("--metrics-port and --port must be two ports")
     with suppress(KeyboardInterrupt):
         with _open(database) as service:
             server.require_free("--port", host, port)
-            if metrics_port is not None:
-                server.require_free("--metrics-port", "127.0.0.1", metrics_port)
-            address = f"[{host}]" if ":" in host else host
+            if metrics_port:
+                server_options["metrics"] = metrics_host, metrics_port
+                server.require_free("--metrics-port", metrics_host, metrics_port)
+            base_url = _base_url(host, port)
+            service.set_base_url(base_url)
             write_message(
-                f"Serving {environment} at http://{address}:{port}{spec.PATH_PREFIX} "
-                f"from {service.name} (Ctrl-C stops it)"
+                f"Serving {environment} at {base_url} from {service.name} (Ctrl-C stops"
+                " it)"
+            )
+        if not ip_network(host).is_loopback:
+            write_message(
+                "Warning: this is plain http, so others in the network can read keys"
+                " and animals. Put a reverse proxy with TLS in front of it, and let it"
+                " listen on 127.0.0.1."
             )
         server.serve(database, host, port, workers=workers, **server_options)
 
@@ -197,6 +222,7 @@ def create(plan: str, label: str, database: str, environment: str) -> None:
     assert key_plan is not None
     with _open(database) as service:
         key_id, key = service.create_key(key_plan, label=label, now=time.time())
+        base_url = service.base_url() or _base_url("127.0.0.1", PORTS[environment])
     prefix = "STAGING_" if environment == "staging" else ""
     write_message(
         f"Key {key_id}, {key_plan}. Copy the key now: it cannot be shown again. Type"
@@ -204,7 +230,7 @@ def create(plan: str, label: str, database: str, environment: str) -> None:
         f" {environment}`, or set these variables:"
     )
     click.echo(
-        f"PETSTORE_{prefix}BASE_URL=http://127.0.0.1:{PORTS[environment]}{spec.PATH_PREFIX}\n"
+        f"PETSTORE_{prefix}BASE_URL={base_url}\n"
         f"PETSTORE_{prefix}API_KEY={key}\n"
         f"PETSTORE_{prefix}PLAN={plan.replace(' ', '')}\n"
         f"PETSTORE_ENVIRONMENT={environment}"

@@ -9,6 +9,7 @@ and none waits for it without end.
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from email.utils import formatdate
@@ -18,7 +19,7 @@ from typing import Any
 from petstore_tools import spec
 from petstore_tools.clock import Clock, SystemClock
 from petstore_tools.service.database import Database, address_subject, digest_key
-from petstore_tools.service.engine import SILENT, UnavailableError
+from petstore_tools.service.engine import REFUSED, SILENT, UnavailableError
 from petstore_tools.service.limiter import Usage, consume
 from petstore_tools.service.messages import (
     Bodies,
@@ -172,6 +173,7 @@ class Service:
     ) -> None:
         self._database = database
         self.clock = clock
+        self.answers: Any = Counter()  # by their status
         self._without_key = without_key
         self._max_create_age_s = max_create_age_s
         self._batches = Batches(self._answer_batch, self._answer_failure)
@@ -192,6 +194,7 @@ class Service:
         second = int(response.time or self.clock.now())
         response.add("Date", formatdate(second, usegmt=True))
         self._limit_age(scope.get("connection", scope["client"]), response)
+        self.answers[response.status] += 1
         await response.send(send)
 
     async def answer(self, request: Request, receive: Receive) -> Response:
@@ -234,11 +237,14 @@ class Service:
         """Hold no thread any more; the database stays open."""
         self._batches.close()
 
-    def _answer_batch(self, batch: Batch) -> Sequence[Response | None]:
+    def _answer_batch(
+        self, batch: Batch, some: Sequence[Request] = ()
+    ) -> Sequence[Response | None]:
         """
-        Count requests and answer them; all that they change is committed together.
+        Count requests of a batch, all or `some`, and answer them; all that they change
+        is committed together.
         """
-        requests = batch.requests
+        requests = some or batch.requests
         senders = [
             (digest_key(request.key), address_subject(request.address))
             for request in requests
@@ -259,6 +265,14 @@ class Service:
                     raise UnavailableError(SILENT)  # their callers may have gone
         except Exception as error:
             self._operations.begin(0.0, -1)  # it may hold what was not committed
+            if getattr(error, "reason", "") == REFUSED:
+                middle = len(requests) // 2
+                if middle:  # by halves, so that this row fails alone
+                    first = self._answer_batch(batch, requests[:middle])
+                    return [*first, *self._answer_batch(batch, requests[middle:])]
+                reason = str(error)
+                requests[0].refusal = error_response(400, "invalid_body", reason)
+                return self._answer_batch(batch, requests)
             return [self._answer_failure(request, error) for request in requests]
         return responses
 

@@ -298,6 +298,15 @@ class Database:
         )
         return key_id, key
 
+    def base_url(self) -> str | None:
+        """Return the address at which it was last served, if it ever was."""
+        url: str | None = self._rows("SELECT base_url FROM inventory")[0][0]
+        return url
+
+    def set_base_url(self, url: str) -> None:
+        """Note the address at which it is served."""
+        self._execute_change("UPDATE inventory SET base_url = ?", url)
+
     def list_keys(self) -> list[Key]:
         """Return all keys, oldest first."""
         rows = self._rows("SELECT * FROM key ORDER BY created_at, id")
@@ -319,7 +328,7 @@ class Database:
         Execute a statement that changes rows; say whether there were any.
         """
         with self._lock, self._db.transaction():
-            return bool(self._rows(f"{statement} RETURNING id", *values))
+            return bool(self._rows(f"{statement} RETURNING 1", *values))
 
     def _rows(self, statement: str, *values: object) -> Rows:
         return self._db.execute((statement, values))[0]

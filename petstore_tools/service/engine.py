@@ -19,8 +19,9 @@ from petstore_tools.errors import PetstoreError, SettingsError
 
 LOCKED = "is locked by another program"
 READ_ONLY = "is read-only"
+REFUSED = "refuses these values"
 SILENT = "did not answer in time"
-VERSION = 1
+VERSION = 2
 APPLICATION_ID = 0x50455453  # "PETS", in the header of an SQLite file
 TABLES = frozenset({"pet", "key", "usage", "inventory"})
 _COMMON = (
@@ -37,8 +38,8 @@ _COMMON = (
         " NOT NULL, retries_during_block BIGINT NOT NULL, banned_until DOUBLE PRECISION"
         " NOT NULL)"
     ),
-    "CREATE TABLE inventory (changes BIGINT NOT NULL)",
-    "INSERT INTO inventory VALUES (0)",
+    "CREATE TABLE inventory (changes BIGINT NOT NULL, base_url TEXT)",
+    "INSERT INTO inventory (changes) VALUES (0)",
 )
 _COUNT_CHANGE = "UPDATE inventory SET changes = changes + 1;"
 SQLITE = (
@@ -337,6 +338,8 @@ class SqliteEngine(Engine):
                 return "has no space left on its disk", True
             case sqlite3.SQLITE_READONLY:
                 return READ_ONLY, False
+            case sqlite3.SQLITE_CONSTRAINT | sqlite3.SQLITE_TOOBIG:
+                return REFUSED, True
         return f"cannot be used: {getattr(error, 'strerror', error)}", False
 
     def _connection(self) -> sqlite3.Connection:

@@ -102,7 +102,7 @@ class Response:
 
     Attributes:
         status: The HTTP status code.
-        body: The body, JSON in UTF-8.
+        body: The body, in UTF-8.
         headers: The headers beside type and length of the body; names are in lower
             case.
         time: The database's Unix seconds, None where it was not read.
@@ -112,6 +112,7 @@ class Response:
     body: bytes
     headers: tuple[tuple[bytes, bytes], ...] = ()
     time: float | None = None
+    content_type: bytes = b"application/json"
 
     def add(self, name: str, value: object) -> Response:
         """Add a header, and return the response."""
@@ -124,7 +125,7 @@ class Response:
         them.
         """
         headers = [
-            (b"content-type", b"application/json"),
+            (b"content-type", self.content_type),
             (b"content-length", b"%d" % len(self.body)),
             *self.headers,
         ]

@@ -16,6 +16,7 @@ from petstore_tools.service.engine import (
     LOCKED,
     POSTGRES,
     READ_ONLY,
+    REFUSED,
     SILENT,
     TABLES,
     Engine,
@@ -27,10 +28,11 @@ from petstore_tools.service.engine import (
 
 # A session that was paused releases its rows before those who wait for them give up.
 # Of the transaction alone: behind PgBouncer, the session is another one each time.
-_TIMEOUTS = (
-    "SELECT set_config('lock_timeout', '3s', true),"
-    " set_config('statement_timeout', '3.5s', true),"
-    " set_config('idle_in_transaction_session_timeout', '2s', true)"
+_BEGIN = (
+    "BEGIN",
+    "SET LOCAL lock_timeout = '3s'",
+    "SET LOCAL statement_timeout = '3.5s'",
+    "SET LOCAL idle_in_transaction_session_timeout = '2s'",
 )
 # of our advisory locks: assignment and commit of ids; the schema
 _LOCKS = 0x70657473
@@ -150,8 +152,8 @@ class PostgresEngine(Engine):
     def _begin(self, durable: bool, within_s: float) -> None:
         db = self._connection()
         db.deadline = time.monotonic() + within_s
-        db.execute("BEGIN")
-        db.execute(_TIMEOUTS)
+        for statement in _BEGIN:
+            db.execute(statement)
         if not durable:
             db.execute("SET LOCAL synchronous_commit = off")
 
@@ -169,6 +171,8 @@ class PostgresEngine(Engine):
                 return LOCKED, is_undone
             case errors.ReadOnlySqlTransaction():
                 return READ_ONLY, is_undone
+            case errors.IntegrityError() | errors.DataError():
+                return REFUSED, is_undone
             # never the text of the error: it may hold the address
             case psycopg.Error(sqlstate=str(state)):
                 return f"cannot be used ({state})", is_undone

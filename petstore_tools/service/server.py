@@ -24,6 +24,7 @@ import threading
 import time
 from functools import partial
 from multiprocessing import resource_tracker
+from multiprocessing.sharedctypes import RawArray
 from typing import Any, Self
 
 from granian.constants import HTTPModes, Interfaces
@@ -39,11 +40,12 @@ from petstore_tools.clock import SystemClock
 from petstore_tools.errors import SettingsError
 from petstore_tools.service.app import Service
 from petstore_tools.service.database import Database, read_address
-from petstore_tools.service.messages import Scope
+from petstore_tools.service.messages import Response, Scope
 
 DRAIN_S = 9  # at its end a service answers what is under way for so long
 BACKLOG = 1_024
 MAX_WAITS = 5_000
+MAX_STATUS = 600
 # `psk_` and what follows; a letter may be percent-encoded, also more than once
 _KEY = re.compile(
     r"(p|%(25)*70)(s|%(25)*73)(k|%(25)*6b)(_|%(25)*5f)[\w%-]+", re.IGNORECASE
@@ -85,6 +87,26 @@ LOGS = {
 class _Supervisor(MPServer):
     """Starts the workers, replaces them, and ends them."""
 
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        # those of a worker go on where another one is in its place
+        self.answers = [RawArray("Q", MAX_STATUS) for _ in range(self.workers)]
+
+    def _spawn_worker(  # type: ignore[override]
+        self, idx: int, target: Any, callback_loader: Any
+    ) -> Any:
+        """Let a worker count its answers by their status."""
+        loader = partial(callback_loader, self.answers[idx])
+        return super()._spawn_worker(idx, target, loader)
+
+    async def show_answers(self, _: Scope, __: Any, send: Any) -> None:
+        """Show how many answers of which status all workers gave, for Prometheus."""
+        text = "# TYPE petstore_answers counter\n"
+        for status, counts in enumerate(zip(*self.answers, strict=True)):
+            if any(counts):
+                text += f'petstore_answers{{status="{status}"}} {sum(counts)}\n'
+        await Response(200, text.encode(), content_type=b"text/plain").send(send)
+
     def _spawn_workers(self, *arguments: Any) -> None:
         """
         Start the workers, which Ctrl-C does not reach; it waits until they are started.
@@ -103,7 +125,13 @@ class _Supervisor(MPServer):
 
 
 def serve(
-    location: str, host: str, port: int, *, trusted_proxies: str | None, **options: Any
+    location: str,
+    host: str,
+    port: int,
+    *,
+    trusted_proxies: str | None,
+    metrics: tuple[str, int] | None = None,
+    **options: Any,
 ) -> None:
     """
     Serve in worker processes until a signal stops them; one that dies is replaced.
@@ -114,6 +142,7 @@ def serve(
         port: A free port of it.
         trusted_proxies: Addresses of proxies whose X-Forwarded-For header is
             believed, if any.
+        metrics: IP address and port at which answers are counted, if they are.
         options: Further options of granian.
     """
     # a forked process may wait for ever for a lock that a thread of this one holds
@@ -129,10 +158,19 @@ def serve(
         **_HTTP,
         **options,
     )
+    if metrics:
+        ThreadedServer(supervisor.show_answers, listen(*metrics)).start()
     supervisor.serve(
         target_loader=partial(worker, location, trusted_proxies), wrap_loader=False
     )
     atexit.register(os._exit, 0)  # as in `worker`
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Listen at an IP address; at `::` for IPv4, too."""
+    is_6 = ":" in host
+    family = socket.AF_INET6 if is_6 else socket.AF_INET
+    return socket.create_server((host, port), family=family, dualstack_ipv6=is_6)
 
 
 def require_free(option: str, host: str, port: int) -> None:
@@ -148,10 +186,8 @@ def require_free(option: str, host: str, port: int) -> None:
     Raises:
         SettingsError: The port is in use, or this machine does not have the address.
     """
-    is_6 = ":" in host
-    family = socket.AF_INET6 if is_6 else socket.AF_INET
     try:
-        socket.create_server((host, port), family=family, dualstack_ipv6=is_6).close()
+        listen(host, port).close()
     except OSError as error:
         raise SettingsError(
             f"port {port} of {host} cannot be used: {error.strerror}. "
@@ -159,8 +195,11 @@ def require_free(option: str, host: str, port: int) -> None:
         ) from error
 
 
-def worker(location: str, trusted_proxies: str | None) -> Any:
-    """Return the service of a worker process, once its database can be used."""
+def worker(location: str, trusted_proxies: str | None, answers: Any) -> Any:
+    """
+    Return the service of a worker process, once its database can be used; it counts
+    its answers by their status, in what the supervisor reads.
+    """
     atexit.register(os._exit, 0)  # at the end of Python, granian's threads fail
     if sys.platform != "win32":  # Ctrl-C is for the supervisor, which ends it
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
@@ -168,6 +207,7 @@ def worker(location: str, trusted_proxies: str | None) -> Any:
     while True:
         try:
             service = Service(Database(location), SystemClock())
+            service.answers = answers
             return (
                 behind_proxies(service, trusted_proxies) if trusted_proxies else service
             )
@@ -206,16 +246,17 @@ def _end_with_parent() -> None:
 
 class ThreadedServer(Server):
     """
-    An ASGI application on a free local port, served from a thread.
+    An ASGI application, served from a thread.
 
     Args:
         app: The application.
+        bound: Where it listens; a free local port.
 
     Attributes:
         base_url: The base address, with the version prefix (§9).
     """
 
-    def __init__(self, app: Any) -> None:
+    def __init__(self, app: Any, bound: socket.socket | None = None) -> None:
         super().__init__(
             app,
             log_enabled=False,
@@ -224,7 +265,7 @@ class ThreadedServer(Server):
             **_HTTP,
         )
         # nobody else gets its port
-        self._bound = socket.create_server(("127.0.0.1", 0))
+        self._bound = bound or listen("127.0.0.1", 0)
         self.base_url = (
             f"http://127.0.0.1:{self._bound.getsockname()[1]}{spec.PATH_PREFIX}"
         )

@@ -39,6 +39,7 @@ def test_keys_are_shown_once_and_serve_runs_on_them(
             f"Serving production at http://127.0.0.1:{port}/v1 from s.db"
             in server.stderr.readline()
         )
+        another = run("keys", "create", "--database", "s.db").stdout
         done = run(
             "list",
             PETSTORE_BASE_URL=f"http://127.0.0.1:{port}/v1",
@@ -49,6 +50,7 @@ def test_keys_are_shown_once_and_serve_runs_on_them(
         server.terminate()
         server.communicate(timeout=20)
     assert done.returncode == 0
+    assert f"PETSTORE_BASE_URL=http://127.0.0.1:{port}/v1\n" in another
 
 
 def test_the_demo_does_the_main_job_from_any_folder(

@@ -77,8 +77,8 @@ def test_staff_changes_show_at_once(where: str) -> None:
 
 
 # else the server ends a session that a busy machine keeps from going on
-PATIENCE = "SET LOCAL idle_in_transaction_session_timeout = 0", ()
-WAITING = "SELECT count(*) FROM pg_locks WHERE NOT granted AND locktype = 'advisory'", ()
+PATIENCE = "SET LOCAL idle_in_transaction_session_timeout = 0"
+WAITING = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
 
 
 def test_ids_become_visible_in_order(postgres: Postgres) -> None:
@@ -99,9 +99,9 @@ def test_ids_become_visible_in_order(postgres: Postgres) -> None:
         first = create()
         with engine.transaction():
             insert = engine.insert_statements([("held", 1, None)])
-            [[(held,)], _] = engine.execute(*insert, PATIENCE)
+            [[(held,)], _] = engine.execute(*insert, (PATIENCE, ()))
             later = pool.submit(create)
-            wait_until(lambda: engine.execute(WAITING) == [[(1,)]])
+            wait_until(lambda: engine.execute((WAITING, ())) == [[(1,)]])
             assert stored_ids(url) == {first}
         last = later.result()
         engine.close()

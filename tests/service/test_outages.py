@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ from petstore_tools.service.app import TICK_S, Service
 from petstore_tools.service.database import Database
 from petstore_tools.service.engine import UnavailableError
 from petstore_tools.service.limiter import Usage
-from petstore_tools.service.messages import LIST_PATH, Request
+from petstore_tools.service.messages import LIST_PATH, Request, Response
 from petstore_tools.service.postgres_engine import PostgresEngine
 
 
@@ -335,26 +335,62 @@ def test_a_session_that_stands_still_lets_go_of_what_others_wait_for(
     assert stored_ids(url) == {1, created.json()["id"]}
 
 
+CreateMany = Callable[[str], Awaitable[list[Response]]]
+
+
+@contextmanager
+def service_without_a_socket(
+    where: str, **options: Any
+) -> Iterator[tuple[Database, CreateMany]]:
+    """Give a database, and what creates animals at once, each of a letter."""
+    database = Database(where, uses_database_clock=False)
+    _, key = database.create_key(WIDE_PLAN, label="", now=NOON)
+    service = Service(database, ManualClock(NOON), **options)
+
+    async def create(names: str) -> list[Response]:
+        requests = [
+            Request("POST", LIST_PATH, key=key, pet=(name, 1, None)) for name in names
+        ]
+        never: Any = asyncio.Event().wait
+        return await asyncio.gather(*(service.answer(one, never) for one in requests))
+
+    yield database, create
+    service.close()
+    database.close()
+
+
 def test_a_create_whose_caller_is_long_gone_is_not_made(where: str) -> None:
     """
     The service's process was paused when the request came; its caller may have looked
     for it since.
     """
-    database = Database(where, uses_database_clock=False)
-    _, key = database.create_key(WIDE_PLAN, label="", now=NOON)
-    service = Service(database, ManualClock(NOON), max_create_age_s=2.0)
-
-    async def create() -> int:
-        request = Request("POST", LIST_PATH, key=key, pet=("Rex", 1, None))
-        return (await service.answer(request, asyncio.Event().wait)).status  # type: ignore[arg-type]
 
     async def create_often() -> list[int]:
-        statuses = [await create()]
+        answers = await create("a")
         time.sleep(2.5)
-        statuses.append(await create())
+        answers += await create("b")
         await asyncio.sleep(3 * TICK_S)
-        return [*statuses, await create()]
+        answers += await create("c")
+        return [answer.status for answer in answers]
 
-    assert asyncio.run(create_often()) == [201, 503, 201]
-    assert len(database.page(after=0, limit=9, status=None)) == 2
-    database.close()
+    with service_without_a_socket(where, max_create_age_s=2.0) as (database, create):
+        assert asyncio.run(create_often()) == [201, 503, 201]
+        assert len(database.page(after=0, limit=9, status=None)) == 2
+
+
+def test_a_row_that_the_database_refuses_fails_alone(where: str) -> None:
+    """
+    Not those that are committed with it: as where its owner lets no name repeat.
+    """
+    change = "CREATE UNIQUE INDEX one ON pet (name)", "DROP INDEX one"
+
+    with (
+        service_without_a_socket(where) as (database, create),
+        database_change(where, *change),
+    ):
+        answers = asyncio.run(create("abcbd"))  # type: ignore[arg-type]
+        names = [name for _, name, *_ in database.page(after=0, limit=9, status=None)]
+
+    assert [answer.status for answer in answers] == [201, 201, 201, 400, 201]
+    assert b"x-ratelimit-limit" in dict(answers[3].headers)
+    assert names == list("abcd")

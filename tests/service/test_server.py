@@ -209,20 +209,19 @@ def test_the_access_log_is_json_without_keys_and_metrics_are_counted(
     masked.
     """
     port = free_port()
-    with run_serve(
-        tmp_path / "service.db", "--access-log", "--metrics-port", str(port)
-    ) as served:
+    options = f"--access-log --metrics-host ::1 --metrics-port {port}".split()
+    with run_serve(tmp_path / "service.db", *options) as served:
         coded = f"%2570%73k%5F{served.key[4:]}"
         path = f"/pets/%0a{served.key}/{coded}?token={coded}"
         assert served.caller.get(path).status_code == 404
         wait_until(lambda: "404" in served.log_text())
-        metrics = requests.get(f"http://127.0.0.1:{port}/metrics", timeout=5).text
+        metrics = requests.get(f"http://[::1]:{port}/metrics", timeout=5).text
 
     lines = [json.loads(line) for line in served.log_text().splitlines()[1:]]
     (logged,) = [line for line in lines if line["status"] == 404]
     assert (logged["method"], logged["path"]) == ("GET", "/v1/pets/\npsk_.../psk_...")
     assert served.key[4:] not in served.log_text()
-    assert "granian_requests_handled" in metrics
+    assert 'petstore_answers{status="404"} 1' in metrics.splitlines()
 
 
 @pytest.mark.parametrize(
@@ -249,6 +248,7 @@ def test_a_forwarded_address_counts_only_where_the_proxy_is_trusted(
         answers = [served.send(head) for head in heads]
 
     assert [answer.headers["x-ratelimit-remaining"] for answer in answers] == left
+    assert ("plain http" in served.log_text()) == (host == "::")
 
 
 def test_a_connection_that_was_used_for_long_is_closed(tmp_path: Path) -> None:
