@@ -87,11 +87,6 @@ LOGS = {
 class _Supervisor(MPServer):
     """Starts the workers, replaces them, and ends them."""
 
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        # those of a worker go on where another one is in its place
-        self.answers = [RawArray("Q", MAX_STATUS) for _ in range(self.workers)]
-
     def _spawn_worker(  # type: ignore[override]
         self, idx: int, target: Any, callback_loader: Any
     ) -> Any:
@@ -111,6 +106,8 @@ class _Supervisor(MPServer):
         """
         Start the workers, which Ctrl-C does not reach; it waits until they are started.
         """
+        # a worker goes on where the one before it has counted
+        self.answers = [RawArray("Q", MAX_STATUS) for _ in range(self.workers)]
         if sys.platform != "win32":
             resource_tracker.ensure_running()  # its start would let Ctrl-C through
             signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # they inherit it

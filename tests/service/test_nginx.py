@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
-from pathlib import Path
+from importlib.resources import files
 
 import pytest
 from services import free_port, is_port_closed, wait_until
 from serving import ServeProcess, run_serve
 
-import petstore_tools.service
-
-SETTINGS = Path(petstore_tools.service.__file__).with_name("nginx.conf")
+SETTINGS = (files("petstore_tools.service") / "nginx.conf").read_text()
 MAIN = """
 daemon off; pid pid; error_log error.log; events {{ worker_connections 4096; }}
 http {{ access_log off; client_body_temp_path a; proxy_temp_path b;
@@ -45,10 +42,8 @@ def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServeProcess]:
     folder = tmp_path_factory.mktemp("nginx")
     port = free_port()
     with run_serve(folder / "s.db", "--trust-proxy", "127.0.0.1") as served:
-        ours = SETTINGS.read_text().replace(
-            "127.0.0.1:8765", f"127.0.0.1:{served.port}"
-        )
-        ours = re.sub("listen 443 ssl;.*", f"listen 127.0.0.1:{port};", ours)
+        ours = SETTINGS.replace(":8765", f":{served.port}")
+        ours = ours.replace("443 ssl", f"127.0.0.1:{port}")
         (folder / "nginx.conf").write_text(MAIN.format(ours))
         command = ["nginx", "-p", folder, "-c", "nginx.conf", "-e", "error.log"]
         with subprocess.Popen(command) as nginx:
@@ -79,9 +74,8 @@ def test_idle_callers_and_half_sent_bodies_hold_up_nobody(proxy: ServeProcess) -
         for _ in range(1_500):
             crowd.enter_context(proxy.connect())
         assert proxy.measure_wait_s() < 2
-        bodies = [crowd.enter_context(proxy.connect()) for _ in range(40)]
-        for connection in bodies:
-            connection.sendall(half)
+        for _ in range(40):
+            crowd.enter_context(proxy.connect()).sendall(half)
         refused = proxy.send(proxy.request_head("GET /v1/pets"))
 
     assert (refused.status, refused.body["code"]) == (503, "busy")

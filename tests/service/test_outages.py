@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -335,24 +335,19 @@ def test_a_session_that_stands_still_lets_go_of_what_others_wait_for(
     assert stored_ids(url) == {1, created.json()["id"]}
 
 
-CreateMany = Callable[[str], Awaitable[list[Response]]]
-
-
 @contextmanager
 def service_without_a_socket(
     where: str, **options: Any
-) -> Iterator[tuple[Database, CreateMany]]:
+) -> Iterator[tuple[Database, Any]]:
     """Give a database, and what creates animals at once, each of a letter."""
     database = Database(where, uses_database_clock=False)
     _, key = database.create_key(WIDE_PLAN, label="", now=NOON)
     service = Service(database, ManualClock(NOON), **options)
 
     async def create(names: str) -> list[Response]:
-        requests = [
-            Request("POST", LIST_PATH, key=key, pet=(name, 1, None)) for name in names
-        ]
         never: Any = asyncio.Event().wait
-        return await asyncio.gather(*(service.answer(one, never) for one in requests))
+        creates = (Request("POST", LIST_PATH, key=key, pet=(n, 1, None)) for n in names)
+        return await asyncio.gather(*(service.answer(one, never) for one in creates))
 
     yield database, create
     service.close()
@@ -388,7 +383,7 @@ def test_a_row_that_the_database_refuses_fails_alone(where: str) -> None:
         service_without_a_socket(where) as (database, create),
         database_change(where, *change),
     ):
-        answers = asyncio.run(create("abcbd"))  # type: ignore[arg-type]
+        answers = asyncio.run(create("abcbd"))
         names = [name for _, name, *_ in database.page(after=0, limit=9, status=None)]
 
     assert [answer.status for answer in answers] == [201, 201, 201, 400, 201]
