@@ -171,14 +171,14 @@ def serve_(
             "--workers needs a postgresql:// database: SQLite serves one process"
         )
     port = port or PORTS[environment]
-    if metrics_port == port:
-        raise click.UsageError("--metrics-port and --port must be two ports")
     with suppress(KeyboardInterrupt):
         with _open(database) as service:
-            server.require_free("--port", host, port)
-            if metrics_port:
-                server_options["metrics"] = metrics_host, metrics_port
-                server.require_free("--metrics-port", metrics_host, metrics_port)
+            # no other program listens there: the workers would share the port with it
+            with server.listen("--port", host, port):
+                if metrics_port:
+                    server_options["metrics"] = server.listen(
+                        "--metrics-port", metrics_host, metrics_port
+                    )
             base_url = _base_url(host, port)
             service.set_base_url(base_url)
             write_message(

@@ -298,10 +298,9 @@ class Database:
         )
         return key_id, key
 
-    def base_url(self) -> str | None:
-        """Return the address at which it was last served, if it ever was."""
-        url: str | None = self._rows("SELECT base_url FROM inventory")[0][0]
-        return url
+    def base_url(self) -> Any:
+        """Return the address at which it was last served, or None."""
+        return self._rows("SELECT base_url FROM inventory")[0][0]
 
     def set_base_url(self, url: str) -> None:
         """Note the address at which it is served."""

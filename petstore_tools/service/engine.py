@@ -22,18 +22,11 @@ LOCKED = "is locked by another program"
 READ_ONLY = "is read-only"
 REFUSED = "refuses these values"
 SILENT = "did not answer in time"
-VERSION = 2
+VERSION = 2  # as at the end of each .sql file
 APPLICATION_ID = 0x50455453  # "PETS", in the header of an SQLite file
 TABLES = frozenset({"pet", "key", "usage", "inventory"})
-_TABLES = files(__package__)
-SQLITE = (
-    _TABLES.joinpath("sqlite.sql").read_text()
-    + f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {VERSION}"
-)
-POSTGRES = (
-    *_TABLES.joinpath("postgresql.sql").read_text().split("\n\n"),
-    f"COMMENT ON TABLE inventory IS '{VERSION}'",
-)
+SQLITE = files(__package__).joinpath("sqlite.sql").read_text()
+POSTGRES = files(__package__).joinpath("postgresql.sql").read_text().split("\n\n")
 REPLACED = (
     "was removed or replaced while it was in use; start the service again with the"
     " right file"

@@ -45,7 +45,6 @@ from petstore_tools.service.messages import Response, Scope
 DRAIN_S = 9  # at its end a service answers what is under way for so long
 BACKLOG = 1_024
 MAX_WAITS = 5_000
-MAX_STATUS = 600
 # `psk_` and what follows; a letter may be percent-encoded, also more than once
 _KEY = re.compile(
     r"(p|%(25)*70)(s|%(25)*73)(k|%(25)*6b)(_|%(25)*5f)[\w%-]+", re.IGNORECASE
@@ -94,20 +93,20 @@ class _Supervisor(MPServer):
         loader = partial(callback_loader, self.answers[idx])
         return super()._spawn_worker(idx, target, loader)
 
-    async def show_answers(self, _: Scope, __: Any, send: Any) -> None:
+    async def show_answers(self, *channel: Any) -> None:
         """Show how many answers of which status all workers gave, for Prometheus."""
         text = "# TYPE petstore_answers counter\n"
-        for status, counts in enumerate(zip(*self.answers, strict=True)):
-            if any(counts):
-                text += f'petstore_answers{{status="{status}"}} {sum(counts)}\n'
-        await Response(200, text.encode(), content_type=b"text/plain").send(send)
+        for status, count in enumerate(map(sum, zip(*self.answers, strict=True))):
+            if count:
+                text += f'petstore_answers{{status="{status}"}} {count}\n'
+        await Response(200, text.encode(), content_type=b"text/plain").send(channel[-1])
 
     def _spawn_workers(self, *arguments: Any) -> None:
         """
         Start the workers, which Ctrl-C does not reach; it waits until they are started.
         """
         # a worker goes on where the one before it has counted
-        self.answers = [RawArray("Q", MAX_STATUS) for _ in range(self.workers)]
+        self.answers = [RawArray("Q", 600) for _ in range(self.workers)]
         if sys.platform != "win32":
             resource_tracker.ensure_running()  # its start would let Ctrl-C through
             signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # they inherit it
@@ -127,7 +126,7 @@ def serve(
     port: int,
     *,
     trusted_proxies: str | None,
-    metrics: tuple[str, int] | None = None,
+    metrics: socket.socket | None = None,
     **options: Any,
 ) -> None:
     """
@@ -139,7 +138,7 @@ def serve(
         port: A free port of it.
         trusted_proxies: Addresses of proxies whose X-Forwarded-For header is
             believed, if any.
-        metrics: IP address and port at which answers are counted, if they are.
+        metrics: Where the counts of answers are shown, if they are.
         options: Further options of granian.
     """
     # a forked process may wait for ever for a lock that a thread of this one holds
@@ -156,35 +155,29 @@ def serve(
         **options,
     )
     if metrics:
-        ThreadedServer(supervisor.show_answers, listen(*metrics)).start()
+        ThreadedServer(supervisor.show_answers, metrics).start()
     supervisor.serve(
         target_loader=partial(worker, location, trusted_proxies), wrap_loader=False
     )
     atexit.register(os._exit, 0)  # as in `worker`
 
 
-def listen(host: str, port: int) -> socket.socket:
-    """Listen at an IP address; at `::` for IPv4, too."""
-    is_6 = ":" in host
-    family = socket.AF_INET6 if is_6 else socket.AF_INET
-    return socket.create_server((host, port), family=family, dualstack_ipv6=is_6)
-
-
-def require_free(option: str, host: str, port: int) -> None:
+def listen(option: str, host: str, port: int) -> socket.socket:
     """
-    Make sure that no other program listens there: the workers would share the port with
-    it.
+    Listen at an IP address; at `::` for IPv4, too.
 
     Args:
         option: The one that names the port.
-        host: An IP address.
-        port: A port of it.
+        host: The address.
+        port: A port of it; 0 is a free one.
 
     Raises:
         SettingsError: The port is in use, or this machine does not have the address.
     """
+    is_6 = ":" in host
+    family = socket.AF_INET6 if is_6 else socket.AF_INET
     try:
-        listen(host, port).close()
+        return socket.create_server((host, port), family=family, dualstack_ipv6=is_6)
     except OSError as error:
         raise SettingsError(
             f"port {port} of {host} cannot be used: {error.strerror}. "
@@ -262,7 +255,7 @@ class ThreadedServer(Server):
             **_HTTP,
         )
         # nobody else gets its port
-        self._bound = bound or listen("127.0.0.1", 0)
+        self._bound = bound or listen("", "127.0.0.1", 0)
         self.base_url = (
             f"http://127.0.0.1:{self._bound.getsockname()[1]}{spec.PATH_PREFIX}"
         )

@@ -40,3 +40,7 @@ BEGIN UPDATE inventory SET changes = changes + 1; END;
 
 CREATE TRIGGER pet_deleted AFTER DELETE ON pet
 BEGIN UPDATE inventory SET changes = changes + 1; END;
+
+PRAGMA application_id = 0x50455453;
+
+PRAGMA user_version = 2;
