@@ -252,9 +252,7 @@ def list_keys(database: str, **_: Any) -> None:
         keys = service.list_keys()
     rows = [
         (
-            key.id,
-            key.label,
-            key.plan,
+            *key[:3],  # id, label and plan
             utc_text(key.created_at),
             utc_text(key.revoked_at) if key.revoked_at else "",
         )

@@ -193,8 +193,16 @@ class Service:
         response = await self.answer(read_head(scope), receive)
         second = int(response.time or self.clock.now())
         response.add("Date", formatdate(second, usegmt=True))
-        self._limit_age(scope.get("connection", scope["client"]), response)
         self.answers[response.status] += 1
+        # What was sent ahead is read when what came before it is answered: on a
+        # connection that is used without end, that could be at any time.
+        connection = scope.get("connection", scope["client"])
+        if len(self._connections) > MAX_REMEMBERED:
+            self._connections.clear()
+        now = elapsed()
+        if now - self._connections.setdefault(connection, now) > MAX_CONNECTION_AGE_S:
+            del self._connections[connection]
+            response.add("Connection", "close")
         await response.send(send)
 
     async def answer(self, request: Request, receive: Receive) -> Response:
@@ -217,21 +225,6 @@ class Service:
         response = await self._batches.respond(request)
         assert response is not None
         return response
-
-    def _limit_age(self, connection: tuple[str, int], response: Response) -> None:
-        """
-        Close a connection that has been used for long.
-
-        A request that was sent ahead is read when those before it are answered: on a
-        connection that is used without end, that could be at any time after it was
-        sent.
-        """
-        now = elapsed()
-        if len(self._connections) > MAX_REMEMBERED:
-            self._connections.clear()
-        if now - self._connections.setdefault(connection, now) > MAX_CONNECTION_AGE_S:
-            del self._connections[connection]
-            response.add("Connection", "close")
 
     def close(self) -> None:
         """Hold no thread any more; the database stays open."""

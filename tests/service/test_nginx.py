@@ -1,7 +1,5 @@
 """The service behind nginx, with the settings that lie beside it."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from collections.abc import Iterator
