@@ -111,7 +111,7 @@ class Comparison:
     @property
     def sent(self) -> int:
         """Rows that count as sent already by this import."""
-        return sum(entry.state in SENT for entry in self.entries)
+        return sum(not entry.waits for entry in self.entries)
 
     @property
     def needs_listing(self) -> bool:
@@ -171,6 +171,7 @@ def compare(
     entries = journal.read()
     if complete:  # before rows get ids that the file does not say
         sheet = refuse_ids(journal, sheet, entries)
+    has_ids = any(row.pet_id for row in sheet.rows_to_send)
     sheet = settle_rejects(journal, sheet)
     rows = _entries(journal, sheet)
     entries = take_title(sheet, entries, rows)
@@ -188,7 +189,7 @@ def compare(
     duplicates = tuple(numbers[position] for position in repeats)
     dropped_numbers = {numbers[position] for position in dropped}
     comparison = replace(
-        compare_rows(journal, entries, rows),
+        _compare_rows(journal, entries, rows, has_ids=has_ids),
         duplicates=duplicates,
         dropped=len(dropped),
     )
@@ -196,8 +197,8 @@ def compare(
     return replace(sheet, rows=distinct_rows), comparison
 
 
-def compare_rows(
-    journal: Journal, entries: Sequence[Entry], rows: Sequence[Entry]
+def _compare_rows(
+    journal: Journal, entries: Sequence[Entry], rows: Sequence[Entry], *, has_ids: bool
 ) -> Comparison:
     """
     Compare the rows of a file with the journal, and with the listing that it holds.
@@ -206,6 +207,7 @@ def compare_rows(
         journal: The imports to its place.
         entries: The rows of this import.
         rows: Those of the file.
+        has_ids: It says of rows which animals they are.
     """
     journal.take_file(rows)
     foreign = sorted(journal.rows_with_keys(_KEYS), key=attrgetter("entry_id"))
@@ -215,7 +217,11 @@ def compare_rows(
     equals = equals_by_row(matches.rows, like)
     sharing = group(journal.read(_OF_SHARING_IMPORTS), attrgetter("import_id"))
     doubts = find_doubtful(
-        matches, entries, equals=equals, other_sheets=sharing.values()
+        matches,
+        entries,
+        equals=equals,
+        other_sheets=sharing.values(),
+        has_ids=has_ids,
     )
     known_rows, edits = find_edits(journal, rows, matches.rows)
     for position, equal in equals.items():

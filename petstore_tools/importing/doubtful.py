@@ -71,6 +71,7 @@ def find_doubtful(
     *,
     equals: Mapping[int, Sequence[Entry]],
     other_sheets: Collection[Sequence[Entry]] = (),
+    has_ids: bool = False,
 ) -> dict[int, Doubt]:
     """
     Say which rows of a file are doubtful.
@@ -81,6 +82,7 @@ def find_doubtful(
         equals: What equals a row, by its position (`equals_by_row`).
         other_sheets: Rows of each other import that sent a row whose name and category
             this file has.
+        has_ids: The file says of rows which animals they are.
 
     Returns:
         The doubt of each doubtful row, by its position in `matches.rows`, in their
@@ -95,10 +97,9 @@ def find_doubtful(
         for entry in entries
     )
     file = _File(rows, doubts.keys(), is_begun=is_begun)
-    doubts = _find_edits(file, entries, matches.missing) | doubts
-    if any(row.has_id for row in rows):
-        other_sheets = ()
-    for sheet in other_sheets:
+    removed = [entry for entry in matches.missing if not (has_ids and entry.has_id)]
+    doubts = _find_edits(file, entries, removed) | doubts
+    for sheet in () if has_ids else other_sheets:
         missing = match(sheet, rows).missing
         doubts = _find_edits(file, sheet, missing, is_begun=is_begun) | doubts
     return dict(sorted(doubts.items()))
@@ -273,8 +274,7 @@ def _find_edits(
     removed = [
         entry
         for entry in missing
-        if entry.state in SENT
-        and not (entry.has_id or (file.has_keys and entry.row_key))
+        if entry.state in SENT and not (file.has_keys and entry.row_key)
     ]
     if not removed:
         return {}

@@ -54,7 +54,10 @@ def find(
     names = {row.content[:2] for row in rows}
     is_sharing = any(entry.content[:2] in names for entry in others)
     sheets = [others] if is_sharing else []
-    return find_doubtful(matches, entries, equals=equals, other_sheets=sheets)
+    has_ids = any(row.has_id for row in rows)
+    return find_doubtful(
+        matches, entries, equals=equals, other_sheets=sheets, has_ids=has_ids
+    )
 
 
 def journal(text: str, *, import_id: str = "ours") -> list[Entry]:
