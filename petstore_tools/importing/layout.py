@@ -212,6 +212,8 @@ def _take_header(
     category or a status stands in its place.
     """
     added = cells[cells.index(ADDED[0]) :] if ADDED[0] in cells else []
+    if not {*added} <= {*ADDED, ""}:  # somebody moved them
+        added = []
     header = cells[: len(cells) - len(added)]
     layout = Layout(sheet, number, options, header, added_columns=len(added))
     # by pandas
