@@ -169,8 +169,8 @@ def compare(
         SheetError: Its keys are not those that the rows of this import had.
     """
     entries = journal.read()
-    if complete:  # before rows get ids that the file does not say
-        sheet = refuse_ids(journal, sheet, entries)
+    # before rows get ids that the file does not say
+    sheet = refuse_ids(journal, sheet, entries, complete=complete)
     has_ids = any(row.pet_id for row in sheet.rows_to_send)
     sheet = settle_rejects(journal, sheet)
     rows = _entries(journal, sheet)

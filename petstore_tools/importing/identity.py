@@ -76,23 +76,26 @@ def take_title(
 
 
 def refuse_ids(
-    journal: Journal, sheet: ReadSheet, entries: Iterable[Entry]
+    journal: Journal, sheet: ReadSheet, entries: Iterable[Entry], *, complete: bool
 ) -> ReadSheet:
     """
     Give a problem to each row whose id no animal has, or one of another name and
-    category; a row that was compared before is known.
+    category: as a complete listing shows it, or as it was when one was compared.
     """
-    compared_ids = {entry.pet_id for entry in entries if entry.compared}
-    pet_ids = {row.pet_id for row in sheet.rows_to_send} - compared_ids - {None}
+    pet_ids = {row.pet_id for row in sheet.rows_to_send} - {None}
     if not pet_ids:
         return sheet
-    animals = read_animals(journal, pet_ids)
+    animals: dict[int | None, PetValues | None] = {}
+    if complete:
+        animals |= dict.fromkeys(pet_ids)
+        animals.update(read_animals(journal, pet_ids).items())
+    animals.update((e.pet_id, e.content) for e in entries if e.compared)
     help_ = "correct it, or empty the cell to send the row as a new animal"
     rows = [*sheet.rows]
     for index, row in enumerate(rows):
         rule = ""
-        if row.pet_id in pet_ids and not row.problems:
-            rule = _foreign_id(row.content, animals.get(row.pet_id or 0))
+        if row.pet_id and row.pet_id in animals and not row.problems:
+            rule = _foreign_id(row.content, animals[row.pet_id])
         if rule:
             problem = Problem(rule, help_)
             rows[index] = add_problem(row, "petstore_id", problem, sheet.layout)
