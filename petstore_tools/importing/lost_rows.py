@@ -27,8 +27,9 @@ _log = logging.getLogger(__name__)
 _WAITED = "iif(:steady >= lost_at, :steady - lost_at, :steady)"
 # unknown rows, and created ones whose animal is not known; one waits while a row of its
 # name and category is on its way, or was lost too late
+NAMELESS = "state = 'created' AND ifnull(pet_id, listed_id) IS NULL"
 _LOST = f"""
-(state = 'unknown' OR state = 'created' AND ifnull(pet_id, listed_id) IS NULL)
+(state = 'unknown' OR {NAMELESS})
 AND (name, category_id) NOT IN (
     SELECT name, category_id FROM row
     WHERE state = 'sending' OR state = 'unknown' AND {_WAITED} < :after_s

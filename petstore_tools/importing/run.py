@@ -26,6 +26,7 @@ from petstore_tools.importing.identity import read_animals
 from petstore_tools.importing.imports import Target
 from petstore_tools.importing.journal import Journal, open_journal, read_journal
 from petstore_tools.importing.lost_rows import (
+    NAMELESS,
     mark_dead,
     mark_lost,
     seconds_lost,
@@ -334,6 +335,9 @@ class _Run:
                     "what became of the unknown rows is shown only by a complete"
                     f" listing: {listings[-1].reason}",
                 )
+        # else a created file would have rows that say of no animal which one they are
+        if self._journal.read(f"import = :id AND {NAMELESS}"):
+            settle(self._inventory, self._journal, self._calls)
         if not self._journal.unsent():
             return None
         return Stopped(

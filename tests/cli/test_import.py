@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from commands import RunCommand, run_on_terminal
 from inventories import faulty_creates, write_rows
-from proxy import Action, FaultProxy, SendRequest, replace_body
+from proxy import Action, FaultProxy
 from tables import read_cases
 
-from petstore_tools import PetStore, Sandbox
+from petstore_tools import Sandbox
 from petstore_tools.sandbox import samples
 
 SHEET = "Tier;Art;Zustand\nRex;Hunde;verkauft\nMia;Katzen;\nBo;Hunde;frei\n"
@@ -314,25 +314,6 @@ def test_reconcile_says_from_when_on_a_listing_can_tell(
         "1 created\n",
         "",
     )
-
-
-def test_the_command_finds_the_animal_of_an_answer_without_an_id(
-    run: RunCommand, box: Sandbox, tmp_path: Path
-) -> None:
-    """The detail of the row names it."""
-    path = write_rows(tmp_path / "a.csv", "Rex,3,")
-
-    def empty(ask: SendRequest, request: bytes) -> bytes:
-        return replace_body(ask(request), b"{}")
-
-    with faulty_creates(box, lambda _: empty) as proxy:
-        store = PetStore(base_url=proxy.base_url)
-        (detail,) = store.import_pets(path, progress=False).frame["detail"]
-        command = detail.partition("petstore-tools ")[2].partition(" finds")[0]
-        run(*command.split(), PETSTORE_BASE_URL=proxy.base_url)
-        (pet_id,) = store.import_pets(path, progress=False).frame["id"]
-
-    assert pet_id == 26
 
 
 def test_a_forgotten_import_counts_as_new(run: RunCommand, tmp_path: Path) -> None:

@@ -156,11 +156,12 @@ def _changing(change: Callable[[str], str]) -> Action:
     [
         _changing(lambda name: normalize("NFC", name)),
         _changing(lambda name: name[:10]),
+        lambda ask, request: replace_body(ask(request), b"{}"),
     ],
-    ids=["NFC", "cut"],
+    ids=["NFC", "cut", "no answer"],
 )
 def test_a_201_is_final(fast: Sandbox, tmp_path: Path, fate: Action) -> None:
-    """Whatever the service made of the values."""
+    """Whatever the service made of the values; a listing finds the ids."""
     names = "Rex the Second of York|Zoe\u0308|MIA|Rex the Second of Kent|Tom".split("|")
     path = write_rows(tmp_path / "a.csv", *(f"{name},3,sold" for name in names))
     with faulty_creates(fast, lambda _: fate) as proxy:
@@ -169,6 +170,7 @@ def test_a_201_is_final(fast: Sandbox, tmp_path: Path, fate: Action) -> None:
 
     assert [result.created for result in results] == [5] * 4
     assert stored_animals(fast).total() == 5
+    assert sorted(results[0].frame["id"]) == [1, 2, 3, 4, 5]
 
 
 @pytest.mark.case("P34", "P61")
