@@ -168,7 +168,7 @@ def test_several_outputs_cost_one_listing_and_carry_the_same_numbers(
     # one asked for signs
     assert (done.returncode, len(box.traffic())) == (0, 3), done.stderr
     assert {"what": "new", "animals": 1, "share": 0.04} in document["summary"]
-    assert "<b>1</b>new" in (tmp_path / "r.html").read_text("utf-8")
+    assert "<b>1</b><br>new" in (tmp_path / "r.html").read_text("utf-8")
     assert len([*tmp_path.glob("r.*")]) == 4
 
 
