@@ -86,14 +86,16 @@ def test_other_things_are_not_compared() -> None:
         sold = box.store.list_pets(status="sold")
         box.advance(days=1)
         newer = box.store.list_pets()
-    with pytest.raises(FrameError, match="only a complete listing of the inventory"):
-        status_report(whole, since=sold)
+    for part in (sold, whole.head(10)):
+        with pytest.raises(FrameError, match="only a complete listing of the inv"):
+            status_report(whole, since=part)
     with pytest.raises(FrameError, match="would seem to be gone"):
         status_report(whole.head(10), since=whole, partial=True)
     with pytest.raises(FrameError, match="is newer than this one"):
         status_report(whole, since=newer)
     with pytest.raises(ArgumentError, match="must be an older listing, not '7d'"):
         status_report(whole, since="7d")  # type: ignore[arg-type]
+    assert status_report(whole, since=whole).summary is not None
 
 
 def test_a_report_after_a_listing_of_no_animals_has_no_share_of_them() -> None:
