@@ -21,6 +21,7 @@ def report() -> StatusReport:
         box.store.snapshot()
         box.advance(days=1)
         box.change(2, status="sold")
+        box.change(3, status="pending")
         box.add([("<b>Newcomer</b>", 99, None)])
         return box.store.status_report(
             since="1d", title="Animals & more", timezone="UTC"
@@ -62,6 +63,7 @@ def test_a_mail_has_text_tables_page_and_workbook(report: StatusReport) -> None:
     Its tables need no style sheet and long names wrap; nothing from outside is markup.
     """
     mail = parsed(report.to_mail())
+    assert report.pending["id"].iloc[-1] == 3  # who waits longest stands first
     text = mail.get_body(("plain",))
     html = mail.get_body(("html",))
     assert text is not None

@@ -401,6 +401,14 @@ def check_report(report: StatusReport, listings: Sequence[TrueListing]) -> None:
     assert {name: tuple(row) for name, row in rows_of_days} == true_times(listings)
     pending = {n for n, (_, _, status) in now.items() if status == "pending"}
     assert set(report.pending["id"]) == pending
+    begins = {
+        n: first
+        for n, (status,), began_at, first, _, ended in status_stays(listings)
+        if status == "pending" and n in now and began_at is not None and not ended
+    }
+    since = report.pending.set_index("id")["since"].dropna()
+    times = {n: time.timestamp() for n, time in since.items()}
+    assert times == pytest.approx(begins, abs=1e-5)
 
 
 def run_script(
