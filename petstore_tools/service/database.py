@@ -9,7 +9,7 @@ import secrets
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,6 +30,7 @@ from petstore_tools.service.limiter import Usage
 
 WAIT_S = 4.0  # others may hold up the requests of a transaction so long
 MAX_ADDRESSES = 10_000  # of callers without a key that are counted at once
+IPV4_AS_IPV6 = "::ffff:"  # before the address
 POSTGRES = ("postgresql://", "postgres://")
 # of any kind; one letter in front of it is a drive of Windows
 _URL = re.compile(
@@ -104,38 +105,22 @@ def digest_key(key: str) -> str:
     return hashlib.sha256(key.encode(errors="surrogateescape")).hexdigest()
 
 
-def read_address(text: str) -> IPv4Address | IPv6Address:
-    """
-    Read an address as sockets and proxies write it: maybe with a port, maybe IPv4 in
-    the form of IPv6.
-
-        >>> read_address("192.0.2.1:567"), read_address("::ffff:192.0.2.1")
-        (IPv4Address('192.0.2.1'), IPv4Address('192.0.2.1'))
-
-    Raises:
-        ValueError: It is no address.
-    """
-    host = text.removeprefix("[").partition("]")[0]
-    if host.count(":") == 1:
-        host = host.partition(":")[0]
-    address = ip_address(host)
-    return getattr(address, "ipv4_mapped", None) or address
-
-
 def address_subject(text: str) -> str:
     """
     Return under what name a caller without a key is counted: its address, of IPv6 the
-    network.
+    network; without a port, and IPv4 also where it is written as IPv6.
 
-        >>> address_subject("[2001:db8::7]:567")
-        'address 2001:db8::/64'
+        >>> address_subject("[2001:db8::7]:567"), address_subject("::ffff:192.0.2.1")
+        ('address 2001:db8::/64', 'address 192.0.2.1/32')
     """
+    host = text.removeprefix("[").partition("]")[0].removeprefix(IPV4_AS_IPV6)
+    if host.count(":") == 1:
+        host = host.partition(":")[0]
+    bits = 64 if ":" in host else 32
     try:
-        address = read_address(text)
+        return f"address {ip_network((host, bits), strict=False)}"
     except ValueError:
         return f"address {text[:60]}"
-    bits = 64 if address.version == 6 else 32
-    return f"address {ip_network((address, bits), strict=False)}"
 
 
 class Database:

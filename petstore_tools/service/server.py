@@ -39,7 +39,7 @@ from petstore_tools import spec
 from petstore_tools.clock import SystemClock
 from petstore_tools.errors import SettingsError
 from petstore_tools.service.app import Service
-from petstore_tools.service.database import Database, read_address
+from petstore_tools.service.database import IPV4_AS_IPV6, Database
 from petstore_tools.service.messages import Response, Scope
 
 DRAIN_S = 9  # at its end a service answers what is under way for so long
@@ -215,7 +215,7 @@ def behind_proxies(service: Service, trusted_proxies: str) -> Any:
 
     def answer(scope: Scope, *channel: Any) -> Any:
         scope["connection"] = address, port = scope["client"]
-        scope["client"] = str(read_address(address)), port
+        scope["client"] = address.removeprefix(IPV4_AS_IPV6), port
         return application(scope, *channel)
 
     return answer
