@@ -183,9 +183,8 @@ class World:
         if self.way in ("values", "ids"):
             source = sheet.source or sheet
             made = [row for row in source.before if row.person in self.made]
-            is_copy = source is not sheet
             order = [row.person for row in source.before]
-            self.risks += name_risks(made, order, sheet.past, rows, is_copy=is_copy)
+            self.risks += name_risks(made, order, sheet.past, rows)
             for other in {*self.sheets, source} - {sheet}:
                 self.risks += self.copy_risks(other, sheet, rows)
         has_ids = any(row.pet_id for row in rows)
@@ -281,8 +280,6 @@ def name_risks(
     order: Sequence[int],
     past: Iterable[Row],
     rows: Sequence[Row],
-    *,
-    is_copy: bool,
 ) -> Iterator[tuple[int, str]]:
     """
     Yield who takes which of the risks that DESIGN states for rows without a key.
@@ -292,25 +289,22 @@ def name_risks(
         order: Who was in that version.
         past: All rows that it had.
         rows: Those that it has.
-        is_copy: It was copied since, and not imported.
     """
     old = {row.person: row for row in before}
     new = {row.person: row for row in rows}
-    kept = [row for row in rows if row.person in old]
     edits = [
         row
-        for row in kept
-        if row.values != old[row.person].values and row.pet_id is None
+        for row in rows
+        if row.person in old
+        and row.values != old[row.person].values
+        and row.pet_id is None
     ]
-    changes = len(edits) + len(old.keys() ^ new.keys())
     is_moved = [row.person for row in rows if row.person in order] != [
         person for person in order if person in new
     ]
     left = {row for row in past if row not in rows}
     for row in edits:
-        width = 2 if is_copy else 1  # of a copy, the category is part of the name
-        is_alone = is_moved or (is_copy and (changes > 1 or len(rows) == 1))
-        if is_alone and row.values[:width] != old[row.person].values[:width]:
+        if is_moved and row.values.name != old[row.person].values.name:
             yield row.person, MOVED
     fresh = [row for row in rows if row.person not in old]
     for row, other in product([*edits, *fresh], left):
