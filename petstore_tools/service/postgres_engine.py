@@ -28,11 +28,11 @@ from petstore_tools.service.engine import (
 
 # A session that was paused releases its rows before those who wait for them give up.
 # Of the transaction alone: behind PgBouncer, the session is another one each time.
-_BEGIN = (
-    "BEGIN",
-    "SET LOCAL lock_timeout = '3s'",
-    "SET LOCAL statement_timeout = '3.5s'",
-    "SET LOCAL idle_in_transaction_session_timeout = '2s'",
+# One statement, since each costs the worker as much as the request itself.
+_TIMEOUTS = (
+    "SELECT set_config('lock_timeout', '3s', true),"
+    " set_config('statement_timeout', '3.5s', true),"
+    " set_config('idle_in_transaction_session_timeout', '2s', true)"
 )
 # of our advisory locks: assignment and commit of ids; the schema
 _LOCKS = 0x70657473
@@ -152,8 +152,8 @@ class PostgresEngine(Engine):
     def _begin(self, durable: bool, within_s: float) -> None:
         db = self._connection()
         db.deadline = time.monotonic() + within_s
-        for statement in _BEGIN:
-            db.execute(statement)
+        db.execute("BEGIN")
+        db.execute(_TIMEOUTS)
         if not durable:
             db.execute("SET LOCAL synchronous_commit = off")
 
