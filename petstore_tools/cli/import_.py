@@ -125,9 +125,10 @@ def _import(
         )
     if result.stopped is not None and result.stopped.kind != "first rows":
         command = write_command(["petstore-tools", *sys.argv[1:]])
+        begin = ""
         if result.stopped.resumes_at is not None:
-            command += f"   # from {utc_text(result.stopped.resumes_at)}"
-        options.write_message(f"Continue with: {command}")
+            begin = f" from {utc_text(result.stopped.resumes_at)} on"
+        options.write_message(f"Continue{begin} with: {command}")
     return exits.result_code(result)
 
 
