@@ -31,7 +31,7 @@ from petstore_tools.importing.identity import (
     settle_rejects,
     take_title,
 )
-from petstore_tools.importing.journal import IS_OURS, Journal
+from petstore_tools.importing.journal import IS_OURS, WITH_KEYS, Journal
 from petstore_tools.importing.options import Doubtful
 from petstore_tools.importing.read_sheet import ReadSheet
 from petstore_tools.importing.values import PetValues, Row
@@ -53,7 +53,7 @@ import IN (
     WHERE import != :id AND NOT waits
 )
 """
-_KEYS = "SELECT row_key FROM temp.file"
+_WITH_KEYS = WITH_KEYS.format("SELECT row_key FROM temp.file")
 
 
 class Edit(NamedTuple):
@@ -210,7 +210,7 @@ def _compare_rows(
         has_ids: It says of rows which animals they are.
     """
     journal.take_file(rows)
-    foreign = sorted(journal.rows_with_keys(_KEYS), key=attrgetter("entry_id"))
+    foreign = sorted(journal.read(_WITH_KEYS), key=attrgetter("entry_id"))
     matches = match(entries, rows, {entry.row_key: entry for entry in foreign})
     like = candidates(journal)
     journal.compared_ids = {entry.entry_id for entry in (*foreign, *like)}

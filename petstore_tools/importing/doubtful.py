@@ -90,8 +90,6 @@ def find_doubtful(
     """
     rows = matches.rows
     doubts = find_same_keys(matches) | find_equal(rows, entries, equals)
-    if not (matches.missing or other_sheets):  # nothing that a row could be an edit of
-        return dict(sorted(doubts.items()))
     is_begun = any(
         entry.state in SENT and not entry.detail.startswith(IS_EQUAL)
         for entry in entries
@@ -137,7 +135,7 @@ def equals_by_row(
         by_animal: dict[int, Entry] = {}
         for candidate in by_name.get(row.content[:2], ()) if row.waits else ():
             is_counted = by_animal.keys() & candidate.possible_ids
-            if not is_counted and may_be(candidate, row) and _equals(candidate, row):
+            if not is_counted and _equals(candidate, row):
                 by_animal[candidate.pet_id or -candidate.entry_id] = candidate
         if by_animal:
             equals[position] = [*by_animal.values()]
@@ -146,18 +144,14 @@ def equals_by_row(
 
 def may_be(candidate: Entry, row: Entry) -> bool:
     """Say whether what has a row's name and category may be it: by their keys."""
-    is_told = row.row_key != "" and candidate.key_title == row.key_title
-    return not is_told or candidate.row_key == row.row_key
+    has_title = row.row_key and candidate.key_title == row.key_title
+    return not has_title or candidate.row_key == row.row_key
 
 
 def _equals(candidate: Entry, row: Entry) -> bool:
-    """
-    Say whether what has a row's name and category has its status; the same key tells.
-    """
-    if row.row_key and candidate.row_key == row.row_key:
-        return True
+    """Say whether what has a row's name and category equals it."""
     statuses = {candidate.content.status, row.content.status}
-    return len(statuses) == 1 or None in statuses
+    return may_be(candidate, row) and (len(statuses) == 1 or None in statuses)
 
 
 def count_rows(equals: Iterable[Entry]) -> int:

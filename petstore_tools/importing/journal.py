@@ -97,7 +97,8 @@ import != :id AND NOT waits AND (name, category_id) IN ({{}})
 AND (state != 'skipped' OR detail NOT LIKE 'equal:%')
 AND NOT {IS_OURS.format("ifnull(row.pet_id, row.listed_id)")}
 """
-_WITH_KEYS = "import != :id AND NOT waits AND row_key != '' AND row_key IN ({})"
+# rows that other imports sent with some keys (a query)
+WITH_KEYS = "import != :id AND NOT waits AND row_key != '' AND row_key IN ({})"
 _CLOCK = SystemClock()
 
 
@@ -172,10 +173,6 @@ class Journal:
         """
         return self.read(_ROWS_LIKE.format(names), **facts)
 
-    def rows_with_keys(self, keys: str, **facts: object) -> list[Entry]:
-        """Return the rows that other imports sent with some keys (a query)."""
-        return self.read(_WITH_KEYS.format(keys), **facts)
-
     def add_file(self, rows: Sequence[Entry], *, compared: bool) -> None:
         """
         Add the rows of a file.
@@ -233,9 +230,7 @@ class Journal:
             for entry, outcome in outcomes:
                 facts = {"entry_id": entry.entry_id, "pet_id": outcome.pet_id}
                 if db.execute(_IS_FOREIGN, facts).fetchone()[0]:
-                    finder = f"petstore-tools imports reconcile {self.id}"
-                    detail = f"the answer names id {outcome.pet_id}, which is another"
-                    detail += f" animal's: {finder} finds its own"
+                    detail = f"the answer names id {outcome.pet_id}, another animal's"
                     outcome = Outcome(outcome.state, detail=detail)
                 self.settle(entry, outcome)
                 changed = ((field,) for field in outcome.changed)
@@ -246,7 +241,7 @@ class Journal:
             names = "SELECT :name, :category_id"
             like = self.rows_like(names, name=name, category_id=category_id)
             if intent.row_key:
-                like += self.rows_with_keys(":row_key", row_key=intent.row_key)
+                like += self.read(WITH_KEYS.format(":row_key"), row_key=intent.row_key)
             later_rows = [
                 row
                 for row in like

@@ -225,8 +225,9 @@ def _take_header(
         for field, index in layout.columns.items()
         if field in ("categoryId", "status") and header[index].strip()
     )
-    is_result = bool(added) or "petstore_id" in header  # which has a header always
-    if (options.header or is_result) and not is_data:
+    # our own files always have one
+    has_header = options.header or added or "petstore_id" in header
+    if has_header and not is_data:
         return layout
     letters = [*map(column_letter, range(len(header)))]
     return Layout(

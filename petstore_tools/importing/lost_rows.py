@@ -3,9 +3,7 @@ Lost rows, whose answer never came: what a listing of the inventory, or a person
 became of them.
 """
 
-import logging
 import sqlite3
-from collections import Counter
 from collections.abc import Iterable
 from contextlib import suppress
 
@@ -18,10 +16,8 @@ from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.inventory import Inventory
 from petstore_tools.listing.state import ListQuery
 from petstore_tools.models import PetRow
-from petstore_tools.text import pluralize
 from petstore_tools.throttle.gate import CallOptions
 
-_log = logging.getLogger(__name__)
 # seconds since a row was lost; the steady clock begins anew when the machine starts,
 # then at least as long has passed as it shows
 _WAITED = "iif(:steady >= lost_at, :steady - lost_at, :steady)"
@@ -104,7 +100,6 @@ def settle(
     rows are absent, a second time. Return the listings; one that is not complete
     decides nothing.
     """
-    outcomes: dict[int, Outcome] = {}
     listings: list[Listing] = []
     for _ in range(2):
         began = inventory.client.clock.steady()
@@ -113,14 +108,8 @@ def settle(
             break
         after_s = inventory.client.reconcile_after_s
         decisions = reconcile(journal, began=began, after_s=after_s)
-        outcomes |= decisions
         if ABSENT not in decisions.values():
             break
-    if outcomes:
-        states = Counter(outcome.state for outcome in outcomes.values())
-        counts = [f"{count:,} {state}" for state, count in sorted(states.items())]
-        rows = pluralize(len(outcomes), "row")
-        _log.info("Reconciled %s: %s.", rows, ", ".join(counts))
     return listings
 
 
