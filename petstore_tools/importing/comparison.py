@@ -31,7 +31,7 @@ from petstore_tools.importing.identity import (
     settle_rejects,
     take_title,
 )
-from petstore_tools.importing.journal import IS_OURS, WITH_KEYS, Journal
+from petstore_tools.importing.journal import IS_OURS, ROWS_LIKE, WITH_KEYS, Journal
 from petstore_tools.importing.options import Doubtful
 from petstore_tools.importing.read_sheet import ReadSheet
 from petstore_tools.importing.values import PetValues, Row
@@ -45,7 +45,7 @@ LEFT JOIN row ON row.pet_id = a.id
 WHERE (a.name, a.category_id) IN (SELECT name, category_id FROM temp.file)
 AND NOT {IS_OURS.format("a.id")}
 """
-_NAMES = "SELECT name, category_id FROM temp.file"
+_ROWS_LIKE = ROWS_LIKE.format("SELECT name, category_id FROM temp.file")
 # rows of other imports that sent one whose name and category the file has, too
 _OF_SHARING_IMPORTS = """
 import IN (
@@ -273,7 +273,7 @@ def candidates(journal: Journal) -> list[Entry]:
             Entry(0, "", "", PetValues(*content), 0, row_key, pet_id=pet_id)
             for *content, pet_id, row_key in animals
         ]
-        return like + journal.rows_like(_NAMES)
+        return like + journal.read(_ROWS_LIKE)
 
 
 def find_edits(

@@ -184,8 +184,8 @@ def match(
                 namesakes[position] = other
         merged_rows.append(row)
     # one that no file said the animal of may be the one that is gone
-    unlisted_last = sorted(spare, key=lambda entry: not entry.has_id)
-    first = {entry.content: entry for entry in unlisted_last}
+    spare.sort(key=lambda entry: not entry.has_id)
+    first = {entry.content: entry for entry in spare}
     removed = [
         first[entry.content] for equal in equal_entries.values() for entry in equal
     ]

@@ -91,8 +91,9 @@ WHERE entry_id = :entry_id AND state = 'unsent'
 IS_OURS = """
 EXISTS (SELECT 1 FROM row o WHERE +import = :id AND (pet_id = {0} OR listed_id = {0}))
 """
-# rows that other imports sent; one that was left out as equal is no further one
-_ROWS_LIKE = f"""
+# rows that other imports sent of some names and categories (a query); one that was
+# left out as equal is no further one
+ROWS_LIKE = f"""
 import != :id AND NOT waits AND (name, category_id) IN ({{}})
 AND (state != 'skipped' OR detail NOT LIKE 'equal:%')
 AND NOT {IS_OURS.format("ifnull(row.pet_id, row.listed_id)")}
@@ -167,12 +168,6 @@ class Journal:
             names = ((*row.content[:2], row.row_key) for row in rows)
             db.executemany("INSERT INTO temp.file VALUES (?, ?, ?)", names)
 
-    def rows_like(self, names: str, **facts: object) -> list[Entry]:
-        """
-        Return the rows that other imports sent of some names and categories (a query).
-        """
-        return self.read(_ROWS_LIKE.format(names), **facts)
-
     def add_file(self, rows: Sequence[Entry], *, compared: bool) -> None:
         """
         Add the rows of a file.
@@ -237,9 +232,8 @@ class Journal:
                 db.executemany("INSERT OR IGNORE INTO changed VALUES (?)", changed)
             if intent is None:
                 return False
-            name, category_id, _ = intent.content
             names = "SELECT :name, :category_id"
-            like = self.rows_like(names, name=name, category_id=category_id)
+            like = self.read(ROWS_LIKE.format(names), **intent.content._asdict())
             if intent.row_key:
                 like += self.read(WITH_KEYS.format(":row_key"), row_key=intent.row_key)
             later_rows = [
