@@ -225,9 +225,8 @@ def _take_header(
         for field, index in layout.columns.items()
         if field in ("categoryId", "status") and header[index].strip()
     )
-    # our own files always have one
-    has_header = options.header or added or "petstore_id" in header
-    if has_header and not is_data:
+    # our own files always have a header
+    if (options.header or added or "petstore_id" in header) and not is_data:
         return layout
     letters = [*map(column_letter, range(len(header)))]
     return Layout(
