@@ -27,12 +27,11 @@ from petstore_tools.service.engine import (
 )
 
 # A session that was paused releases its rows before those who wait for them give up.
-# Of the transaction alone: behind PgBouncer, the session is another one each time.
-# One statement, since each costs the worker as much as the request itself.
+# Set for the session, or for one transaction.
 _TIMEOUTS = (
-    "SELECT set_config('lock_timeout', '3s', true),"
-    " set_config('statement_timeout', '3.5s', true),"
-    " set_config('idle_in_transaction_session_timeout', '2s', true)"
+    "SELECT set_config('lock_timeout', '3s', %(is_local)s),"
+    " set_config('statement_timeout', '3.5s', %(is_local)s),"
+    " set_config('idle_in_transaction_session_timeout', '2s', %(is_local)s)"
 )
 # of our advisory locks: assignment and commit of ids; the schema
 _LOCKS = 0x70657473
@@ -101,6 +100,7 @@ class PostgresEngine(Engine):
     """
 
     row_lock = " FOR UPDATE"
+    _is_pooled: bool  # whether PgBouncer stands between, in transaction mode
     _db_errors = (psycopg.Error, OSError)
     _db: _TimedConnection | None
 
@@ -153,7 +153,8 @@ class PostgresEngine(Engine):
         db = self._connection()
         db.deadline = time.monotonic() + within_s
         db.execute("BEGIN")
-        db.execute(_TIMEOUTS)
+        if self._is_pooled:
+            db.execute(_TIMEOUTS, {"is_local": True})
         if not durable:
             db.execute("SET LOCAL synchronous_commit = off")
 
@@ -185,7 +186,6 @@ class PostgresEngine(Engine):
                     self._url.get_secret_value(),
                     autocommit=True,
                     connect_timeout=2,
-                    prepare_threshold=None,  # PgBouncer may not know the names
                     client_encoding="UTF8",  # else a server in SQL_ASCII answers bytes
                 )
             # The driver's error is dropped: its text or traceback may hold the
@@ -193,6 +193,12 @@ class PostgresEngine(Engine):
             if self._db is None:
                 raise psycopg.OperationalError("no connection")
             self.name = f"{self._db.info.host}/{self._db.info.dbname}"
+            (process,) = self._db.execute("SELECT pg_backend_pid()").fetchall()
+            self._is_pooled = process != (self._db.info.backend_pid,)
+            if self._is_pooled:  # the session is another one each time, without names
+                self._db.prepare_threshold = None
+            else:
+                self._db.execute(_TIMEOUTS, {"is_local": False})
             self._db.adapters.register_loader("bytea", _NameLoader)
             # From now on statements are only queued, until `sync` sends them. The
             # pipeline stays open as long as the connection: where one ends, psycopg

@@ -110,13 +110,17 @@ def test_ids_become_visible_in_order(postgres: Postgres) -> None:
     assert stored_ids(url) == {first, held, last}
 
 
-def test_behind_pgbouncer_no_statement_has_a_name(
-    postgres: Postgres, pgbouncer: Bouncer
+@pytest.mark.parametrize("is_pooled", [False, True])
+def test_only_behind_pgbouncer_no_statement_has_a_name(
+    postgres: Postgres, pgbouncer: Bouncer, is_pooled: bool
 ) -> None:
     """In transaction mode, the session that knows a name may be another one's next."""
-    engine = PostgresEngine(SecretStr(pgbouncer.url(postgres.database())))
+    url = postgres.database()
+    engine = PostgresEngine(SecretStr(pgbouncer.url(url) if is_pooled else url))
 
     assert [engine.execute(("SELECT 1", ())) for _ in range(12)] == [[[(1,)]]] * 12
+    names = engine.execute(("SELECT statement FROM pg_prepared_statements", ()))
+    assert (names == [[]]) == is_pooled
     engine.close()
 
 
