@@ -12,6 +12,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from email.utils import formatdate
 from importlib.resources import files
 from typing import Any
@@ -52,6 +53,7 @@ MAX_REMEMBERED = 10_000  # keys that may ask, and connections
 REPORT_EVERY_S = 10.0
 MAX_AT_ONCE = 256  # requests in one commit
 TICK_S = 0.25
+GATHER_S = 0.002  # within which callers ask again
 # seconds that also pass while the machine sleeps, where it can tell
 elapsed = SystemClock().steady
 _log = logging.getLogger(__name__)
@@ -91,6 +93,8 @@ class Batches:
         self._refuse = refuse
         self._pending: list[Request] = []
         self._batch = Batch()
+        self._callers = 0  # that asked, or waited, lately
+        self._all_callers_wait = asyncio.Event()
         self._answering: asyncio.Task[None] | None = None
         self._thread = ThreadPoolExecutor(1, "petstore service")
 
@@ -105,13 +109,28 @@ class Batches:
         request.response = self._loop.create_future()
         request.sent_after = self._ticks[0]
         self._pending.append(request)
+        if len(self._pending) >= self._callers:
+            self._all_callers_wait.set()
         if self._answering is None or self._answering.done():
             self._answering = self._loop.create_task(self._answer())
         return await request.response
 
     async def _answer(self) -> None:
-        """Answer all that wait, batch by batch."""
+        """
+        Answer all that wait, batch by batch.
+
+        A batch begins as soon as all ask again that asked lately, or a moment later.
+        Otherwise the first of them would be answered alone, and all others would wait
+        for that: half as many answers a second. Those that do not come back are
+        expected no more, one after each batch.
+        """
         while self._pending:
+            if len(self._pending) < self._callers:
+                self._all_callers_wait.clear()
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._all_callers_wait.wait(), GATHER_S)
+            if not self._pending:  # meanwhile all were refused
+                return
             self._batch = Batch(self._pending[:MAX_AT_ONCE])
             self._pending = self._pending[MAX_AT_ONCE:]
             responses = await self._loop.run_in_executor(
@@ -120,6 +139,8 @@ class Batches:
             for request, response in zip(self._batch.requests, responses, strict=True):
                 if not request.response.done():
                     request.response.set_result(response)
+            callers = len(self._batch.requests) + len(self._pending)
+            self._callers = max(callers, self._callers - 1)
             self._batch = Batch()
 
     def close(self) -> None:
