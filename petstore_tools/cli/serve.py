@@ -114,14 +114,6 @@ def _base_url(host: str, port: int) -> str:
         " separated by commas."
     ),
 )
-@click.option(
-    "--backpressure",
-    type=click.IntRange(1, 100_000),
-    metavar="N",
-    default=900,
-    show_default=True,
-    help="How many connections a process may have open; further ones wait.",
-)
 @flag(
     "--access-log",
     "log_access",

@@ -44,6 +44,7 @@ from petstore_tools.service.messages import Response, Scope
 
 DRAIN_S = 9  # at its end a service answers what is under way for so long
 BACKLOG = 1_024
+MAX_CONNECTIONS = 900  # of a worker; further ones wait
 MAX_WAITS = 5_000
 # `psk_` and what follows; a letter may be percent-encoded, also more than once
 _KEY = re.compile(
@@ -151,6 +152,7 @@ def serve(
         log_dictconfig=LOGS,
         respawn_failed_workers=True,
         workers_kill_timeout=DRAIN_S,
+        backpressure=MAX_CONNECTIONS,
         **_HTTP,
         **options,
     )
