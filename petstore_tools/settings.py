@@ -66,8 +66,7 @@ class Settings:
         return _THIS_MACHINE.sub("localhost", self.base_url)
 
 
-# of which staging has its own; where it has none, it has the key and the plan of
-# production
+# of which staging has its own: no key is sent to a service that it is not for
 OF_A_SERVICE = ("base_url", "api_key", "plan")
 # of the settings file, TOML; each may be left out, or be a variable
 ENTRIES = {*Settings.__annotations__, *(f"{STAGING}{name}" for name in OF_A_SERVICE)}
@@ -157,12 +156,8 @@ def load(
             f"unknown environment {name!r:.80}: use production or staging"
         )
     prefix = STAGING if name == "staging" else ""
-    if prefix:
-        entries.pop("base_url", None)
-    plan_entry = f"{prefix}plan" if f"{prefix}plan" in entries else "plan"
     for entry in OF_A_SERVICE:
-        if own := entries.get(f"{prefix}{entry}"):
-            entries[entry] = own
+        entries[entry] = entries.get(f"{prefix}{entry}")
     entries |= arguments
     for entry in ("base_url", "api_key"):
         if not entries.get(entry):
@@ -172,7 +167,7 @@ def load(
         environment=name,
         api_key=SecretStr(entries["api_key"].get_secret_value().strip()),
         plan=plans.parse(plan)
-        or plans.parse(entries.get("plan"), f"PETSTORE_{plan_entry.upper()}"),
+        or plans.parse(entries.get("plan"), f"PETSTORE_{prefix}PLAN".upper()),
         state_dir=state_folder(state_dir, entries),
         ledger_url=entries.get("ledger_url"),
         reconcile_after_s=_read_delay(entries),

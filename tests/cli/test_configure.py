@@ -22,6 +22,7 @@ from wires import KEY
 from petstore_tools import PetStore, Sandbox, plans, settings
 from petstore_tools.cli import cli
 from petstore_tools.cli.configure import configure_
+from petstore_tools.errors import SettingsError
 from petstore_tools.tabular.xlsx import CATEGORY_SHEET
 
 
@@ -129,21 +130,21 @@ def test_a_category_file_is_kept_with_its_whole_path(
 
 
 def test_staging_is_kept_beside_production(box: Sandbox) -> None:
-    """Its address, key and plan are its own; without them, it has key and plan."""
+    """Its address, key and plan are its own; no key is sent to another service."""
     with Sandbox(clock="system") as other:
         answers = (other.base_url, other.api_key, "free", "-")
 
         configure(box.base_url, box.api_key, "pro", "-")
-        shared = settings.load(environment="staging", base_url=other.base_url)
+        with pytest.raises(SettingsError, match="no API key for staging"):
+            settings.load(environment="staging", base_url=other.base_url)
         done = configure(*answers, environment="staging")
 
         loaded = [settings.load(environment=e) for e in ("production", "staging")]
     assert "petstore-tools list --first 5 --environment staging" in done.output
     assert "Base address of staging" in done.output
-    assert [(s.base_url, s.api_key, s.plan) for s in (*loaded, shared)] == [
+    assert [(s.base_url, s.api_key, s.plan) for s in loaded] == [
         (box.base_url, SecretStr(box.api_key), plans.parse("pro")),
         (other.base_url, SecretStr(other.api_key), plans.parse("free")),
-        (other.base_url, SecretStr(box.api_key), plans.parse("pro")),
     ]
 
 

@@ -38,13 +38,13 @@ def test_arguments_beat_variables_and_variables_beat_the_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """
-    One order, everywhere; staging has an address of its own, and production is the
-    default. A file counts from the folder of the settings file, which may begin with a
-    byte order mark.
+    One order, everywhere; staging has an address and a key of its own, and production
+    is the default. A file counts from the folder of the settings file, which may begin
+    with a byte order mark.
     """
     (tmp_path / "config.toml").write_text(
         'base_url = "https://file/v1"\napi_key = "k"\nstaging_base_url ='
-        ' "https://s/v1"\ncategories = "names.csv"',
+        ' "https://s/v1"\nstaging_api_key = "s"\ncategories = "names.csv"',
         encoding="utf-8-sig",
     )
     from_file = settings.load()
