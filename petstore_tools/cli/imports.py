@@ -36,11 +36,8 @@ ID = click.argument("info", metavar="ID", type=_find)
 
 
 @click.group("imports", invoke_without_command=True)
-@click.option(
-    "--environment", type=options.ENVIRONMENTS, help="Only imports to this service."
-)
 @click.pass_context
-def imports_(context: click.Context, environment: str | None) -> None:
+def imports_(context: click.Context) -> None:
     """
     List the imports, and decide on their unknown and skipped rows.
 
@@ -55,8 +52,6 @@ def imports_(context: click.Context, environment: str | None) -> None:
     """
     if context.invoked_subcommand is None:
         infos, errors = imports.list_imports(_folder())
-        if environment is not None:
-            infos = [info for info in infos if info.target.environment == environment]
         click.echo(_table(infos) if infos or errors else "No imports yet.")
         for error in errors:
             options.write_message(error)
@@ -94,7 +89,7 @@ def show(info: ImportInfo) -> None:
     if info.states.keys() & {"unknown", "sending", "ambiguous"}:
         options.write_message(
             "\nTo find out what became of the unknown rows: petstore-tools imports"
-            f" reconcile {info.id}"
+            f" reconcile {info.target.id}"
         )
 
 
@@ -146,8 +141,8 @@ def reconcile(
     ):
         if store.client.service_id != target.service_id:
             raise SettingsError(
-                f"import {info.id} went to {target.environment} at {target.service_id},"
-                f" but the settings name {store.client.base_url}"
+                f"import {target.id} went to {target.environment} at"
+                f" {target.service_id}, but the settings name {store.client.base_url}"
             )
         mark_dead(journal)
         if row is None:
@@ -226,4 +221,4 @@ def forget(info: ImportInfo, *, yes: bool) -> None:
     if options.confirm(question, yes=yes, refusal="Nothing was forgotten"):
         with open_journal(_folder(), info.target) as journal:
             journal.forget()
-        click.echo(f"import {info.id} is forgotten")
+        click.echo(f"import {info.target.id} is forgotten")

@@ -241,7 +241,6 @@ class ImportInfo:
     An import in a journal.
 
     Attributes:
-        id: Its name.
         target: What it is for.
         changed_at: Unix seconds of its last change.
         states: Rows by state; `ambiguous` are unknown ones that only a person can
@@ -249,7 +248,6 @@ class ImportInfo:
         bad_rows: Rows with problems that its file had.
     """
 
-    id: str
     target: Target
     changed_at: float
     states: Counter[str]
@@ -266,9 +264,11 @@ def imports_frame(infos: Iterable[ImportInfo]) -> pd.DataFrame:
 
     rows = []
     for info in sorted(infos, key=attrgetter("changed_at"), reverse=True):
-        counts = info.states + Counter(unknown=info.states["sending"])
-        facts = (info.id, info.target.label, info.target.environment)
-        rows.append((*facts, *map(counts.__getitem__, _COUNTS), info.changed_at))
+        target = info.target
+        states = info.states + Counter(unknown=info.states["sending"])
+        counts = [states[name] for name in _COUNTS]
+        names = target.id, target.label, target.environment
+        rows.append((*names, *counts, info.changed_at))
     kinds: dict[str, str] = dict.fromkeys(
         ("import", "file", "environment"), text_dtype()
     )
@@ -304,7 +304,7 @@ def read_imports(path: Path) -> list[ImportInfo]:
             for state, rows, time in db.execute(_STATES, (target.id,)):
                 states[state] += rows
                 changed_at = max(changed_at, time)
-            infos.append(ImportInfo(target.id, target, changed_at, states, bad_rows))
+            infos.append(ImportInfo(target, changed_at, states, bad_rows))
     return infos
 
 
@@ -317,7 +317,7 @@ def find_import(folder: Path, import_id: str) -> ImportInfo:
         JournalError: No name does, and a journal cannot be read.
     """
     all_infos, errors = list_imports(folder)
-    infos = [info for info in all_infos if info.id.startswith(import_id)]
+    infos = [info for info in all_infos if info.target.id.startswith(import_id)]
     if len(infos) == 1 and import_id:  # an unset variable of a shell names none
         return infos[0]
     if errors and not infos:

@@ -279,7 +279,7 @@ def test_imports_are_listed_and_found(tmp_path: Path) -> None:
     (info,), errors = list_imports(tmp_path)
 
     assert not errors
-    assert find_import(tmp_path, info.id[:5]) == info
+    assert find_import(tmp_path, info.target.id[:5]) == info
     assert (info.target, info.states) == (
         target(),
         {"created": 1, "unsent": 2, "rejected": 1},

@@ -361,7 +361,7 @@ def test_a_list_of_imports_counts_the_rejects_that_the_result_counts(
             rejects.write_text(rejects.read_text().replace(",4,sold", text))
         result = run(fast.store, rejects if text else path)
         infos, _ = list_imports(fast.store.journal_folder)
-        states = next(i.states for i in infos if i.id == result.journal)
+        states = next(i.states for i in infos if i.target.id == result.journal)
         counts.append((result.rejected, states["rejected"]))
         if text:
             fast.remove(int(result.frame["id"][0]))
