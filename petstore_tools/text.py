@@ -260,23 +260,6 @@ def _markdown_cell(text: str) -> str:
     return escape(line, quote=False)
 
 
-def html_table(
-    caption: str, titles: Sequence[str], rows: Rows, *, note: str = ""
-) -> str:
-    """
-    Return a small HTML table with a caption and a note; it needs no style sheet and
-    suits any theme.
-    """
-    return fill_template(
-        "table.html",
-        caption=caption,
-        titles=titles,
-        rows=[[*map(cell_text, row)] for row in rows],
-        sides=_sides(titles, rows),
-        note=note,
-    )
-
-
 def fill_template(template: str, **values: object) -> str:
     """Fill a template of this package; in HTML, every value is escaped."""
     from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape

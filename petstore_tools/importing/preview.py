@@ -20,7 +20,6 @@ from petstore_tools.listing.frames import text_dtype
 from petstore_tools.tabular.sources import row_label, row_labels
 from petstore_tools.text import (
     first_of,
-    html_table,
     option,
     pluralize,
     quoted,
@@ -271,10 +270,6 @@ class ImportPreview:
         return "\n".join(filter(None, [self._title(), *lines, self._questions]))
 
     __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        lines = self._lines()
-        return html_table(self._title(), ("", ""), lines, note=self._questions)
 
     @property
     def _questions(self) -> str:

@@ -26,7 +26,7 @@ from petstore_tools.listing.frames import status_dtype, text_dtype
 from petstore_tools.tabular.atomic import check_folder, replace_file
 from petstore_tools.tabular.cells import text_of
 from petstore_tools.tabular.sources import row_labels
-from petstore_tools.text import html_table, pluralize, some_of, utc_text
+from petstore_tools.text import pluralize, some_of, utc_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -168,10 +168,16 @@ class ImportResult:
         }
 
     def __str__(self) -> str:
-        counts = [f"{count:,} {outcome}" for outcome, count in self._counts()]
+        counts = {name: getattr(self, name) for name in OUTCOMES}
+        parts = [
+            f"{count:,} {name}"
+            for name, count in counts.items()
+            if count or name == "created"
+        ]
         if earlier := self.created - self.created_now:
-            counts[0] = f"{self.created_now:,} created now, {earlier:,} before"
-        return "; ".join([f"{self._title()}: {', '.join(counts)}", *self._remarks()])
+            parts[0] = f"{self.created_now:,} created now, {earlier:,} before"
+        title = f"{self.file} → {self.environment}: {pluralize(self.rows, 'row')}"
+        return "; ".join([f"{title}: {', '.join(parts)}", *self._remarks()])
 
     def _remarks(self) -> list[str]:
         """Return what should be known beside the counts."""
@@ -191,21 +197,6 @@ class ImportResult:
         return remarks
 
     __repr__ = __str__
-
-    def _counts(self) -> list[tuple[str, int]]:
-        """
-        Return the outcomes of its rows, and how many have each; created ones always.
-        """
-        counts = [(name, getattr(self, name)) for name in OUTCOMES]
-        return [(name, count) for name, count in counts if count or name == "created"]
-
-    def _title(self) -> str:
-        return f"{self.file} → {self.environment}: {pluralize(self.rows, 'row')}"
-
-    def _repr_html_(self) -> str:
-        rows = self._counts()
-        note = "\n".join(self._remarks())
-        return html_table(self._title(), ("outcome", "rows"), rows, note=note)
 
 
 def entries_of_rows(sheet: ReadSheet, entries: Iterable[Entry]) -> list[Entry]:

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from hashlib import sha256
-from html import escape
 from typing import Any, Literal, Self
 
 from petstore_tools import spec
@@ -177,17 +176,8 @@ class Listing:
         hole = ", may have a hole" if self.complete and self.may_have_hole else ""
         return f"{self.completeness}{hole}"
 
-    @property
-    def _headline(self) -> str:
-        cost = f"{pluralize(self.requests, 'request')}, as of {utc_text(self.ended_at)}"
-        return (
-            f"{self.label}: {pluralize(self.rows, 'animal')} of {self.subject} ({cost})"
-        )
-
-    def _repr_html_(self) -> str:
-        headline = f"<strong>{escape(self._headline)}</strong>"
-        lines = (headline, *map(escape, (self.reason, *self.notes)))
-        return f"<div>{'<br>'.join(lines)}</div>"
-
     def __repr__(self) -> str:
-        return f"{self._headline}: {self.reason}"
+        animals = f"{pluralize(self.rows, 'animal')} of {self.subject}"
+        cost = f"{pluralize(self.requests, 'request')}, as of {utc_text(self.ended_at)}"
+        facts = "; ".join((self.reason, *self.notes))
+        return f"{self.label}: {animals} ({cost}): {facts}"

@@ -5,7 +5,7 @@ from math import ceil, inf
 
 from petstore_tools import spec
 from petstore_tools.plans import WindowName
-from petstore_tools.text import cell_text, html_table, pluralize, text_table, utc_text
+from petstore_tools.text import cell_text, pluralize, text_table, utc_text
 from petstore_tools.throttle.gate import Gate
 from petstore_tools.throttle.throttle import WindowQuota
 
@@ -57,9 +57,6 @@ class Quota:
         if self.blocked_until is not None:
             parts.append(f"blocked until {utc_text(self.blocked_until)}")
         return f"Quota({self.plan}: {', '.join(parts)})"
-
-    def _repr_html_(self) -> str:
-        return html_table(self.plan, _TITLES, self._rows, note=self.note)
 
 
 def read_quota(gate: Gate) -> Quota:

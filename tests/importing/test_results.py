@@ -161,4 +161,3 @@ def test_every_row_stands_in_the_frame_with_its_outcome(
     files = "files: pets.sandbox.created.csv, pets.sandbox.rejected.csv"
     counts = "pets.csv → sandbox: 4 rows: 1 created, 1 rejected, 2 skipped"
     assert str(result) == f"{counts}; {files}"
-    assert "<td" in result._repr_html_()
