@@ -6,6 +6,7 @@ PORT FOLDER.
 import sqlite3
 import sys
 import time
+from pathlib import Path
 from typing import Annotated, Literal
 
 import uvicorn
@@ -77,17 +78,7 @@ async def create_pet(
 
 
 def main() -> None:
-    db.execute("PRAGMA journal_mode = WAL")
-    # weaker than ours: a power loss may take acknowledged creates
-    db.execute("PRAGMA synchronous = NORMAL")
-    db.execute(
-        "CREATE TABLE pet (id INTEGER PRIMARY KEY, name TEXT, category INTEGER, status"
-        " TEXT)"
-    )
-    db.execute(
-        "CREATE TABLE usage (key TEXT, minute INTEGER, used INTEGER, PRIMARY KEY (key,"
-        " minute))"
-    )
+    db.executescript(Path(__file__).with_suffix(".sql").read_text("utf-8"))
     rows = [(f"Pet {n}", n % 7, "sold") for n in range(1_000)]
     db.executemany("INSERT INTO pet (name, category, status) VALUES (?, ?, ?)", rows)
     uvicorn.run(app, port=int(sys.argv[1]), log_level="error", access_log=False)

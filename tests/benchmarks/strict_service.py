@@ -18,6 +18,7 @@ from typing import Any
 
 from programs import serve_until_input_ends
 from service_model import StrictService, StrictWindow
+from tables import read_json
 
 from petstore_tools.service.messages import Response
 from petstore_tools.service.server import ThreadedServer
@@ -25,24 +26,7 @@ from petstore_tools.throttle.rate_headers import RateReply
 
 PER_DAY = 1_000_000
 OTHER = "another program"
-PLAIN = {
-    "kind": "whole",
-    "speaks": "tight",
-    "skew_s": 0.0,
-    "jitter_s": 0.05,
-    "outage": False,
-}
-SCENARIOS: dict[str, dict[str, Any]] = {
-    "alone": {},
-    "3 processes": {},
-    "6 processes": {},
-    "another program takes a third": {},
-    "rolling window, 0 to 400 ms": {"kind": "rolling", "jitter_s": 0.4},
-    "service 5 minutes ahead": {"skew_s": 300.0},
-    "service 5 minutes behind": {"skew_s": -300.0},
-    "the service restarts": {"outage": True},
-    "headers speak of the day": {"speaks": "day"},
-}
+SCENARIOS: dict[str, dict[str, Any]] = read_json(__file__, "scenarios.json")
 OUTAGE_S = (30.0, 33.0)  # in each minute, in the scenario that restarts
 
 
@@ -50,7 +34,7 @@ class Tenant:
     """One budget, and what was seen of it."""
 
     def __init__(self, scenario: str, per_minute: int) -> None:
-        self.rules = PLAIN | SCENARIOS.get(scenario, {})
+        self.rules = SCENARIOS.get(scenario, SCENARIOS["alone"])
         windows = (
             StrictWindow(self.rules["kind"], per_minute, 60),
             StrictWindow("whole", PER_DAY, 86_400),

@@ -13,7 +13,7 @@ import pytest
 from commands import RunCommand, run_on_terminal
 from inventories import faulty_creates, write_rows
 from proxy import Action, FaultProxy
-from tables import read_cases
+from tables import read_cases, read_json
 
 from petstore_tools import Sandbox
 from petstore_tools.sandbox import samples
@@ -235,18 +235,6 @@ def test_a_person_decides_what_a_look_cannot(
         assert len(next_run.stderr.splitlines()) == 1
 
 
-LOST = [  # seconds until a listing tells, what became of the row, why it is asked about
-    ("1000", "drop before", r"a listing can show it only from 20\S+ \S+ UTC on"),
-    (
-        "1000",
-        "drop after",
-        r"only from .* on, and the animal with id 26 has the same values",
-    ),
-    ("0", "drop after", "Row 2 may exist: the animal with id 26 has the same values"),
-    ("0", "drop before", ""),
-]
-
-
 @contextmanager
 def a_lost_row(
     run: RunCommand, box: Sandbox, fate: Action
@@ -264,12 +252,16 @@ def a_lost_row(
         yield json.loads(done.stdout)["journal"], service
 
 
-@pytest.mark.parametrize(("after_s", "fate", "reason"), LOST)
+@pytest.mark.parametrize(
+    ("after_s", "fate", "reason"), read_json(__file__, "lost_rows.json")
+)
 def test_absent_is_asked_about_where_the_row_may_exist(
     run: RunCommand, box: Sandbox, after_s: str, fate: Action, reason: str
 ) -> None:
     """
     Before a listing can show it, or where one shows an equal animal; `--yes` answers.
+    Of each case: seconds until a listing tells, what became of the row, why it is asked
+    about.
     """
     with a_lost_row(run, box, fate) as (name, service):
         service["PETSTORE_RECONCILE_AFTER_S"] = after_s

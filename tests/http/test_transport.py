@@ -27,6 +27,7 @@ from pydantic import SecretStr
 from raw import RawServer, fixed_reply, reply_bytes
 from requests.adapters import HTTPAdapter
 from services import free_port
+from tables import read_table
 from wires import BASE, KEY, PET
 
 from petstore_tools import PetStore
@@ -169,22 +170,10 @@ def test_a_service_that_falls_silent_is_given_up(begins: bytes) -> None:
     assert error.may_have_left
 
 
-DRIPS = {
-    "head": [b"HTTP/1.1 201 Created\r\nX-Drops: ", b"x"],
-    "announcements": [b"", b"HTTP/1.1 103 Early Hints\r\n\r\n"],
-    "body": [b"HTTP/1.1 201 Created\r\nContent-Length: 999999999\r\n\r\n", b" "],
-    "parts": [
-        b"HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\n",
-        b"1\r\n \r\n",
-    ],
-    "body without an end": [b"HTTP/1.0 201 Created\r\n\r\n", b" "],
-}
-
-
 @pytest.mark.case("P95")
-@pytest.mark.parametrize("parts", DRIPS.values(), ids=DRIPS)
+@pytest.mark.parametrize(("begin", "drop"), read_table(__file__, "drips.json"))
 def test_an_answer_that_drips_is_lost_after_two_minutes(
-    monkeypatch: pytest.MonkeyPatch, parts: list[bytes]
+    monkeypatch: pytest.MonkeyPatch, begin: str, drop: str
 ) -> None:
     """In its head or in its body: a service that sends now and then is never silent."""
     passed_s = [0.0]
@@ -192,10 +181,9 @@ def test_an_answer_that_drips_is_lost_after_two_minutes(
     monkeypatch.setattr(time, "monotonic", lambda: real() + passed_s[0])
 
     def drip(connection: socket.socket, request: bytes) -> None:
-        begin, drop = parts
-        connection.sendall(begin)
+        connection.sendall(begin.encode())
         while True:  # until the other end closes
-            connection.sendall(drop)
+            connection.sendall(drop.encode())
             passed_s[0] += 10
 
     with RawServer(drip) as server:

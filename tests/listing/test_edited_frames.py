@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pandas as pd
 import pytest
 from inventories import listing_frame
+from tables import read_json
 
 from petstore_tools import status_report
 from petstore_tools.errors import FrameError
@@ -124,15 +125,7 @@ def test_a_digest_tells_where_one_text_ends() -> None:
     `ab` and `c` are not `a` and `bc`, nor a name and a status that join in one place
     those that join in another; no status is not an empty one.
     """
-    animals = [
-        (["ab", "c"], [None, None]),
-        (["a", "bc"], [None, None]),
-        (["ab", "c"], ["", None]),
-        (["ab", "c"], [None, ""]),
-        (["c", "ab"], [None, None]),
-        (["Rex", "c"], ["0x", None]),
-        (["Rex0", "c"], ["x", None]),
-    ]
+    animals = read_json(__file__, "joined_texts.json")
     digests = {digest([1, 2], names, [0, 0], statuses) for names, statuses in animals}
 
     assert len(digests) == len(animals)

@@ -1,6 +1,7 @@
 """Listings of the real service over a real socket."""
 
 import pytest
+from tables import read_json
 
 from petstore_tools import Sandbox
 from petstore_tools.errors import ArgumentError, QuotaError
@@ -10,15 +11,7 @@ from petstore_tools.listing.completeness import Listing
 @pytest.mark.case("P1", "P9", "P77")
 @pytest.mark.parametrize(
     ("animals", "first", "second"),
-    [
-        (0, 1, 1),
-        (1, 7, 7),
-        (99, 2, 1),
-        (100, 2, 1),
-        (101, 2, 2),
-        (300, 3, 3),
-        (301, 4, 4),
-    ],
+    read_json(__file__, "request_counts.json"),
 )
 def test_all_rows_come_with_no_request_too_many(
     animals: int, first: int, second: int

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tables import read_table
 
 from petstore_tools.service.limiter import BAN_S, Decision, Usage, consume
 from petstore_tools.spec import DAY_S, MINUTE_S
@@ -30,39 +31,12 @@ def sign(decision: Decision) -> str:
     return "+" if decision.allowed else "-"
 
 
-DAY_USED_UP = [0, 1, 60, 61, 62, 63, *[66] * 10]
-CASES = {  # seconds; + allowed, - refused, ! banned
-    "exactly the plan in a whole minute": ([30, 31, 32, 59, 60], "+++-+"),
-    "what is refused costs nothing of the day": ([0] * 10 + [60] * 3, "+++-------++-"),
-    "ten retries are a ban of fifteen minutes": (
-        [0] * 4 + [*range(2, 12)] + [120, 912],
-        "+++-" + "-" * 9 + "!" + "!+",
-    ),
-    "what was in flight at a 429 is no retry": ([0] * 3 + [1.9] * 50, "+++" + "-" * 50),
-    "a new closed window begins a new count": (
-        [0] * 4 + [3] * 5 + [60] * 2 + [61] + [64] * 5,
-        "+++------++------",
-    ),
-    "what comes during a ban does not prolong it": (
-        [*DAY_USED_UP, *[500] * 20, 970],
-        "+++++-" + "-" * 9 + "!" * 21 + "-",
-    ),
-    "after a ban nine more come before the next": (
-        [*DAY_USED_UP, *range(970, 980)],
-        "+++++-" + ("-" * 9 + "!") * 2,
-    ),
-    "a minute goes on where the clock was set back, and the next begins at its end": (
-        [61, 59, 59, 59, 118, 119.5, 178],
-        "+++--++",
-    ),
-}
-
-
-@pytest.mark.parametrize("case", CASES)
-def test_whole_minutes_days_and_bans(case: str) -> None:
-    """A plan of three a minute and five a day."""
-    times, expected = CASES[case]
-
+@pytest.mark.parametrize(("times", "expected"), read_table(__file__, "quotas.json"))
+def test_whole_minutes_days_and_bans(times: list[float], expected: str) -> None:
+    """
+    A plan of three a minute and five a day; what becomes of each second's request: +
+    allowed, - refused, ! banned.
+    """
     decisions = send([T0 + time for time in times])
 
     assert "".join(map(sign, decisions)) == expected

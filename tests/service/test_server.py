@@ -21,6 +21,7 @@ from commands import run_program
 from postgres import Postgres
 from services import database_lock, free_port, is_port_closed, stored_ids, wait_until
 from serving import REX_BODY, ServeProcess, read_answer, run_serve
+from tables import read_json
 from tcp_proxy import TcpProxy
 
 END = REX_BODY[5:]
@@ -227,11 +228,7 @@ def test_the_access_log_is_json_without_keys_and_metrics_are_counted(
 
 @pytest.mark.parametrize(
     ("host", "trusted", "left"),
-    [
-        ("127.0.0.1", "192.0.2.0/24", ["59", "58", "57"]),
-        ("127.0.0.1", "198.51.100.1, 127.0.0.0/8", ["59", "58", "59"]),
-        ("::", "127.0.0.1", ["59", "58", "59"]),
-    ],
+    read_json(__file__, "forwarded.json"),
 )
 def test_a_forwarded_address_counts_only_where_the_proxy_is_trusted(
     tmp_path: Path, host: str, trusted: str, left: list[str]
