@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from harms import execute
+from harms import damage, execute
 from services import wait_until
 from tables import read_cases, read_json
 from true_listings import (
@@ -145,19 +145,6 @@ def test_only_complete_listings_of_all_animals_are_kept() -> None:
         assert not box.store.kept_listings.path.exists()
 
 
-def zero_pages(path: Path) -> None:
-    """Write zeros over all pages but the first."""
-    content = path.read_bytes()
-    path.write_bytes(content[:4_096] + bytes(len(content) - 4_096))
-
-
-HARMS: dict[str, Callable[[Path], object]] = {
-    "no database": lambda path: path.write_bytes(b"no database " * 400),
-    "zeros": zero_pages,
-    "emptied": lambda path: path.write_bytes(b""),
-    "no JSON": lambda path: execute(path, "UPDATE listings SET listing = '{'"),
-    "no counts": lambda path: execute(path, "UPDATE listings SET counts = 'null'"),
-}
 CALLS: dict[str, Callable[[PetStore], object]] = {
     "snapshots": lambda store: store.snapshots(),
     "events": lambda store: store.events(since="1d"),
@@ -167,7 +154,7 @@ CALLS: dict[str, Callable[[PetStore], object]] = {
 
 
 @pytest.mark.case("P103")
-@pytest.mark.parametrize("harm", HARMS)
+@pytest.mark.parametrize("harm", read_json(__file__, "harms.json"))
 def test_a_damaged_file_is_named_and_kept_aside(harm: str) -> None:
     """
     Where the history is what was asked for, it is an error; a listing or a report is
@@ -179,11 +166,11 @@ def test_a_damaged_file_is_named_and_kept_aside(harm: str) -> None:
 
         def harmed() -> PetStore:
             box.store.snapshot()
-            HARMS[harm](path)
+            damage(path, harm)
             return box.store
 
         # JSON is read with the listings alone
-        for call in list(CALLS)[: 2 if "JSON" in harm or "counts" in harm else 4]:
+        for call in list(CALLS)[: 2 if "UPDATE" in harm else 4]:
             store = harmed()
             content = path.read_bytes()
             with pytest.raises(HistoryError) as raised:

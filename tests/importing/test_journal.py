@@ -3,12 +3,12 @@
 import os
 import shutil
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from harms import execute, full_disk
+from harms import damage, full_disk
 from histories import new_rows
+from tables import read_table
 
 from petstore_tools.clock import ManualClock
 from petstore_tools.errors import JournalError, SettingsError
@@ -290,35 +290,15 @@ def test_imports_are_listed_and_found(tmp_path: Path) -> None:
 
 
 @pytest.mark.case("P37", "P71")
-@pytest.mark.parametrize(
-    ("harm", "reason"),
-    [
-        (lambda path: path.write_bytes(b""), "it is empty, or another program's"),
-        (lambda path: path.write_bytes(b"no database at all" * 300), "not a database"),
-        (lambda path: path.write_bytes(path.read_bytes()[:8_192]), "malformed|damaged"),
-        (
-            lambda path: [
-                path.unlink(),
-                execute(path, "CREATE TABLE pet (id INTEGER)"),
-            ],
-            "it is empty, or another program's",
-        ),
-        (lambda path: execute(path, "PRAGMA user_version = 99"), "another version"),
-        (
-            lambda path: execute(path, "UPDATE import SET service_id = 'x'"),
-            "another place",
-        ),
-    ],
-    ids=["empty", "garbage", "truncated", "foreign", "newer", "of another place"],
-)
+@pytest.mark.parametrize(("harm", "reason"), read_table(__file__, "harms.json"))
 def test_a_database_that_cannot_be_trusted_is_refused(
-    tmp_path: Path, harm: Callable[[Path], object], reason: str
+    tmp_path: Path, harm: str, reason: str
 ) -> None:
     """With its name, and what to do."""
     with open_journal(tmp_path, target()) as journal:
         add(journal, *(REX._replace(name=f"Rex {n}") for n in range(500)))
     path = tmp_path / f"{target().database_name}.db"
-    harm(path)
+    damage(path, harm)
 
     refused(
         tmp_path, f"{path.name} .*({reason}).*move it away.*every file counts as new"

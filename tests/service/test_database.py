@@ -8,7 +8,6 @@ import shutil
 import sqlite3
 import stat
 import sys
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
@@ -16,9 +15,11 @@ from urllib.parse import urlsplit
 
 import psycopg
 import pytest
+from harms import damage
 from postgres import Postgres
 from pydantic import SecretStr
 from services import NOON, WIDE_PLAN, serve_in_thread, stored_ids
+from tables import read_json
 
 from petstore_tools.errors import SettingsError
 from petstore_tools.service.database import Database
@@ -31,12 +32,6 @@ def make_database(path: Path) -> Path:
     database.add_many([("Rex", 3, "sold")])
     database.close()
     return path
-
-
-def run_sql(path: Path, *statements: str) -> None:
-    with closing(sqlite3.connect(path, isolation_level=None)) as other:
-        for statement in statements:
-            other.execute(statement)
 
 
 def refusal(where: str | Path) -> str:
@@ -65,41 +60,16 @@ def test_programs_that_start_at_once_share_one_new_file(tmp_path: Path) -> None:
     assert sys.platform == "win32" or stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
-NOT_OURS = "books.db is no database of this service"
-REFUSED: list[tuple[Callable[[Path], object], str]] = [
-    (
-        lambda path: run_sql(path, "CREATE TABLE pet (id)", "PRAGMA user_version = 1"),
-        NOT_OURS,
-    ),
-    (
-        lambda path: run_sql(
-            path, "PRAGMA application_id = 252006674", "CREATE TABLE pet (id)"
-        ),
-        NOT_OURS,
-    ),
-    (
-        lambda path: run_sql(make_database(path), "DROP TABLE pet"),
-        "lacks the tables pet:",
-    ),
-    (
-        lambda path: run_sql(make_database(path), "PRAGMA user_version = 99"),
-        "has schema 99, but",
-    ),
-    (lambda path: path.write_text("Dear Sir,\n" * 100), "books.db cannot be used"),
-    (lambda path: os.truncate(make_database(path), 0), "is an empty file"),
-]
-
-
-@pytest.mark.parametrize(("make", "text"), REFUSED)
+@pytest.mark.parametrize(("harm", "text"), read_json(__file__, "harms.json"))
 def test_a_file_that_is_not_ours_is_refused_and_stays_as_it_was(
-    tmp_path: Path, make: Callable[[Path], object], text: str
+    tmp_path: Path, harm: str, text: str
 ) -> None:
     """
     Another program's, one of another version, one that was emptied: not a byte of it
     changes.
     """
-    path = tmp_path / "books.db"
-    make(path)
+    path = make_database(tmp_path / "books.db")
+    damage(path, harm)
     before = path.read_bytes()
 
     assert text in refusal(path)

@@ -8,10 +8,34 @@ from pathlib import Path
 import pytest
 
 
-def execute(path: Path, statement: str) -> None:
+def execute(path: Path, statements: str) -> None:
     """Change a database, or make a new one."""
-    with closing(sqlite3.connect(path)) as database, database:
-        database.execute(statement)
+    with closing(sqlite3.connect(path)) as database:
+        database.executescript(statements)
+
+
+def damage(path: Path, harm: str) -> None:
+    """
+    Empty a database, cut it, write zeros over all pages but the first, or put a text or
+    a folder in its place; or run SQL in it, behind `new: ` in one of another program.
+    """
+    content = path.read_bytes()
+    match harm:
+        case "empty":
+            path.write_bytes(b"")
+        case "cut":
+            path.write_bytes(content[:8_192])
+        case "zeros":
+            path.write_bytes(content[:4_096].ljust(len(content), b"\0"))
+        case "text":
+            path.write_bytes(b"no database " * 400)
+        case "folder":
+            path.unlink()
+            path.mkdir()
+        case _:
+            if harm.startswith("new: "):
+                path.unlink()
+            execute(path, harm.removeprefix("new: "))
 
 
 @contextmanager

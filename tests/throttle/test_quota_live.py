@@ -3,14 +3,15 @@
 import multiprocessing
 import threading
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
-from harms import execute
+from harms import damage
 from proxy import Action, FaultProxy
 from raw import reply_bytes
+from tables import read_table
 from wires import BASE, KEY
 
 from petstore_tools import PetStore, Sandbox
@@ -115,45 +116,19 @@ def test_two_keys_and_two_addresses_do_not_share_a_budget_and_no_key_is_on_disk(
         store.close()
 
 
-FOREIGN = "(it is empty, or another program's)"
-HARMS = {
-    "no database": (lambda path: path.write_bytes(b"x" * 5_000), "cannot be used ("),
-    "empty": (Path.touch, FOREIGN),
-    "foreign": (
-        lambda path: execute(path, "CREATE TABLE invoice (id INTEGER)"),
-        FOREIGN,
-    ),
-    "a folder": (Path.mkdir, "cannot be used ("),
-    "bad state": (
-        lambda path: altered(path, "UPDATE key_budget SET state = '{'"),
-        "(it is damaged, or another version of the toolkit wrote it)",
-    ),
-    "another version": (
-        lambda path: altered(path, "PRAGMA user_version = 1"),
-        "(another version of the toolkit wrote it: use that one)",
-    ),
-}
-
-
-def altered(path: Path, statement: str) -> None:
-    """Change a budget that was used before."""
-    ledger = SqliteLedger(path, subject(BASE, KEY))
-    ledger.update(lambda budget: None)
-    ledger.close()
-    execute(path, statement)
-
-
 @pytest.mark.case("P24")
-@pytest.mark.parametrize(("harm", "reason"), HARMS.values(), ids=HARMS)
+@pytest.mark.parametrize(("harm", "reason"), read_table(__file__, "harms.json"))
 def test_a_ledger_that_cannot_be_used_is_an_error_before_any_request(
-    harm: Callable[[Path], object], reason: str, tmp_path: Path
+    harm: str, reason: str, tmp_path: Path
 ) -> None:
     """
     Never unlimited speed: nothing is sent, the message says why and what helps, and the
     file stays as it is.
     """
     path = tmp_path / "budget.db"
-    harm(path)
+    with closing(SqliteLedger(path, subject(BASE, KEY))) as ledger:
+        ledger.update(lambda budget: None)
+    damage(path, harm)
     content = b"" if path.is_dir() else path.read_bytes()
     with PetStore(base_url=BASE, api_key=KEY, plan="free", state_dir=tmp_path) as store:
         with pytest.raises(LedgerError, match='ledger="memory"') as raised:
