@@ -1,6 +1,9 @@
 """The throttle, asked and answered by hand."""
 
+from typing import Any
+
 import pytest
+from tables import read_table
 
 from petstore_tools.plans import Plan
 from petstore_tools.throttle.rate_headers import RateReply
@@ -95,84 +98,27 @@ def test_what_remaining_counted_already_is_not_waited_for_until_the_minute_ends(
     assert granted(throttle) == 1
 
 
-UNBELIEVABLE = {
-    "past": T0 - 10_000,
-    "milliseconds": T0 * 1_000,
-    "relative": 30.0,
-    "years ahead": T0 + 10 * 365 * 86_400,
-    "none": None,
-}
-# plan, answers by the second at which they came, and how many may go at which second
-GRANTED = {
-    "another program used the key": (FREE, [(0, minute(59)), (0, minute(1))], {0: 1}),
-    "a day above the plan": (
-        Plan(60, 5),
-        [(0, RateReply(200, 100, 99, T0 + 36_000))],
-        {0: 4},
-    ),
-    "neither window's limit": (FREE, [(0, RateReply(200, 50, 3, T0 + 30))], {0: 3}),
-    "of a caller without a key": (
-        FREE,
-        [(0, minute(50)), (0, minute(0, status=401))],
-        {0: 49},
-    ),
-    "behind a probe that tells nothing of a new minute": (
-        FREE,
-        [(0, minute(59)), *[(50, RateReply(200))] * 59, (62, RateReply(200))],
-        {67: 0},
-    ),
-    "a proxy's errors count": (
-        FREE,
-        [(0, minute(59)), *[(0, RateReply(502))] * 10],
-        {0: 49},
-    ),
-    "after a 429 one probe": (
-        FREE,
-        [(0, minute(59)), (0, minute(0, status=429, retry_after_s=30))],
-        {0: 0, 29.9: 0, 61.5: 1},
-    ),
-    "after a 429 that names its reset alone": (
-        FREE,
-        [(0, minute(59)), (0, minute(0, status=429))],
-        {61.4: 0, 61.5: 1},
-    ),
-    **{
-        f"a reset that is {name}, {left} left": (
-            FREE,
-            [(0, RateReply(200, 60, left, reset, T0))],
-            {59: may_go, 200: 1},
-        )
-        for name, reset in UNBELIEVABLE.items()
-        for left, may_go in ((0, 0), (1, 59))
-    },
-    **{
-        f"{limit} and {left} are absurd, {plan}": (
-            plan,
-            [(0, RateReply(200, limit, left, T0 + 60))],
-            {0: 59, 200: 1},
-        )
-        for limit, left in ((0, 0), (None, None), (60, 10_000), (0, 59))
-        for plan in (FREE, None)
-    },
-}
-
-
 @pytest.mark.case("P14", "P16", "P18", "P19", "P20", "P82")
-@pytest.mark.parametrize(("plan", "answers", "expected"), GRANTED.values(), ids=GRANTED)
+@pytest.mark.parametrize(
+    ("numbers", "answers", "expected"), read_table(__file__, "granted.json")
+)
 def test_so_many_requests_may_go_at_once(
-    plan: Plan | None,
-    answers: list[tuple[float, RateReply]],
-    expected: dict[float, int],
+    numbers: list[Any] | None,
+    answers: list[tuple[float, int, dict[str, Any]]],
+    expected: list[list[float]],
 ) -> None:
     """
     Headers only lower what our own count of the plan allows; after a reset one probe
-    goes.
+    goes. Of each case: the plan, answers with the second at which they came and how
+    often, and how many may go at which second.
     """
+    plan = numbers and Plan(*numbers)
     throttle = Throttle(plan)
-    for at_s, answer in answers:
-        hear(throttle, answer, T0 + at_s)
+    for at_s, times, answer in answers:
+        for _ in range(times):
+            hear(throttle, RateReply(**answer), T0 + at_s)
 
-    assert {at_s: granted(throttle, T0 + at_s) for at_s in expected} == expected
+    assert [[at_s, granted(throttle, T0 + at_s)] for at_s, _ in expected] == expected
     assert throttle.plan == (plan or FREE)
 
 
@@ -208,23 +154,8 @@ def test_a_fresh_minute_is_seen_behind_a_lost_probe() -> None:
     assert granted(throttle, T0 + 70) == 58
 
 
-NEXT_DAY = T0 + 86_400  # 08:00 UTC
-
-
 @pytest.mark.case("P94")
-@pytest.mark.parametrize(
-    ("resets", "is_whole"),
-    [
-        ([NEXT_DAY - 28_800], True),  # midnight UTC
-        ([NEXT_DAY], False),
-        ([NEXT_DAY, NEXT_DAY + 86_400], True),
-        ([NEXT_DAY, NEXT_DAY + 172_800], True),
-        ([NEXT_DAY + 1, NEXT_DAY + 86_401], False),  # no zone has such a midnight
-        # it slides after all
-        ([NEXT_DAY, NEXT_DAY + 86_400, NEXT_DAY + 172_900], False),
-        ([NEXT_DAY - 28_800, NEXT_DAY + 86_400], False),
-    ],
-)
+@pytest.mark.parametrize(("resets", "is_whole"), read_table(__file__, "resets.json"))
 def test_resets_of_the_day_prove_that_days_are_whole(
     resets: list[float], is_whole: bool
 ) -> None:
@@ -314,38 +245,10 @@ def test_a_429_costs_the_day_nothing_and_what_never_left_costs_nothing() -> None
     assert throttle.window_quota("day", T0).left == before
 
 
-def thousand(at: float) -> RateReply:
-    """Return an answer that speaks of Business's minute, or of Free's day."""
-    return RateReply(200, 1_000, 999, at // 60 * 60 + 60)
-
-
 @pytest.mark.case("P18", "P28")
-@pytest.mark.parametrize(
-    ("answers", "names"),
-    [
-        (
-            {at: thousand(T0 + at) for at in (0, 30, 60, 70)},
-            ["free", "free", "free", "business"],
-        ),
-        (
-            {0: thousand(T0), 70: minute(50, at=T0 + 70), 80: thousand(T0 + 80)},
-            ["free"] * 3,
-        ),
-        (
-            {0: RateReply(200, 300, 299, T0 + 60), 70: minute(50, at=T0 + 70)},
-            ["pro", "free"],
-        ),
-        (  # the last minute of a day
-            {
-                at: RateReply(200, 1_000, 999, T0 + 57_600)
-                for at in (57_538.5, 57_599.5)
-            },
-            ["free", "free"],
-        ),
-    ],
-)
+@pytest.mark.parametrize(("answers", "names"), read_table(__file__, "learnt.json"))
 def test_a_plan_is_learnt_from_the_headers(
-    answers: dict[float, RateReply], names: list[str]
+    answers: list[tuple[float, dict[str, Any]]], names: list[str]
 ) -> None:
     """
     The strictest that fits, until a later minute agrees with another; a lower one at
@@ -353,8 +256,8 @@ def test_a_plan_is_learnt_from_the_headers(
     """
     throttle = Throttle(None)
     learnt = []
-    for at, answer in answers.items():
-        hear(throttle, answer, T0 + at)
+    for at, answer in answers:
+        hear(throttle, RateReply(**answer), T0 + at)
         learnt.append(throttle.plan.name)
 
     assert learnt == names
