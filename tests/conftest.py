@@ -177,8 +177,5 @@ def pgbouncer(postgres: postgres_.Postgres) -> Iterator[postgres_.Bouncer]:
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def where(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """Name a database that does not exist yet: of SQLite, and of PostgreSQL."""
-    if request.param == "sqlite":
-        return str(tmp_path / "service.db")
-    server: postgres_.Postgres = request.getfixturevalue("postgres")
-    return server.database()
+    """A database that does not exist yet: of SQLite, and of PostgreSQL."""
+    return postgres_.name_database(request, tmp_path)

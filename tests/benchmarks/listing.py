@@ -29,6 +29,7 @@ from programs import (
     serving,
 )
 from services import keyed_session
+from tables import read_json
 
 KEY = {"Authorization": "Bearer k"}
 List = Callable[[], Any]
@@ -129,12 +130,7 @@ NAMES: dict[Callable[[str], List], str] = {
     ours_again: "petstore_tools, size known",
 }
 LISTERS = [the_loop, by_offset, httpx_client, dlt_client, ours]
-SERVERS = {
-    "no sign, `offset`": ("offset", "fixed"),
-    "clamped to 30, `Link`": ("link", "clamped"),
-    "clamped to 30, `offset`": ("offset", "clamped"),
-    "changed meanwhile, `offset`": ("offset", "moving"),
-}
+SERVERS: dict[str, list[str]] = read_json(__file__, "servers.json")
 
 
 def serve(speaks: str, animals: str, latency_s: str, kind: str) -> None:

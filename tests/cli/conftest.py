@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from commands import RunCommand
+from commands import RunCommand, connection
 
 from petstore_tools import Sandbox
 from petstore_tools.cli import main
@@ -33,8 +33,8 @@ def run(
     key.
     """
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PETSTORE_BASE_URL", box.base_url)
-    monkeypatch.setenv("PETSTORE_API_KEY", box.api_key)
+    for variable, value in connection(box).items():
+        monkeypatch.setenv(variable, value)
     monkeypatch.setenv("PETSTORE_PLAN", "10000/100000")
 
     def run(*arguments: str, **env: str) -> subprocess.CompletedProcess[str]:

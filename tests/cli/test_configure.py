@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 import pytest
 from click.testing import CliRunner, Result
-from commands import RunCommand
+from commands import RunCommand, connection
 from leaks import visible_text
 from pydantic import SecretStr
 from python_calamine import CalamineWorkbook
@@ -189,8 +189,7 @@ def test_doctor_names_what_is_wrong_and_what_helps(
 def test_doctor_sees_a_clock_that_is_wrong(run: RunCommand) -> None:
     """The throttle bears it; it is worth a word."""
     with Sandbox(plan="pro") as box:  # its clock stands in January
-        service = {"PETSTORE_BASE_URL": box.base_url, "PETSTORE_API_KEY": box.api_key}
-        done = run("doctor", **service)
+        done = run("doctor", **connection(box))
 
     assert "Set this machine's clock by a time server." in done.stdout
     assert done.returncode == 0

@@ -3,14 +3,13 @@
 import json
 import re
 import shlex
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from commands import RunCommand, run_on_terminal
+from commands import RunCommand, needs_terminal, run_on_terminal
 from inventories import faulty_creates, write_rows
 from proxy import Action, FaultProxy
 from tables import read_cases, read_json
@@ -85,7 +84,7 @@ def test_json_is_one_object_with_every_exit_code(
     assert (box.traffic()["method"] == "POST").sum() == facts.get("created", 0)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="a terminal of its own needs POSIX")
+@needs_terminal
 @pytest.mark.parametrize(
     ("answer", "code", "sent"), [("skip", 1, 1), ("send", 0, 2), ("", 2, 0)]
 )
@@ -108,7 +107,7 @@ def test_a_terminal_asks_once_about_doubtful_rows(
 
 
 @pytest.mark.case("P98")
-@pytest.mark.skipif(sys.platform == "win32", reason="a terminal of its own needs POSIX")
+@needs_terminal
 @pytest.mark.parametrize(
     ("answer", "code", "sent", "doubtful"),
     [("send", 1, 1, "ask"), ("skip", 1, 0, "ask"), ("stop", 2, 0, "send")],

@@ -107,11 +107,7 @@ def test_a_stream_that_takes_nothing_ends_no_work(
 
     done = subprocess.run(
         [*"bash -o pipefail -c".split(), command, sys.executable],
-        env=os.environ
-        | {
-            "PETSTORE_BASE_URL": box.base_url,
-            "PETSTORE_API_KEY": box.api_key,
-        },
+        env=os.environ | commands.connection(box),
         cwd=tmp_path,
         capture_output=True,
         text=True,
@@ -193,7 +189,7 @@ def test_v_writes_retries_and_vv_each_request_to_stderr() -> None:
     assert len(rows) == 1
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="a terminal of its own needs POSIX")
+@commands.needs_terminal
 def test_on_a_terminal_each_line_of_the_log_stands_above_the_bar(
     tmp_path: Path,
 ) -> None:

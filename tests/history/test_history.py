@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from harms import damage, execute
 from services import wait_until
-from tables import read_cases, read_json
+from tables import read_cases, read_json, soak_parts
 from true_listings import (
     STATUSES,
     T0,
@@ -30,14 +30,9 @@ from petstore_tools.history.database import instant
 from petstore_tools.history.reading import History
 from petstore_tools.listing.completeness import Listing
 
-PARTS = [
-    pytest.param(part, marks=[pytest.mark.soak] * (part > 0), id=f"part{part:03}")
-    for part in range(20)
-]
-
 
 @pytest.mark.case("P77", "P86", "P102")
-@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("part", soak_parts(20))
 def test_the_history_is_the_truth_of_its_listings(part: int, tmp_path: Path) -> None:
     """
     Changes, removals, returns, listings at one instant and with a hole: stays, events,

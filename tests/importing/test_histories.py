@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from histories import Row, Sheet, World, edit
+from tables import soak_parts
 
 from petstore_tools.importing import lost_rows
 from petstore_tools.importing.comparison import Comparison, answer, compare
@@ -28,11 +29,7 @@ from petstore_tools.importing.reconcile import Outcome, judge
 
 AFTER_S = 60.0
 MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None
-SEEDS = 50  # of a part: one is played each time, all of them with `-m soak`
-PARTS = [
-    pytest.param(part, marks=[pytest.mark.soak] * (part > 0), id=f"part{part:03}")
-    for part in range(200)
-]
+SEEDS = 50  # of a part
 Pending = list[tuple[Entry, Outcome]]
 
 
@@ -235,7 +232,7 @@ def play(seed: int, folder: Path) -> dict[str, str]:
 
 
 @pytest.mark.case("P32", "P35", "P61")
-@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("part", soak_parts(200))
 def test_a_history_loses_and_doubles_nothing(part: int) -> None:
     """Whatever happens, a row has one animal, or a person is asked; or took a risk."""
     for seed in range(part * SEEDS, (part + 1) * SEEDS):

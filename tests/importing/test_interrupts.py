@@ -16,15 +16,13 @@ import pytest
 from interrupts import Interrupter, Point
 from inventories import connect_through, stored_animals, write_rows
 from proxy import Action, FaultProxy
+from tables import soak_parts
 
 from petstore_tools import PetStore, Sandbox
 from petstore_tools.plans import Plan
 
 AMPLE = Plan(100_000, 1_000_000)
-PARTS = [
-    pytest.param(n, marks=[pytest.mark.soak] * (n >= 1), id=f"part{n:03}")
-    for n in range(40)
-]
+PARTS = soak_parts(40)
 THREADS = ("import", "page")
 
 

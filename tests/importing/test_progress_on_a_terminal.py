@@ -4,18 +4,15 @@ shows.
 """
 
 import re
-import sys
 from pathlib import Path
 
 import pytest
-from commands import run_on_terminal, run_program
+from commands import needs_terminal, run_on_terminal, run_program
 
 from petstore_tools import Sandbox
 from petstore_tools.sandbox.faults import Fault
 
-pytestmark = pytest.mark.skipif(
-    sys.platform == "win32", reason="a terminal of its own needs POSIX"
-)
+pytestmark = needs_terminal
 
 
 def test_the_bar_of_an_import_reads_well(

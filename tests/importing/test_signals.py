@@ -16,6 +16,7 @@ from inventories import connect_through, faulty_creates, stored_animals, write_r
 from lists import Story, count_animals, edit_list, import_list, write_list
 from proxy import Action, SendRequest
 from raw import reply_bytes
+from tables import soak_parts
 
 from petstore_tools import Sandbox
 from petstore_tools.errors import Interrupted, JournalError
@@ -29,10 +30,6 @@ ROWS = [f"Rex {n},3,sold" for n in range(40)]
 ANIMALS = [(f"Rex {n}", 3, "sold") for n in range(40)]
 WAYS = ["by values", "by petstore_id", "by row key"]
 HISTORIES = 3  # of a part
-PARTS = [
-    pytest.param(part, marks=[pytest.mark.soak] * (part > 0), id=f"part{part:03}")
-    for part in range(334)
-]
 EDITS = "add 2;top 1;typo 2;rename 1;status 3;status all;delete 1;exchange 1".split(";")
 BY_KEYS = [*EDITS, "sort", "double 1"]  # by values, nobody can tell which row is which
 pytestmark = pytest.mark.skipif(
@@ -142,7 +139,7 @@ def test_a_signal_ends_the_command_at_once_with_its_object(
 
 
 @pytest.mark.case("P32", "P35", "P75", "P78", "P99")
-@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("part", soak_parts(334))
 def test_signals_double_and_lose_nothing(tmp_path: Path, part: int) -> None:
     """
     The command is killed and interrupted on the way, with faults, and the file beside

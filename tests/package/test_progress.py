@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from commands import run_on_terminal
+from commands import needs_terminal, run_on_terminal
 
 from petstore_tools import Sandbox
 from petstore_tools.importing.options import Progress
@@ -26,7 +26,7 @@ BARS = [
 ]
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="a terminal of its own needs POSIX")
+@needs_terminal
 def test_a_preview_that_is_declined_stands_alone(
     sandbox: Sandbox, tmp_path: Path
 ) -> None:

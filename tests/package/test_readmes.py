@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from commands import connection
 from paging_server import PagingService, numbered_animals
 from programs import head, run_readme_loop
 from services import keyed_session
@@ -262,13 +263,9 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sandbox]:
     pets = pd.DataFrame({"Pet": ["Tom"], "Kind": [5]})
     pets.to_excel("pets.xlsx", sheet_name="2026", index=False)
     with Sandbox(plan="business", clock="system", animals=25) as box:
-        variables = {
-            "BASE_URL": box.base_url,
-            "API_KEY": box.api_key,
-            "PLAN": "business",
-        }
+        variables = connection(box) | {"PETSTORE_PLAN": "business"}
         for name, value in variables.items():
-            monkeypatch.setenv(f"PETSTORE_{name}", value)
+            monkeypatch.setenv(name, value)
         yield box
 
 

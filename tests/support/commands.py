@@ -10,12 +10,17 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+import pytest
+
 from petstore_tools import Sandbox
 
+needs_terminal = pytest.mark.skipif(
+    sys.platform == "win32", reason="a terminal of its own needs POSIX"
+)
 RunCommand = Callable[..., subprocess.CompletedProcess[str]]
 
 
-def _connection(sandbox: Sandbox) -> dict[str, str]:
+def connection(sandbox: Sandbox) -> dict[str, str]:
     """Return the settings that name a sandbox."""
     return {
         "PETSTORE_BASE_URL": sandbox.base_url,
@@ -43,7 +48,7 @@ def run_program(
         text=True,
         encoding="utf-8",
         cwd=cwd,
-        env={**os.environ, **(_connection(sandbox) if sandbox else {}), **env},
+        env={**os.environ, **(connection(sandbox) if sandbox else {}), **env},
         **source,  # type: ignore[call-overload]
         timeout=60,
         check=False,
@@ -75,7 +80,7 @@ def run_on_terminal(
         stdout=child_end,
         stderr=child_end,
         cwd=cwd,
-        env={**os.environ, **_connection(sandbox), "PETSTORE_PROGRESS": "1"},
+        env={**os.environ, **connection(sandbox), "PETSTORE_PROGRESS": "1"},
     )
     os.close(child_end)
     screen = b""

@@ -118,6 +118,19 @@ class Postgres:
         return self.url(name)
 
 
+def name_database(request: Any, folder: Path) -> str:
+    """
+    Return a database that does not exist yet, as the parameter of a fixture says: of
+    SQLite, of PostgreSQL, or of that behind PgBouncer.
+    """
+    if request.param == "sqlite":
+        return str(folder / "service.db")
+    url: str = request.getfixturevalue("postgres").database()
+    if request.param == "pgbouncer":
+        url = request.getfixturevalue("pgbouncer").url(url)
+    return url
+
+
 @contextmanager
 def run_postgres() -> Iterator[Postgres]:
     """Run a server, and remove all of it afterwards."""

@@ -28,6 +28,14 @@ def read_json(test_file: str, name: str) -> Any:
     return json.loads(Path(test_file).with_name(name).read_text(encoding="utf-8"))
 
 
+def soak_parts(count: int) -> list[Any]:
+    """Return the parts of a long test: one is played each time, all with `-m soak`."""
+    return [
+        pytest.param(part, marks=[pytest.mark.soak] * (part > 0), id=f"part{part:03}")
+        for part in range(count)
+    ]
+
+
 def read_table(test_file: str, name: str) -> list[Any]:
     """Read a table beside a test, a JSON object: title and cells of each case."""
     rows = read_json(test_file, name)

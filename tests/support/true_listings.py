@@ -46,7 +46,7 @@ class TrueListing:
 
 def true_listing(frame: pd.DataFrame) -> TrueListing:
     """Return what a listing showed."""
-    rows = frame.astype("object").where(frame.notna(), None).itertuples(index=False)
+    rows = rows_of(frame)
     animals = {pet: (name, category, status) for pet, name, category, status in rows}
     return TrueListing(frame, animals, Listing.of(frame))
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from threading import Event
 
 import pytest
-from postgres import Postgres, missing_postgres, run_postgres
+from postgres import Postgres, missing_postgres, name_database, run_postgres
 from pydantic import SecretStr
 
 from petstore_tools import PetStore, Sandbox
@@ -47,13 +47,7 @@ def opened(where: str) -> Ledger:
 @pytest.fixture(params=["sqlite", "postgresql", "pgbouncer"])
 def where(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """The path or the URL of a ledger that processes share."""
-    if request.param == "sqlite":
-        return str(tmp_path / "budget.db")
-    server: Postgres = request.getfixturevalue("postgres")
-    url = server.database()
-    if request.param == "pgbouncer":
-        url = request.getfixturevalue("pgbouncer").url(url)
-    return url
+    return name_database(request, tmp_path)
 
 
 @pytest.fixture
