@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ from services import (
     wait_until,
 )
 from serving import ServeProcess, run_serve
+from tables import read_json
 from tcp_proxy import TcpProxy
 
 from petstore_tools.clock import ManualClock
@@ -97,36 +98,21 @@ def do_and_undo(do: Callable[[], object], undo: Callable[[], object]) -> Iterato
     undo()
 
 
-ENDED = (
-    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <>"
-    " pg_backend_pid()"
-)
-READ_ONLY = "ALTER ROLE postgres SET default_transaction_read_only ="
+# what is done to a database, what undoes it, and what follows both
+CHANGES = read_json(__file__, "outages.json")
 # a create may have been on its way
 LOST = ("silent", "sessions ended", "read-only", "stopped")
-POSTGRES: dict[str, Callable[[Target], Any]] = {
-    "usage locked": lambda target: database_lock(target.where),
-    "pet locked": lambda target: database_lock(target.where, "pet"),
-    "silent": lambda target: do_and_undo(
-        target.proxy.flowing.clear, target.proxy.flowing.set
-    ),
-    "sessions ended": lambda target: database_change(target.where, ENDED, ENDED),
-    "pet away": lambda target: database_change(
-        target.where, "ALTER TABLE pet RENAME TO away", "ALTER TABLE away RENAME TO pet"
-    ),
-    "read-only": lambda target: database_change(
-        target.where, f"{READ_ONLY} on", f"{READ_ONLY} off", ENDED
-    ),
-    "stopped": lambda target: do_and_undo(target.server.stop, target.server.start),
-}
-SQLITE: dict[str, Callable[[Target], Any]] = {
-    "file locked": lambda target: database_lock(target.where),
-    "usage away": lambda target: database_change(
-        target.where,
-        "ALTER TABLE usage RENAME TO away",
-        "ALTER TABLE away RENAME TO usage",
-    ),
-}
+
+
+def befall(target: Target, outage: str) -> AbstractContextManager[None]:
+    """Let an outage last as long as the block."""
+    match outage:
+        case "silent":
+            flowing = target.proxy.flowing
+            return do_and_undo(flowing.clear, flowing.set)
+        case "stopped":
+            return do_and_undo(target.server.stop, target.server.start)
+    return database_change(target.where, *CHANGES[outage])
 
 
 @pytest.fixture(scope="module")
@@ -148,7 +134,7 @@ def on_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
 
 
 @pytest.mark.case("P87")
-@pytest.mark.parametrize("outage", [*POSTGRES, *SQLITE])
+@pytest.mark.parametrize("outage", [*CHANGES, "silent", "stopped"])
 def test_whatever_becomes_of_a_database_is_a_503_and_passes(
     request: pytest.FixtureRequest, outage: str
 ) -> None:
@@ -156,11 +142,12 @@ def test_whatever_becomes_of_a_database_is_a_503_and_passes(
     While it lasts all are refused, and nothing was changed; behind it all is well, with
     every worker, and nothing that was acknowledged is missing.
     """
-    fixture = "on_postgres" if outage in POSTGRES else "on_sqlite"
+    is_file = outage in ("file locked", "usage away")
+    fixture = "on_sqlite" if is_file else "on_postgres"
     target: Target = request.getfixturevalue(fixture)
     existing = stored_ids(target.where)
     with calling(target.served) as answers:
-        with (POSTGRES | SQLITE)[outage](target):
+        with befall(target, outage):
             if outage != "sessions ended":
                 wait_until(lambda: refuses("/pets", answers))
                 wait_until(lambda: refuses("/health", answers))
@@ -305,7 +292,8 @@ def test_a_session_that_ended_while_nobody_asked_costs_no_error(
     """The next transaction has a connection of its own."""
     url = SecretStr(postgres.database())
     engine, other = PostgresEngine(url), PostgresEngine(url)
-    other.execute((f"{ENDED} AND datname = current_database()", ()))
+    ended, _ = CHANGES["sessions ended"]
+    other.execute((f"{ended} AND datname = current_database()", ()))
     with engine.transaction(("SELECT 1", ())) as rows:
         assert rows == [[(1,)]]
 

@@ -42,12 +42,10 @@ def database_change(where: str, apply: str, undo: str, *more: str) -> Iterator[N
             db.execute(statement)
 
 
-def database_lock(where: str, table: str = "usage") -> AbstractContextManager[None]:
-    """
-    Hold what every request needs, or a table of PostgreSQL, as another program would.
-    """
+def database_lock(where: str) -> AbstractContextManager[None]:
+    """Hold what every request needs, as another program would."""
     on_postgres = where.startswith("postgresql")
-    statement = f"BEGIN; LOCK TABLE {table}" if on_postgres else "BEGIN IMMEDIATE"
+    statement = "BEGIN; LOCK TABLE usage" if on_postgres else "BEGIN IMMEDIATE"
     return database_change(where, statement, "ROLLBACK")
 
 
