@@ -215,14 +215,9 @@ def test_a_person_decides_what_a_look_cannot(
             True,
         )
 
-        for code, decision in (
-            (1, ()),  # still ambiguous
-            (2, ("--row", "1", "--created", "9")),
-            (2, ("--row", row)),
-            (2, ("--absent",)),
-            (2, ("--row", row, "--created", pet_id, "--absent")),
-            (0, ("--row", row, "--created", pet_id)),
-        ):
+        # still ambiguous, four decisions that cannot be, and one
+        for code, words in read_json(__file__, "decisions.json"):
+            decision = words.format(row=row, pet_id=pet_id).split()
             decided = run("imports", "reconcile", name, *decision, **service)
             assert decided.returncode == code
         assert decided.stdout == f"row {row} is the animal with id {pet_id}\n"

@@ -75,11 +75,8 @@ def test_a_console_with_few_letters_gets_every_message(
     (tmp_path / "pets.csv").write_text(pets, encoding="utf-8")
     ascii_only = {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0", "LC_ALL": "C.UTF-8"}
 
-    for arguments, code, said in (
-        (("import", "pets.csv", "--yes"), 1, "Żabka"),
-        (("list", "-o", "Żabka.csv"), 0, "animals in Żabka.csv"),
-        (("template", "…/Ż.xlsx"), 2, "…"),
-    ):
+    for line, code, said in read_json(__file__, "few_letters.json"):
+        arguments = line.split()
         done = commands.run_program(*arguments, sandbox=box, cwd=tmp_path, **ascii_only)
         assert (done.returncode, said in done.stderr) == (code, True), done.stderr
 

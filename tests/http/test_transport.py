@@ -42,11 +42,16 @@ from petstore_tools.http.transport import TIMEOUT_S
 from petstore_tools.settings import load
 
 
+def store_at(base_url: str, *, session: requests.Session | None = None) -> PetStore:
+    """Return a store of a service that shares its budget with nobody."""
+    return PetStore(base_url=base_url, api_key=KEY, ledger="memory", session=session)
+
+
 def fail_to_post(
     base_url: str, fault: str | None = None, timeout_s: tuple[float, float] = TIMEOUT_S
 ) -> TransportError:
     """Post to a service that gives no answer, and return the error."""
-    with PetStore(base_url=base_url, api_key=KEY, ledger="memory") as store:
+    with store_at(base_url) as store:
         store.client.transport.timeout_s = timeout_s
         with pytest.raises(TransportError, match=fault) as raised:
             store.client.transport.send("POST", f"{base_url}/pets", b"{}")
@@ -66,7 +71,7 @@ def test_an_answer_that_announces_another_is_not_taken_for_it() -> None:
         created(connection, request)
 
     with RawServer(announced) as server:
-        store = PetStore(base_url=server.base_url, api_key=KEY, ledger="memory")
+        store = store_at(server.base_url)
 
         assert store.create_pet("Rex", category_id=3).id == 17
 
@@ -105,9 +110,7 @@ def test_a_netrc_entry_does_not_replace_the_key(
     assert netrc.netrc(str(entry)).authenticators("pets.example")
     wire.post(f"{BASE}/pets", json=PET, status=201)
 
-    PetStore(base_url=BASE, api_key=KEY, ledger="memory").create_pet(
-        "Rex", category_id=3
-    )
+    store_at(BASE).create_pet("Rex", category_id=3)
 
     assert wire.calls[0].request.headers["Authorization"] == f"Bearer {KEY}"
 
@@ -130,7 +133,7 @@ def test_a_create_on_a_connection_that_idled_opens_a_fresh_one(
 
     with (
         RawServer(keep_open) as server,
-        PetStore(base_url=server.base_url, api_key=KEY, ledger="memory") as store,
+        store_at(server.base_url) as store,
     ):
         store.create_pet("Rex", category_id=3)
         store.create_pet("Rex", category_id=3)
@@ -270,9 +273,7 @@ def test_a_proxy_and_a_certificate_of_a_company_work(
 
     with (
         RawServer(fixed_reply(200), tls=tls if scheme == "https" else None) as server,
-        PetStore(
-            base_url=server.base_url, api_key="k", ledger="memory", session=session
-        ) as store,
+        store_at(server.base_url, session=session) as store,
     ):
         assert (
             store.client.transport.send("GET", f"{server.base_url}/pets").body == b"[]"
@@ -412,7 +413,7 @@ def test_a_mistake_in_an_adapter_of_the_caller_shows_no_key() -> None:
     url = "http://127.0.0.1:9/v1"
 
     with (
-        PetStore(base_url=url, api_key=KEY, ledger="memory", session=session) as store,
+        store_at(url, session=session) as store,
         pytest.raises(KeyError) as raised,
     ):
         store.create_pet("Rex", category_id=3)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from tables import read_json
 
 from petstore_tools.importing.options import ImportOptions
 from petstore_tools.importing.read_sheet import open_layout, read_rows
@@ -113,8 +114,7 @@ def test_missing_values_of_a_frame_are_empty_cells() -> None:
 @pytest.mark.parametrize(
     "options",
     [
-        {"columns": {"A": "name", "B": "categoryId", "C": "status"}},
-        {"columns": {"A": "name", "B": "categoryId", "C": "status"}, "header": False},
+        *read_json(__file__, "numbered_columns.json"),
         {"columns": {0: "name", 1: "categoryId", 2: "status"}},
     ],
 )

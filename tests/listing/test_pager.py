@@ -208,12 +208,7 @@ def test_what_is_complete_while_animals_change_lacks_none_that_stood(kind: str) 
 @pytest.mark.case("P5")
 @pytest.mark.parametrize(
     ("way", "doubles", "reason"),
-    [
-        ("offset", 0, "no animal follows"),
-        ("after", 0, "no animal follows"),
-        ("page cap=1", 0, "no animal follows"),
-        ("link", 2, "the inventory changed while it was read"),
-    ],
+    read_json(__file__, "moved_heads.json"),
 )
 def test_a_head_that_moves_is_read_again_or_makes_the_listing_unproven(
     way: str, doubles: int, reason: str

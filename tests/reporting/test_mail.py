@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from inventories import listing_frame
+from tables import read_json
 
 from petstore_tools import Sandbox, status_report
 from petstore_tools.errors import ArgumentError
@@ -102,24 +103,7 @@ def test_a_mail_says_in_colour_that_a_listing_is_not_complete() -> None:
     assert "The attached page has all 15 columns" in content
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        *(
-            {"to": to}
-            for to in (
-                ["ann@example.org\nBcc: eve@example.org"],
-                ["ann"],
-                [""],
-                "ann@example.org, bob@example.org",
-                ["ann@example.org; bob@example.org"],
-                ["ännchen@example.org"],
-                ["ann@.."],
-            )
-        ),
-        {"subject": "Hello\r\nBcc: eve@example.org"},
-    ],
-)
+@pytest.mark.parametrize("options", read_json(__file__, "odd_mails.json"))
 def test_what_would_add_a_header_to_a_mail_is_refused(
     report: StatusReport, options: dict[str, Any]
 ) -> None:

@@ -22,7 +22,7 @@ from petstore_tools.errors import (
 )
 from petstore_tools.plans import Plan
 from petstore_tools.throttle.gate import CallOptions, Gate
-from petstore_tools.throttle.ledger import MemoryLedger, SqliteLedger
+from petstore_tools.throttle.ledger import Ledger, MemoryLedger, SqliteLedger
 from petstore_tools.throttle.throttle import Wait
 
 SAID = {
@@ -32,12 +32,17 @@ SAID = {
 }
 
 
+def gate_on(ledger: Ledger, clock: ManualClock, max_wait_s: float = 0.0) -> Gate:
+    """Return a client of a budget, on plan Free."""
+    return Gate(ledger, Plan(60, 1_000), clock, max_wait_s=max_wait_s)
+
+
 @pytest.fixture
 def gates() -> tuple[Gate, Gate]:
     """Two clients of one key, whose probe has come back with ample room."""
     ledger = MemoryLedger()
     clock = ManualClock(T0)
-    one, two = (Gate(ledger, Plan(60, 1_000), clock, max_wait_s=0.0) for _ in range(2))
+    one, two = (gate_on(ledger, clock) for _ in range(2))
     one.record_reply(one.acquire(), 200, SAID, "")
     return one, two
 
@@ -56,7 +61,7 @@ def test_a_ledger_that_fails_at_an_answer_keeps_the_request_spent(
     there = tmp_path / "elsewhere" / "budget.db"
     path = tmp_path / "state" / "budget.db"
     clock = ManualClock(T0)
-    gate = Gate(SqliteLedger(path, "key"), Plan(60, 1_000), clock, max_wait_s=0.0)
+    gate = gate_on(SqliteLedger(path, "key"), clock)
     go = gate.acquire()
     path.parent.rename(there.parent)
 
@@ -64,7 +69,7 @@ def test_a_ledger_that_fails_at_an_answer_keeps_the_request_spent(
 
     with pytest.raises(LedgerError, match="it was removed"):
         gate.acquire()
-    other = Gate(SqliteLedger(there, "key"), Plan(60, 1_000), clock, max_wait_s=0.0)
+    other = gate_on(SqliteLedger(there, "key"), clock)
     assert in_flight(other) == 1
     other.close()
     gate.close()
@@ -118,8 +123,7 @@ def test_a_lost_probe_silences_nobody_for_longer_than_a_minute(
     ledger = MemoryLedger()
     clock = ManualClock(T0)
     killed, hasty, patient = (
-        Gate(ledger, Plan(60, 1_000), clock, max_wait_s=max_wait_s)
-        for max_wait_s in (0, lease_s - 1, lease_s)
+        gate_on(ledger, clock, max_wait_s) for max_wait_s in (0, lease_s - 1, lease_s)
     )
     go = killed.acquire()
     clock.advance(took_s)
@@ -141,8 +145,8 @@ def test_who_waits_for_the_probe_of_another_process_asks_soon_for_its_answer() -
     """Nobody wakes it: its clock is its own."""
     ledger = MemoryLedger()
     clock = ManualClock(T0)
-    first = Gate(ledger, Plan(60, 1_000), ManualClock(T0), max_wait_s=90)
-    second = Gate(ledger, Plan(60, 1_000), clock, max_wait_s=90)
+    first = gate_on(ledger, ManualClock(T0), 90)
+    second = gate_on(ledger, clock, 90)
     answers = [first.acquire()]
 
     def answer(_: object) -> None:
