@@ -90,6 +90,8 @@ def find_doubtful(
     """
     rows = matches.rows
     doubts = find_same_keys(matches) | find_equal(rows, entries, equals)
+    if not (matches.missing or other_sheets):  # nothing that a row could be an edit of
+        return dict(sorted(doubts.items()))
     is_begun = any(
         entry.state in SENT and not entry.detail.startswith(IS_EQUAL)
         for entry in entries
