@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from email.utils import formatdate
+from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
@@ -56,6 +57,7 @@ TICK_S = 0.25
 GATHER_S = 0.002  # within which callers ask again
 # seconds that also pass while the machine sleeps, where it can tell
 elapsed = SystemClock().steady
+_http_date = lru_cache(1)(formatdate)  # of a second
 _log = logging.getLogger(__name__)
 
 
@@ -128,7 +130,8 @@ class Batches:
             if len(self._pending) < self._callers:
                 self._all_callers_wait.clear()
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(self._all_callers_wait.wait(), GATHER_S)
+                    async with asyncio.timeout(GATHER_S):
+                        await self._all_callers_wait.wait()
             if not self._pending:  # meanwhile all were refused
                 return
             self._batch = Batch(self._pending[:MAX_AT_ONCE])
@@ -213,7 +216,7 @@ class Service:
         """
         response = await self.answer(read_head(scope), receive)
         second = int(response.time or self.clock.now())
-        response.add("Date", formatdate(second, usegmt=True))
+        response.add("Date", _http_date(second, usegmt=True))
         self.answers[response.status] += 1
         # What was sent ahead is read when what came before it is answered: on a
         # connection that is used without end, that could be at any time.

@@ -9,6 +9,7 @@ import secrets
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -105,6 +106,7 @@ def digest_key(key: str) -> str:
     return hashlib.sha256(key.encode(errors="surrogateescape")).hexdigest()
 
 
+@lru_cache(256)
 def address_subject(text: str) -> str:
     """
     Return under what name a caller without a key is counted: its address, of IPv6 the
