@@ -295,7 +295,7 @@ def find_edits(
         if row.pet_id and not entry.entry_id:
             known_entries[position] = entry = entry._replace(content=animal)
         changes = [
-            f"{field} {old!r} → {value!r}"
+            f"{field} {'empty' if old is None else repr(old)} → {value!r}"
             for field, value, old, sent in zip(
                 spec.NEW_PET_FIELDS, row.content, animal, entry.content, strict=True
             )

@@ -369,6 +369,15 @@ def test_a_list_of_imports_counts_the_rejects_that_the_result_counts(
     assert counts == [(1, 1), (0, 0), (0, 0)]
 
 
+def test_an_edit_names_an_empty_cell_in_words(fast: Sandbox, tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    for status in ("", "sold"):
+        write_rows(path, f"Rex,3,{status},7", header="name,categoryId,status,Chip")
+        result = run(fast.store, path, row_key="Chip")
+
+    assert [edit.changes for edit in result.edits] == ["status empty → 'sold'"]
+
+
 @pytest.mark.case("P99")
 def test_a_row_that_got_its_id_since_is_not_created_anew(
     fast: Sandbox, tmp_path: Path
