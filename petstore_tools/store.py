@@ -366,7 +366,6 @@ class PetStore:
         title: str = "Status report",
         note: str = "",
         timezone: str | None = None,
-        lists: bool = True,
         wait: bool = False,
     ) -> StatusReport:
         """
@@ -380,8 +379,7 @@ class PetStore:
         and sends no request.
         `categories`: names by categoryId or a file of them, else those of the settings.
         `partial` reports on a listing that is not complete, and says so. `title`,
-        `note`: a line each. `timezone`: such as `Europe/Berlin`. `lists`: whether
-        single animals are listed.
+        `note`: a line each. `timezone`: such as `Europe/Berlin`.
 
         >>> store.status_report().breakdown["count"].tolist()
         [134, 52, 60, 15]
@@ -394,7 +392,7 @@ class PetStore:
 
         check_status(status)
         source = self.settings.categories if categories is None else categories
-        looks = facts.check_looks(source, title, note, timezone, lists=lists)
+        looks = facts.check_looks(source, title, note, timezone)
         history, now = self.kept_listings, self.client.clock.now()
         if until is not None:
             return report.report_on_kept(history, since, until, looks, status, now)

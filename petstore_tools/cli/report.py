@@ -70,11 +70,6 @@ WRITERS = {
     help="With -o FILE.eml: the address of a recipient. Repeat the option for more.",
 )
 @click.option("--subject", default="", help="With -o FILE.eml: the subject.")
-@click.option(
-    "--lists/--no-lists",
-    default=True,
-    help="List animals that changed, or are pending.  [default: lists]",
-)
 @options.ENVIRONMENT
 @options.WAIT
 def report_(

@@ -31,8 +31,7 @@ from petstore_tools.tabular.categories import read_categories
 if TYPE_CHECKING:
     from petstore_tools.tabular.categories import Categories
 
-TABLES = ("summary", "breakdown", "by_category", "days", "counts")
-LISTS = ("events", "unseen", "pending")  # of single animals
+TABLES = "summary breakdown by_category days counts events unseen pending".split()
 # control characters, halves of a character, line ends
 _BREAKS = {"Cc", "Cs", "Zl", "Zp"}
 
@@ -45,15 +44,12 @@ class Looks:
     Attributes:
         title, note: A line each.
         timezone: In which times are written, None for that of this machine.
-        lists: Whether single animals are listed: those that moved, and those that are
-            pending.
         categories: Names by categoryId.
     """
 
     title: str = "Status report"
     note: str = ""
     timezone: tzinfo | None = None
-    lists: bool = True
     categories: Mapping[int, str] = field(default_factory=dict, repr=False)
 
     def when(self, time: datetime, clock: str = ", %H:%M %Z") -> str:
@@ -87,8 +83,6 @@ def check_looks(
     title: str,
     note: str,
     timezone: str | None,
-    *,
-    lists: bool,
 ) -> Looks:
     """
     Check what a report looks like, before a request is spent on it; arguments of
@@ -114,7 +108,7 @@ def check_looks(
             " UTC; on Windows, names need tzdata (pip install tzdata)"
         ) from error
     lines = one_line(title, "the title"), one_line(note, "the note")
-    return Looks(*lines, zone, lists, names)
+    return Looks(*lines, zone, names)
 
 
 @dataclass(frozen=True)
@@ -149,7 +143,7 @@ class Facts:
         counts: Counts over time: index `as_of` (datetime, UTC), an int64 column per
             status; None without two kept listings.
         notes: What else the reader must know.
-        looks: Title, note, time zone, lists and the names of categories.
+        looks: Title, note, time zone and the names of categories.
     """
 
     listing: Listing
@@ -192,7 +186,7 @@ class Facts:
         ['breakdown', 'by_category', 'pending']
         """
         tables = {}
-        for name in TABLES + LISTS if self.looks.lists else TABLES:
+        for name in TABLES:
             table = getattr(self, name)
             if table is not None:
                 tables[name] = table.reset_index() if table.index.name else table

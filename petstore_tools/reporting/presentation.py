@@ -6,6 +6,7 @@ made once for all writers. `looks.json` has the words, colours and formats.
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property, partial
 from importlib.resources import files
 from typing import Any, NamedTuple
@@ -21,6 +22,7 @@ TITLES: dict[str, str] = LOOKS["titles"]  # of sections, in the order of a page
 COLOURS: dict[str, str] = LOOKS["colours"]
 WITH_TOTAL = ("breakdown", "by_category")
 TOP = 15  # rows of a long table that a page shows
+_OF_LISTING = "completeness reason status environment rows requests notes".split()
 
 
 class Format(NamedTuple):
@@ -187,3 +189,24 @@ def with_total(table: pd.DataFrame) -> pd.DataFrame:
     whole = table.copy()
     whole.loc[len(table)] = ["total", *sums]
     return whole.astype(table.dtypes)
+
+
+def json_text(facts: Facts) -> str:
+    """Return a report as JSON; times are UTC."""
+    listing = facts.listing
+    document: dict[str, Any] = {
+        "title": facts.looks.title,
+        "note": facts.looks.note,
+        "as_of": listing.as_of,
+        "complete": listing.complete,
+        "listing": {name: getattr(listing, name) for name in _OF_LISTING},
+        "notes": facts.notes,
+        "since": facts.since and facts.since.as_of,
+    }
+    for name, table in facts.tables().items():
+        cells = table.astype("object").where(table.notna(), None)
+        document[name] = cells.to_dict("records")
+    written = json.dumps(
+        document, ensure_ascii=False, indent=2, default=datetime.isoformat
+    )
+    return written + "\n"

@@ -19,8 +19,7 @@ from petstore_tools.listing.completeness import Listing
 from petstore_tools.reporting import facts
 from petstore_tools.reporting.mail import mail
 from petstore_tools.reporting.page import page
-from petstore_tools.reporting.presentation import Presentation
-from petstore_tools.reporting.texts import json_text, markdown, terminal_text
+from petstore_tools.reporting.presentation import Presentation, json_text
 from petstore_tools.reporting.workbook import workbook
 from petstore_tools.tabular.atomic import write_output
 from petstore_tools.tabular.sources import to_pandas
@@ -75,7 +74,7 @@ class StatusReport(facts.Facts):
         | status    |   now |   share |
         ...
         """
-        return self._write(path, markdown(self._presentation))
+        return self._write(path, self._presentation.fill("report.md"))
 
     def to_json(self, path: str | Path | None = None) -> str:
         """
@@ -126,7 +125,7 @@ class StatusReport(facts.Facts):
         Complete: 250 animals of the inventory of sandbox, 5 January 2026, 09:00 UTC
         ...
         """
-        return terminal_text(self._presentation)
+        return self._presentation.fill("report.txt")
 
     def __repr__(self) -> str:
         counts = [
@@ -160,7 +159,6 @@ def status_report(
     title: str = "Status report",
     note: str = "",
     timezone: str | None = None,
-    lists: bool = True,
 ) -> StatusReport:
     """
     Report on a listed frame.
@@ -182,7 +180,6 @@ def status_report(
         note: One line below the title.
         timezone: In which times are written, such as `Europe/Berlin`; None for that of
             this machine.
-        lists: Whether single animals are listed.
 
     Raises:
         ArgumentError: As `check_looks`, or a column is there twice.
@@ -192,7 +189,7 @@ def status_report(
 
     Spec: §2.3, §4.1.
     """
-    looks = facts.check_looks(categories, title, note, timezone, lists=lists)
+    looks = facts.check_looks(categories, title, note, timezone)
     report = count_animals(pets, looks, partial=partial)
     if since is None:
         return report

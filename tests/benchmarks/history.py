@@ -116,7 +116,7 @@ def main(animals: int, listings: int) -> None:
 
 def report(history: History, frame: pd.DataFrame) -> str:
     """Keep a listing, and return the page of a report on the week before it."""
-    looks = check_looks(None, "Report", "", None, lists=True)
+    looks = check_looks(None, "Report", "", None)
     return report_and_keep(frame, history, "7d", looks).to_html()
 
 

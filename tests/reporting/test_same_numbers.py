@@ -181,7 +181,7 @@ def check(rng: random.Random, folder: Path, rows: int, categories: int) -> None:
     since = None
     frames = list(inventory(rng, rows, categories, statuses))
     for frame in frames:
-        looks = check_looks(names, "Title", "", "UTC", lists=True)
+        looks = check_looks(names, "Title", "", "UTC")
         report = report_and_keep(frame, history, since, looks)
         since = datetime.fromtimestamp(T0).astimezone()
     document = json.loads(report.to_json())

@@ -424,7 +424,7 @@ def run_script(
     for listing in listings[:-1]:
         history.keep(listing.frame)
     since = datetime.fromtimestamp(rng.choice(listings[:-1]).facts.ended_at, UTC)
-    looks = check_looks(None, "Report", "", "UTC", lists=True)
+    looks = check_looks(None, "Report", "", "UTC")
     sold = replace(newest.facts, status="sold", may_have_hole=False)
     of_sold = PetColumns.of(newest.frame[newest.frame["status"] == "sold"]).to_frame(
         sold
