@@ -58,8 +58,6 @@ class Listing:
         rows: Animals in the frame.
         digest: Of their four columns, in any order; "" before there is a frame.
         requests: Requests spent, retries included.
-        pages: Pages read.
-        doubles: Animals that came twice and were kept once.
         may_have_hole: An animal that was removed between two answers may hide another
             one: not each next request held the id of the last animal, or repeated that
                 animal.
@@ -78,8 +76,6 @@ class Listing:
     rows: int
     digest: str
     requests: int
-    pages: int
-    doubles: int
     started_at: float
     ended_at: float
     environment: str

@@ -45,11 +45,9 @@ class Page:
     One page of a listing, without animals that came before.
 
     Attributes:
-        number: Of the pages that brought an animal, from 1.
         rows: Animals as plain dicts with the document's names.
     """
 
-    number: int
     rows: tuple[PetRow, ...]
 
     @property
@@ -61,7 +59,7 @@ class Page:
         return len(self.rows)
 
     def __repr__(self) -> str:
-        return f"Page({self.number}, {pluralize(len(self), 'animal')})"
+        return f"Page({pluralize(len(self), 'animal')})"
 
 
 _FILE = TypeAdapter(dict[str, Evidence])
@@ -183,7 +181,6 @@ class PageReader:
         self._end = End("cut", "the listing was not read to its end")
         self._started_at = self._ended_at = self._client.clock.now()
         self._notes: dict[str, None] = {}
-        self._page_count = 0  # that brought an animal
         self._row_count = 0
         self._other_status_count = 0
 
@@ -218,8 +215,6 @@ class PageReader:
             rows=self._row_count,
             digest="",
             requests=len(self._requests),
-            pages=self._page_count,
-            doubles=state.doubles,
             started_at=self._started_at,
             ended_at=self._ended_at,
             environment=self._client.environment,
@@ -254,8 +249,7 @@ class PageReader:
             if isinstance(end, End):
                 self._remember(end)
             if rows := self._take_rows(rows):
-                self._page_count += 1
-                yield Page(self._page_count, tuple(rows))
+                yield Page(tuple(rows))
 
     def _remember(self, end: End) -> None:
         """Keep how the listing ended, and what it has proved of the service."""

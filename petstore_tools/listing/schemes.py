@@ -32,21 +32,20 @@ _LINK = re.compile(rf"<([^>]*)>\s*((?:{_PARAMETER})*)")
 _EACH = re.compile(_PARAMETER)
 
 
-def link_targets(header: str | None) -> dict[str, str]:
+def next_link(header: str) -> str | None:
     """
-    Read a `Link` header into targets by relation; the first of each relation counts.
+    Return what a `Link` header names as the next page; the first one counts.
 
-    >>> link_targets('<?cursor=a>; rel="next", </v1/pets>; rel=first')
-    {'next': '?cursor=a', 'first': '/v1/pets'}
+    >>> next_link('</v1/pets>; rel=first, <?cursor=a>; rel="next"')
+    '?cursor=a'
     """
-    targets: dict[str, str] = {}
-    for target, parameters, *_ in _LINK.findall(header or ""):
+    for target, parameters, *_ in _LINK.findall(header):
         relation = next(
             (v for name, v in _EACH.findall(parameters) if name.casefold() == "rel"), ""
         )
-        for name in relation.strip("\"'").split():
-            targets.setdefault(name.casefold(), target.strip())
-    return targets
+        if "next" in relation.strip("\"'").casefold().split():
+            return str(target.strip())
+    return None
 
 
 def with_query(url: str, query: dict[str, object]) -> str:
@@ -223,9 +222,9 @@ def next_targets(
     >>> list(next_targets({"X-Next-Page-Token": "a"}, "/pets", None))
     ['/pets?page_token=a', '/pets?cursor=a']
     """
-    targets = link_targets(headers.get("Link"))
-    if "next" in targets:
-        return {targets["next"]: known_scheme}
+    target = next_link(headers.get("Link", ""))
+    if target is not None:
+        return {target: known_scheme}
     for name, usual_parameters in CURSOR_HEADERS.items():
         if name not in headers:
             continue

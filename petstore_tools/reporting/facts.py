@@ -198,9 +198,7 @@ def unproven_frame(pets: pd.DataFrame) -> pd.DataFrame:
     check_columns(pets)
     now = time.time()
     reason = "nothing shows what this frame is a listing of"
-    listing = Listing(
-        "unproven", reason, None, len(pets), "", 0, 0, 0, now, now, "a file"
-    )
+    listing = Listing("unproven", reason, None, len(pets), "", 0, now, now, "a file")
     return PetColumns.of(pets).to_frame(listing)
 
 

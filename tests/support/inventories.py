@@ -51,7 +51,7 @@ def listing_frame(
     columns = PetColumns()
     columns.add([dict(zip(spec.PET_FIELDS, row, strict=True)) for row in rows])  # type: ignore[misc]
     listing = Listing(
-        "complete", "said so", None, 0, "", 3, 3, 0, ended_at - 1, ended_at, "sandbox"
+        "complete", "said so", None, 0, "", 3, ended_at - 1, ended_at, "sandbox"
     )
     return columns.to_frame(replace(listing, **changes))
 
