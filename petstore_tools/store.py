@@ -20,7 +20,6 @@ from petstore_tools.settings import Settings
 
 if TYPE_CHECKING:
     import pandas as pd
-    import requests
     from pydantic import SecretStr
 
     from petstore_tools.doctor import Finding
@@ -49,8 +48,6 @@ class PetStore:
             else its `PETSTORE_*` variable, else the settings file; a plan that nobody
             names is learnt from the service's headers.
         environment: `production` (default) or `staging`.
-        session: A `requests.Session` of yours, with its proxies, certificates and
-            adapters.
         ledger: `shared`: one budget for all processes of this user, or all with one
             `PETSTORE_LEDGER_URL`; `memory`: this process alone.
         max_wait_s: Longest wait in seconds of a call without `wait=True`.
@@ -80,7 +77,6 @@ class PetStore:
         api_key: str | SecretStr | None = None,
         plan: Plan | str | None = None,
         environment: str | None = None,
-        session: requests.Session | None = None,
         ledger: Literal["shared", "memory"] = "shared",
         max_wait_s: float = MAX_WAIT_S,
         state_dir: str | Path | None = None,
@@ -96,7 +92,7 @@ class PetStore:
             state_dir=state_dir,
             pagination=pagination,
         )
-        options = {"session": session, "ledger": ledger, "max_wait_s": max_wait_s}
+        options = {"ledger": ledger, "max_wait_s": max_wait_s}
         self._set_up(settings, progress, clock=SystemClock(), **options)
         self._prints_previews = progress is not False
 
@@ -227,19 +223,14 @@ class PetStore:
         return self.kept_listings.keep(self.list_pets(require="complete", wait=wait))
 
     @overload
-    def snapshots(self, *, status: str | None = None) -> Snapshots: ...
+    def snapshots(self) -> Snapshots: ...
 
     @overload
-    def snapshots(
-        self, *, status: str | None = None, date: str | date
-    ) -> pd.DataFrame: ...
+    def snapshots(self, *, date: str | date) -> pd.DataFrame: ...
 
-    def snapshots(
-        self, *, status: str | None = None, date: str | date | None = None
-    ) -> Snapshots | pd.DataFrame:
+    def snapshots(self, *, date: str | date | None = None) -> Snapshots | pd.DataFrame:
         """
-        Return the kept listings, oldest first, or their animals with one status; costs
-        no request.
+        Return the kept listings, oldest first; costs no request.
 
         With a `date` (or an age, a time), the animals of the newest kept listing that
         had ended by then, as `list_pets` gives them.
@@ -252,12 +243,11 @@ class PetStore:
         Raises:
             ArgumentError: No kept listing is that old, or the date cannot be read.
         """
-        check_status(status)
+        snapshots = self.kept_listings.snapshots()
         if date is None:
-            return self.kept_listings.snapshots(status)
-        now = self.client.clock.now()
-        snapshots, _ = self.kept_listings.snapshots(status).until(date, now)
-        return snapshots[-1].frame()
+            return snapshots
+        until, _ = snapshots.until(date, self.client.clock.now())
+        return until[-1].frame()
 
     def events(
         self, *, since: str | date | None = None, until: str | date | None = None

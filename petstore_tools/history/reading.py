@@ -100,7 +100,7 @@ class History(HistoryDatabase):
         Return the kept listings, oldest first; or of each its animals with one status.
 
         >>> _ = store.snapshot()
-        >>> store.snapshots(status="sold")[-1].counts
+        >>> store.kept_listings.snapshots(status="sold")[-1].counts
         {'sold': 59}
         """
         snapshots = list[Snapshot]()

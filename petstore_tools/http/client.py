@@ -10,7 +10,6 @@ import random
 import threading
 from collections.abc import Callable
 from http import HTTPStatus
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from petstore_tools import spec
@@ -25,10 +24,6 @@ from petstore_tools.throttle.gate import ALONE, CallOptions, Gate
 from petstore_tools.throttle.ledger import Kind, open_ledger
 from petstore_tools.throttle.throttle import LOST_AFTER_S, Wait
 
-if TYPE_CHECKING:
-    import requests
-
-
 _log = logging.getLogger(__name__)
 
 
@@ -39,7 +34,6 @@ class Client:
     Args:
         settings: Address, key, plan and state folder.
         clock: Tells time and sleeps.
-        session: A `requests.Session` of the caller, None for one of its own.
         ledger: Where the budget is counted: `shared` or `memory`.
         max_wait_s: Longest wait of a call that was not asked to wait.
     """
@@ -49,7 +43,6 @@ class Client:
         settings: Settings,
         *,
         clock: Clock,
-        session: requests.Session | None = None,
         ledger: Kind = "shared",
         max_wait_s: float = MAX_WAIT_S,
     ) -> None:
@@ -60,7 +53,7 @@ class Client:
         self.max_wait_s = max_wait_s
         self.reconcile_after_s = settings.reconcile_after_s
         self._plan = settings.plan
-        self.transport = Transport(settings.base_url, settings.api_key, session=session)
+        self.transport = Transport(settings.base_url, settings.api_key)
         self.ledger = open_ledger(ledger, settings)
         self.gate = Gate(self.ledger, settings.plan, clock, max_wait_s=max_wait_s)
         self.sent = 0

@@ -159,8 +159,6 @@ class Transport:
         base_url: Address that all requests share; proxies and certificates are looked
             up for it once.
         key: The API key.
-        session: A session of the caller's, for its headers, proxies and certificates,
-            and for an adapter that is not one of `requests` itself; it must not retry.
 
     Attributes:
         timeout_s: To connect, and of silence while an answer is awaited.
@@ -168,30 +166,16 @@ class Transport:
     Spec: §5; redirects are never followed.
     """
 
-    def __init__(
-        self, base_url: str, key: SecretStr, *, session: requests.Session | None = None
-    ) -> None:
+    def __init__(self, base_url: str, key: SecretStr) -> None:
         if not re.fullmatch(r"[!-~]+", key.get_secret_value()):
             raise SettingsError(
                 "the API key has characters that cannot be sent; copy it again"
             )
         self._key = key
-        self._session = session or requests.Session()
-        if not isinstance(self._session, requests.Session):
-            raise SettingsError(
-                f"session must be a requests.Session, not {type(session).__name__}"
-            )
+        self._session = requests.Session()
         self.timeout_s = TIMEOUT_S
         # from a request's first byte to its answer's last
         self.fastest_s: float | None = None
-        adapter = self._session.get_adapter(base_url)
-        if isinstance(adapter, HTTPAdapter) and adapter.max_retries.total:
-            raise SettingsError(
-                "the session's adapter retries by itself, without asking the throttle;"
-                " mount HTTPAdapter(max_retries=0)"
-            )
-        # None where the caller's does no more than ours
-        self._session_adapter = None if type(adapter) is HTTPAdapter else adapter
         self._adapter = sqlite.PerProcess(
             lambda: _Adapter(pool_maxsize=MOST_CONNECTIONS)
         )
@@ -232,12 +216,11 @@ class Transport:
             request = requests.Request(
                 method, url, headers, data=body, auth=self._add_key
             )
-            adapter = self._session_adapter or self._adapter.get()
             # an adapter follows no redirect, and no .netrc file replaces what `auth` is
-            response = adapter.send(
+            response = self._adapter.get().send(
                 self._session.prepare_request(request),
                 timeout=self.timeout_s,
-                **self._send_options,  # type: ignore[arg-type]
+                **self._send_options,
             )
             masked_body = self._mask_key(response.content)
             reply = Reply(response.status_code, response.headers, masked_body, line)

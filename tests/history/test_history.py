@@ -341,7 +341,7 @@ def test_within_max_age_a_listing_costs_no_request() -> None:
         listing = Listing.of(sold)
         assert listing.rows == len(sold) == (repeated["status"] == "sold").sum()
         assert (listing.status, listing.completeness) == ("sold", "complete")
-        counted = box.store.snapshots(status="sold")[0]
+        counted = box.store.kept_listings.snapshots("sold")[0]
         assert counted.counts == {"sold": len(sold)}
         pd.testing.assert_frame_equal(counted.frame(), sold)
 

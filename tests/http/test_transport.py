@@ -35,16 +35,15 @@ from petstore_tools.clock import ManualClock
 from petstore_tools.errors import (
     PetstoreError,
     ProtocolError,
-    SettingsError,
     TransportError,
 )
 from petstore_tools.http.transport import TIMEOUT_S
 from petstore_tools.settings import load
 
 
-def store_at(base_url: str, *, session: requests.Session | None = None) -> PetStore:
+def store_at(base_url: str) -> PetStore:
     """Return a store of a service that shares its budget with nobody."""
-    return PetStore(base_url=base_url, api_key=KEY, ledger="memory", session=session)
+    return PetStore(base_url=base_url, api_key=KEY, ledger="memory")
 
 
 def fail_to_post(
@@ -145,15 +144,6 @@ def test_a_create_on_a_connection_that_idled_opens_a_fresh_one(
     assert len(connections) == 2
 
 
-def test_a_callers_session_that_retries_is_refused_at_once() -> None:
-    """Its retries would pass the throttle, and send a create again."""
-    session = requests.Session()
-    session.mount("https://", HTTPAdapter(max_retries=3))
-
-    with pytest.raises(SettingsError, match="max_retries=0"):
-        PetStore(base_url=BASE, api_key=KEY, session=session)
-
-
 @pytest.mark.case("P31")
 @pytest.mark.parametrize(
     "begins", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n["]
@@ -251,29 +241,21 @@ def proxy(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, list[bytes]]]:
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
-@pytest.mark.parametrize("by", ["variables", "session"])
 def test_a_proxy_and_a_certificate_of_a_company_work(
     monkeypatch: pytest.MonkeyPatch,
     proxy: tuple[str, list[bytes]],
     certificate: Path,
     tls: ssl.SSLContext,
     scheme: str,
-    by: str,
 ) -> None:
-    """By the usual variables or by a session."""
+    """By the usual variables."""
     address, proxied = proxy
-    session = None
-    if by == "session":
-        session = requests.Session()
-        session.proxies = {"http": address, "https": address}
-        session.verify = str(certificate)
-    else:
-        monkeypatch.setenv(f"{scheme}_proxy", address)
-        monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(certificate))
+    monkeypatch.setenv(f"{scheme}_proxy", address)
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(certificate))
 
     with (
         RawServer(fixed_reply(200), tls=tls if scheme == "https" else None) as server,
-        store_at(server.base_url, session=session) as store,
+        store_at(server.base_url) as store,
     ):
         assert (
             store.client.transport.send("GET", f"{server.base_url}/pets").body == b"[]"
@@ -393,29 +375,21 @@ def test_no_failure_shows_the_key(end: str, call: str) -> None:
     assert KEY not in visible_text(raised.value)
 
 
-class Failing(requests.adapters.HTTPAdapter):
-    """An adapter of a caller that has a mistake in it."""
-
-    def send(
-        self, request: requests.PreparedRequest, *args: object, **kwargs: object
-    ) -> requests.Response:
-        headers = dict(request.headers)
-        raise KeyError(len(headers))
+def fail_to_send(
+    adapter: HTTPAdapter, request: requests.PreparedRequest, **options: object
+) -> requests.Response:
+    """Stand for a mistake in `requests`, or in what patches it."""
+    headers = dict(request.headers)
+    raise KeyError(len(headers))
 
 
-def test_a_mistake_in_an_adapter_of_the_caller_shows_no_key() -> None:
-    """
-    An adapter of their own may sign, log or tunnel; what it raises comes out as it is,
-    without the frames that held the headers.
-    """
-    session = requests.Session()
-    session.mount("http://", Failing())
-    url = "http://127.0.0.1:9/v1"
+def test_a_mistake_below_the_transport_shows_no_key(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What it raises comes out as it is, without the frames that held the headers."""
+    monkeypatch.setattr(HTTPAdapter, "send", fail_to_send)
 
-    with (
-        store_at(url, session=session) as store,
-        pytest.raises(KeyError) as raised,
-    ):
+    with store_at("http://127.0.0.1:9/v1") as store, pytest.raises(KeyError) as raised:
         store.create_pet("Rex", category_id=3)
 
     assert KEY not in visible_text(raised.value)
