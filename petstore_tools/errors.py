@@ -148,17 +148,15 @@ class QuotaError(PetstoreError):
 
     Attributes:
         reason: What is used up or who asked for the wait, in words.
-        plan: The plan in force, in words.
         resumes_at: Unix seconds from which the same call can go on.
     """
 
-    def __init__(self, reason: str, *, plan: str, resumes_at: float) -> None:
+    def __init__(self, reason: str, *, resumes_at: float) -> None:
         super().__init__(
             f"Quota reached: {reason}. Run the same call again from"
             f" {utc_text(resumes_at)} on, or pass {option('wait', True)}."
         )
         self.reason = reason
-        self.plan = plan
         self.resumes_at = resumes_at
 
 

@@ -60,10 +60,7 @@ class Plan:
         return f"{self.name} ({minute} requests a minute, {day} a day)"
 
 
-DOCUMENTED: tuple[Plan, ...] = tuple(
-    Plan(per_minute, per_day, name)
-    for name, (per_minute, per_day) in spec.PLANS.items()
-)
+DOCUMENTED = {name: Plan(*requests, name) for name, requests in spec.PLANS.items()}
 
 
 def parse(plan: Plan | str | None, name: str = "plan") -> Plan | None:
@@ -86,9 +83,8 @@ def parse(plan: Plan | str | None, name: str = "plan") -> Plan | None:
     if plan is None or isinstance(plan, Plan):
         return plan
     text = plan.strip().casefold() if isinstance(plan, str) else ""
-    for documented in DOCUMENTED:
-        if text == documented.name:
-            return documented
+    if text in DOCUMENTED:
+        return DOCUMENTED[text]
     if numbers := re.fullmatch(r"(\d{1,16})/(\d{1,16})", text.replace(" ", "")):
         return Plan(int(numbers[1]), int(numbers[2]))
     # what was given is not shown: it may be a key, pasted in the wrong place
@@ -116,11 +112,11 @@ def strictest_plan(requests: int, *, minute: bool, day: bool) -> Plan:
     >>> print(strictest_plan(70, minute=True, day=True))
     enterprise (70 requests a minute, unknown a day)
     """
-    for plan in DOCUMENTED:
+    for plan in DOCUMENTED.values():
         if (minute and plan.per_minute == requests) or (
             day and plan.per_day == requests
         ):
             return plan
     if minute:
         return Plan(requests, None, "enterprise")
-    return Plan(DOCUMENTED[0].per_minute, requests, "enterprise")
+    return Plan(DOCUMENTED["free"].per_minute, requests, "enterprise")

@@ -15,7 +15,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import Generic, Literal, Protocol, TypeVar
+from typing import Any, Literal
 
 # of a commit: survives a power loss; the death of the process
 Durability = Literal["FULL", "OFF"]
@@ -149,16 +149,6 @@ def transaction(
         raise
 
 
-class Closable(Protocol):
-    """A connection."""
-
-    def close(self) -> None:
-        """Close it."""
-
-
-C = TypeVar("C", bound=Closable)
-
-
 def execute_when_free(
     connection: sqlite3.Connection, statement: str, wait_s: float = BUSY_S
 ) -> None:
@@ -182,16 +172,16 @@ def execute_when_free(
 
 
 # of a parent process: never used here, and never closed
-_INHERITED: list[Closable] = []
+_INHERITED: list[Any] = []
 
 
-def _close_own(connections: dict[int, C]) -> None:
+def _close_own(connections: dict[int, Any]) -> None:
     """Close the connection of this process, if it has one."""
     if connection := connections.pop(os.getpid(), None):
         connection.close()
 
 
-class PerProcess(Generic[C]):
+class PerProcess:
     """
     A connection that is opened anew after a fork: one that crosses a fork breaks its
     locks. It is closed at the latest when nobody can use it any more, as by a page that
@@ -201,12 +191,12 @@ class PerProcess(Generic[C]):
         connect: Opens the connection.
     """
 
-    def __init__(self, connect: Callable[[], C]) -> None:
+    def __init__(self, connect: Callable[[], Any]) -> None:
         self._connect = connect
-        self._connections: dict[int, C] = {}  # by process
+        self._connections: dict[int, Any] = {}  # by process
         weakref.finalize(self, _close_own, self._connections)
 
-    def get(self) -> C:
+    def get(self) -> Any:
         """Return this process's connection."""
         process = os.getpid()
         if process not in self._connections:

@@ -184,11 +184,10 @@ def printable(text: str) -> str:
     Return text as a terminal can show it: characters that are not printable are spelt
     out.
     """
-    signs = []
-    for sign in text:
-        is_shown = sign.isprintable()
-        signs.append(sign if is_shown else sign.encode("unicode_escape").decode())
-    return "".join(signs)
+    return "".join(
+        sign if sign.isprintable() else sign.encode("unicode_escape").decode()
+        for sign in text
+    )
 
 
 def text_table(titles: Sequence[str], rows: Rows) -> str:
@@ -276,8 +275,8 @@ def fill_template(template: str, **values: object) -> str:
 
 def _sides(titles: Sequence[str], rows: Rows) -> list[str]:
     """Return at which side of its column each cell stands: numbers to the right."""
-    sides = []
-    for _, *values in zip(titles, *rows, strict=True):
-        is_numeric = all(isinstance(value, int | float | None) for value in values)
-        sides.append("right" if is_numeric else "left")
-    return sides
+    are_numbers = [
+        all(isinstance(value, int | float | None) for value in values)
+        for _, *values in zip(titles, *rows, strict=True)
+    ]
+    return ["right" if is_number else "left" for is_number in are_numbers]

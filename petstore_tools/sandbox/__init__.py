@@ -79,7 +79,7 @@ class Sandbox:
 
         if clock not in ("manual", "system"):
             raise ArgumentError(f"clock must be manual or system, not {clock!r}")
-        key_plan = plans.parse(plan) or plans.DOCUMENTED[0]
+        key_plan = plans.parse(plan) or plans.DOCUMENTED["free"]
         if animals < 0:
             raise ArgumentError(f"animals must be a number, 0 or more, not {animals}")
         self.clock: Clock = (

@@ -125,8 +125,7 @@ class Gate:
                 raise KeyBannedError(reason, retry_at=retry_at)
             until = self.local_time(decision.until)
             if until - self._clock.now() > patience_s:
-                plan = str(self.read_budget().plan)
-                raise QuotaError(reason, plan=plan, resumes_at=until)
+                raise QuotaError(reason, resumes_at=until)
             wait = Wait(until, reason, self.local_time(decision.ask_at))
             self.log_wait(wait)
             call_options.on_wait(wait)
@@ -175,14 +174,13 @@ class Gate:
         nothing left.
         """
         now = self.now()
-
-        def record(throttle: Throttle) -> None:
-            if may_have_left:
+        self._queued_updates.append(
+            lambda throttle: (
                 throttle.record_loss(go.token, now)
-            else:
-                throttle.cancel_grant(go)
-
-        self._queued_updates.append(record)
+                if may_have_left
+                else throttle.cancel_grant(go)
+            )
+        )
         self.flush()
 
     def flush(self) -> None:

@@ -162,9 +162,8 @@ class Throttle(Budget):
     @property
     def plan(self) -> Plan:
         """The plan in force: lowered, named, learnt, else the smallest documented."""
-        return (
-            self.lowered_plan or self.named_plan or self.learned_plan or DOCUMENTED[0]
-        )
+        plan = self.lowered_plan or self.named_plan or self.learned_plan
+        return plan or DOCUMENTED["free"]
 
     def ask(self, now: float, *, bulk: bool = False) -> Go | Wait | Stop:
         """Say whether a request may go at `now`; one that may is counted at once."""

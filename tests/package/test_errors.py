@@ -68,7 +68,7 @@ def test_errors_and_results_come_back_from_another_process() -> None:
         errors.ApiError(500, "oops", "no", "GET /pets"),
         errors.KeyBannedError("the key is banned", retry_at=5.0),
         errors.DoubtfulRowsError("two rows", preview=3),
-        errors.QuotaError("the day is used up", plan="free", resumes_at=4.0),
+        errors.QuotaError("the day is used up", resumes_at=4.0),
         errors.Interrupted("stopped", result=1),
         errors.SheetError("no column"),
         errors.MissingExtraError("no psycopg", name="postgres"),
