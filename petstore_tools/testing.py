@@ -11,8 +11,8 @@ Installed with the toolkit, these are pytest fixtures:
     @pytest.mark.petstore(plan="60/1000", faults=[Fault("drop_after", method="POST",
     every=3)]) def test_my_import(petstore_sandbox): ...
 
-`petstore_sandbox` is a `Sandbox`; the marker takes its arguments. `petstore_store` is
-connected to it. `Fault` is in `petstore_tools.sandbox.faults`.
+`petstore_sandbox` is a `Sandbox`; the marker takes its arguments. Its
+`store` is connected to it. `Fault` is in `petstore_tools.sandbox.faults`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from petstore_tools import PetStore, Sandbox
+    from petstore_tools import Sandbox
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -41,9 +41,3 @@ def petstore_sandbox(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
     marker = request.node.get_closest_marker("petstore")
     with Sandbox(**(marker.kwargs if marker else {})) as sandbox:
         yield sandbox
-
-
-@pytest.fixture
-def petstore_store(petstore_sandbox: Sandbox) -> PetStore:
-    """A `PetStore` that is connected to the sandbox of this test."""
-    return petstore_sandbox.store

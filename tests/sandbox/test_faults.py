@@ -86,9 +86,8 @@ def test_the_fixtures_serve_the_tests_of_other_projects(
             assert len(petstore_sandbox.store.list_pets(first=5)) == 5
 
         @pytest.mark.petstore(animals=3, plan="60/1000")
-        def test_two(petstore_store, petstore_sandbox):
-            assert petstore_store is petstore_sandbox.store
-            assert len(petstore_store.list_pets()) == 3
+        def test_two(petstore_sandbox):
+            assert len(petstore_sandbox.store.list_pets()) == 3
         """
     )
 
