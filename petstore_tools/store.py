@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 from petstore_tools import settings as settings_
 from petstore_tools import spec
-from petstore_tools.clock import Clock, SystemClock
 from petstore_tools.importing.options import ImportOptions, by_name, takes_options
 from petstore_tools.listing.state import ListQuery, check_status
 from petstore_tools.plans import MAX_WAIT_S, Plan
@@ -92,23 +91,17 @@ class PetStore:
             state_dir=state_dir,
             pagination=pagination,
         )
-        options = {"ledger": ledger, "max_wait_s": max_wait_s}
-        self._set_up(settings, progress, clock=SystemClock(), **options)
+        self._set_up(settings, progress, ledger=ledger, max_wait_s=max_wait_s)
         self._prints_previews = progress is not False
 
     @classmethod
-    def from_settings(
-        cls,
-        settings: Settings,
-        *,
-        clock: Clock | None = None,
-        max_wait_s: float = MAX_WAIT_S,
-    ) -> Self:
-        """Make a store from settings alone: no variable, no file, no progress bar."""
+    def from_settings(cls, settings: Settings, **options: Any) -> Self:
+        """
+        Make a store from settings alone, and from the options of a `Client`: no
+        variable, no file, no progress bar.
+        """
         store = cls.__new__(cls)
-        store._set_up(
-            settings, False, clock=clock or SystemClock(), max_wait_s=max_wait_s
-        )
+        store._set_up(settings, False, **options)
         return store
 
     def _set_up(
@@ -395,8 +388,8 @@ class PetStore:
         """
         Return what is left of minute and day, and when more is; costs no request (§8).
 
-        >>> store.quota()
-        Quota(free (60 requests a minute, 1,000 a day): minute ... of 60 left, ...)
+        >>> store.quota().day.left, store.quota().plan
+        (..., 'free (60 requests a minute, 1,000 a day)')
         """
         from petstore_tools.throttle.quota import read_quota
 

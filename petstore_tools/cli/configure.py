@@ -200,7 +200,7 @@ def quota_(environment: str | None) -> None:
       petstore-tools quota --environment staging
     """
     with PetStore(environment=environment) as store:
-        click.echo(store.quota().to_text())
+        click.echo(store.quota())
 
 
 @click.command("doctor")

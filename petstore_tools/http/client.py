@@ -13,7 +13,7 @@ from http import HTTPStatus
 from urllib.parse import urlsplit
 
 from petstore_tools import spec
-from petstore_tools.clock import Clock
+from petstore_tools.clock import Clock, SystemClock
 from petstore_tools.errors import NotFoundError, TransportError
 from petstore_tools.http.responses import error_body, read_pet
 from petstore_tools.http.transport import Reply, Transport
@@ -33,7 +33,7 @@ class Client:
 
     Args:
         settings: Address, key, plan and state folder.
-        clock: Tells time and sleeps.
+        clock: Tells time and sleeps; None for the machine's.
         ledger: Where the budget is counted: `shared` or `memory`.
         max_wait_s: Longest wait of a call that was not asked to wait.
     """
@@ -42,20 +42,20 @@ class Client:
         self,
         settings: Settings,
         *,
-        clock: Clock,
+        clock: Clock | None = None,
         ledger: Kind = "shared",
         max_wait_s: float = MAX_WAIT_S,
     ) -> None:
         self.base_url = settings.base_url
         self.service_id = settings.service_id
         self.environment = settings.environment
-        self.clock = clock
+        self.clock = clock or SystemClock()
         self.max_wait_s = max_wait_s
         self.reconcile_after_s = settings.reconcile_after_s
         self._plan = settings.plan
         self.transport = Transport(settings.base_url, settings.api_key)
         self.ledger = open_ledger(ledger, settings)
-        self.gate = Gate(self.ledger, settings.plan, clock, max_wait_s=max_wait_s)
+        self.gate = Gate(self.ledger, settings.plan, self.clock, max_wait_s=max_wait_s)
         self.sent = 0
         self._counting = threading.Lock()
         # a sandbox whose service it asks lives as long as it
@@ -268,9 +268,6 @@ class Client:
             if thread.is_alive():
                 thread.join()
             call_options.on_wait(None)
-
-    def __repr__(self) -> str:
-        return f"Client({self.environment}, {self.host})"
 
 
 SHOWN_AFTER_S = 1.0  # an answer that takes so long is shown as a wait

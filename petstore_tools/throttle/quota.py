@@ -5,7 +5,7 @@ from math import ceil, inf
 
 from petstore_tools import spec
 from petstore_tools.plans import WindowName
-from petstore_tools.text import cell_text, pluralize, text_table, utc_text
+from petstore_tools.text import pluralize, text_table, utc_text
 from petstore_tools.throttle.gate import Gate
 from petstore_tools.throttle.throttle import WindowQuota
 
@@ -33,9 +33,8 @@ class Quota:
     note: str
     as_of: float
 
-    @property
-    def _rows(self) -> list[tuple[object, ...]]:
-        return [
+    def __repr__(self) -> str:
+        rows = [
             (
                 quota.window,
                 quota.limit,
@@ -44,19 +43,7 @@ class Quota:
             )
             for quota in (self.minute, self.day)
         ]
-
-    def to_text(self) -> str:
-        """Return the quota for a terminal."""
-        return f"{self.plan}\n\n{text_table(_TITLES, self._rows)}\n\n{self.note}"
-
-    def __repr__(self) -> str:
-        parts = [
-            f"{window} {cell_text(left)} of {cell_text(limit)} left"
-            for window, limit, left, _ in self._rows
-        ]
-        if self.blocked_until is not None:
-            parts.append(f"blocked until {utc_text(self.blocked_until)}")
-        return f"Quota({self.plan}: {', '.join(parts)})"
+        return f"{self.plan}\n\n{text_table(_TITLES, rows)}\n\n{self.note}"
 
 
 def read_quota(gate: Gate) -> Quota:
@@ -64,7 +51,14 @@ def read_quota(gate: Gate) -> Quota:
     Return what a key has left, as its gate counts; costs no request.
 
     >>> read_quota(store.client.gate)
-    Quota(free (60 requests a minute, 1,000 a day): minute 60 of 60 left, day ...)
+    free (60 requests a minute, 1,000 a day)
+    <BLANKLINE>
+    window  limit   left  more is free at
+    ------  -----  -----  ---------------
+    minute     60     60                -
+    day     1,000  1,000                -
+    <BLANKLINE>
+    Counted for ...
     """
     throttle = gate.read_budget()
     now = gate.now()

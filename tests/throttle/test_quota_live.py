@@ -162,4 +162,4 @@ def test_a_budget_of_this_process_alone_says_so() -> None:
     """The fallback is named where people look."""
     store = PetStore(base_url="https://a/v1", api_key="k", plan="free", ledger="memory")
 
-    assert "this program only" in store.quota().to_text()
+    assert "this program only" in str(store.quota())
