@@ -258,7 +258,7 @@ class History(HistoryDatabase):
         microseconds = (listings.set_index("number") * 1e6).round()
         times = microseconds.astype("int64").astype("datetime64[us, UTC]")
         for name, (number, time) in _TIMES.items():
-            stays[name] = stays[number].map(times[time])
+            stays = stays.join(times[time].rename(name), on=number)
         stays["ended_after"] = stays["ended_after"].where(stays["ended_by"].notna())
         return stays
 
