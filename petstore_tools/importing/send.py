@@ -81,11 +81,10 @@ class Stopped:
                 return cls("banned", str(error), error.retry_at)
             case UnauthorizedError():
                 return cls("key refused", str(error), error=error)
-            case ApiError(status=status) if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-                return cls("service", str(error))
-            case TransportError():
-                return cls("service", str(error))
-        return cls("service", str(error), error=error)
+        may_pass = isinstance(error, TransportError) or (
+            isinstance(error, ApiError) and error.status >= 500
+        )
+        return cls("service", str(error), error=None if may_pass else error)
 
 
 def await_answers(
@@ -246,11 +245,10 @@ class Sender:
     def show(self) -> None:
         """Show how far the run is."""
         with self._changed:
-            counts = self._counts
-            created, rejected, unknown = (
-                counts[s] for s in ("created", "rejected", "unknown")
+            created, rejected, unknown, unsent = (
+                self._counts[state]
+                for state in ("created", "rejected", "unknown", "unsent")
             )
-            unsent = counts["unsent"]
             wait = self.wait
         done = created + rejected + unknown
         self._progress(Progress(done, done + unsent, created, rejected, unknown, wait))
@@ -264,7 +262,8 @@ def await_threads(journal: Journal, max_wait_s: float) -> None:
         JournalError: One still awaits an answer.
     """
     for thread in _threads[journal.id]:
-        thread.join(max_wait_s)
+        if thread.ident:  # else an interrupt came before it was started
+            thread.join(max_wait_s)
         if thread.is_alive():
             raise JournalError("the last run of this import still awaits an answer")
     del _threads[journal.id]
