@@ -3,7 +3,6 @@ Rows that something else than their values tells: the id of their animal, a key 
 user's own, or a rejects file in which they were corrected.
 """
 
-import hashlib
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -11,6 +10,7 @@ from dataclasses import replace
 from petstore_tools import spec
 from petstore_tools.errors import SheetError
 from petstore_tools.importing.entries import Entry, content_of, group
+from petstore_tools.importing.imports import digest
 from petstore_tools.importing.journal import Journal
 from petstore_tools.importing.read_sheet import ReadSheet
 from petstore_tools.importing.rows import add_problem
@@ -111,11 +111,6 @@ def _foreign_id(content: PetValues, animal: PetValues | None) -> str:
     return ""
 
 
-def digest_cells(cells: Iterable[str]) -> str:
-    """Return what tells the cells of a row from others."""
-    return hashlib.sha256(json.dumps([*map(str, cells)]).encode()).hexdigest()[:16]
-
-
 def settle_rejects(journal: Journal, sheet: ReadSheet) -> ReadSheet:
     """
     Give each row that was rejected, and made from a rejects file of this import, its
@@ -135,7 +130,7 @@ def settle_rejects(journal: Journal, sheet: ReadSheet) -> ReadSheet:
     for index, row in enumerate(rows):
         number = int(row.number)
         entry = by_key.get(row.row_key)
-        if cells_by_number.get(number) == digest_cells(row.cells):
+        if cells_by_number.get(number) == digest(*row.cells):
             entry = entry or by_number.get(row.reject_of or number)
         if entry is not None:
             cells = [*row.cells]

@@ -122,7 +122,7 @@ class Target:
     @property
     def id(self) -> str:
         """Name of the import."""
-        return _digest(self.environment, self.service_id, str(self.path), self.sheet)
+        return digest(self.environment, self.service_id, str(self.path), self.sheet)
 
     @property
     def label(self) -> str:
@@ -133,10 +133,11 @@ class Target:
     @property
     def database_name(self) -> str:
         """Name of its database without the ending: that of all imports to one place."""
-        return f"{self.environment}-{_digest(self.environment, self.service_id)}"
+        return f"{self.environment}-{digest(self.environment, self.service_id)}"
 
 
-def _digest(*parts: str) -> str:
+def digest(*parts: str) -> str:
+    """Return what tells some texts from others."""
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:12]
 
 

@@ -5,13 +5,12 @@ What an import would do, in facts and in words: every problem of the file, and t
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from petstore_tools.importing.comparison import Comparison, Edit
-from petstore_tools.importing.doubtful import Doubt
 from petstore_tools.importing.imports import Target
 from petstore_tools.importing.read_sheet import NOT_SENT, ReadSheet
 from petstore_tools.importing.rows import Fix, group_problems
@@ -99,11 +98,6 @@ class ImportPreview:
         return self.sheet.problems
 
     @property
-    def doubts(self) -> Mapping[int, Doubt]:
-        """Why rows are doubtful, by their index in `sheet.rows_to_send`."""
-        return self.comparison.doubts
-
-    @property
     def edits(self) -> tuple[Edit, ...]:
         """Rows whose animal is known, with other values."""
         return self.comparison.edits
@@ -122,8 +116,7 @@ class ImportPreview:
     @property
     def rows(self) -> int:
         """Rows below the header, blank ones left out."""
-        rows = len(self.sheet.rows_to_send) + self.bad_rows
-        return rows + self.comparison.dropped
+        return len(self.sheet.rows) + self.comparison.dropped
 
     @property
     def bad_rows(self) -> int:
@@ -143,7 +136,7 @@ class ImportPreview:
 
     def _doubtful(self) -> list[DoubtfulRow]:
         rows = []
-        for index, doubt in self.doubts.items():
+        for index, doubt in self.comparison.doubts.items():
             row = self.sheet.rows_to_send[index]
             because = (doubt.reason, doubt.because)
             rows.append(DoubtfulRow(row.number, row.content.name, *because))
@@ -173,7 +166,7 @@ class ImportPreview:
     @property
     def doubt(self) -> str:
         """Which rows are doubtful and why, and what a person is asked about them."""
-        rows = pluralize(len(self.doubts), "row")
+        rows = pluralize(len(self.comparison.doubts), "row")
         title = f"{rows} of {self.file} may be animals that exist already:"
         doubtful_rows = [wrap(row, "  ") for row in some_of(self._doubtful(), SHOWN)]
         return "\n".join([title, *doubtful_rows, self.question])
@@ -266,24 +259,19 @@ class ImportPreview:
         }
 
     def __str__(self) -> str:
+        title = f"{self.file} → {self.environment} ({self.host})"
+        if self._is_done:
+            return f"{title}: {'; '.join(self._counts())}"
         lines = [wrap(line, f"  {name:<9} ") for name, line in self._lines()]
-        return "\n".join(filter(None, [self._title(), *lines, self._questions]))
+        return "\n".join(filter(None, [title, *lines, self.sheet.questions]))
 
     __repr__ = __str__
-
-    @property
-    def _questions(self) -> str:
-        return "" if self._is_done else self.sheet.questions
 
     @property
     def _is_done(self) -> bool:
         """Whether there is nothing to send, to find out or to decide."""
         is_open = self.to_send or self.bad_rows or self.unknown or self.refusal
-        return not (is_open or self.doubts or self.edits)
-
-    def _title(self) -> str:
-        title = f"{self.file} → {self.environment} ({self.host})"
-        return f"{title}: {'; '.join(self._counts())}" if self._is_done else title
+        return not (is_open or self.comparison.doubts or self.edits)
 
     def _counts(self) -> list[str]:
         comparison = self.comparison
@@ -291,14 +279,14 @@ class ImportPreview:
         advice = "" if self.sheet.options.drop_duplicates else dropped
         duplicates = first_of(comparison.duplicates, SHOWN)
         equal = f"equal to an earlier row{advice}: row {duplicates}"
-        left_out: dict[str, list[int]] = defaultdict(list)
+        left_out = defaultdict(list)
         for row in self.sheet.rows_left_out:
             left_out[row.reason].append(row.number)
         counts = {
             "left for the same call without " + option("first"): (
                 self.unsent - self.to_send
             ),
-            "doubtful: they may exist already": len(self.doubts),
+            "doubtful: they may exist already": len(comparison.doubts),
             "created already": self.created,
             "edited: nothing is sent, since the service cannot change an animal": (
                 len(self.edits)
@@ -320,14 +308,13 @@ class ImportPreview:
 
     def _lines(self) -> list[tuple[str, str]]:
         """Return what it says, line by line, with what each is about."""
-        if self._is_done:
-            return []
         sheet = self.sheet
         layout = sheet.layout
         sums, *counts = self._counts()
         is_plain = layout.header_row == 1 and layout.has_header
         fields = [column for column in sheet.columns if column.becomes != NOT_SENT]
         unsent = [column.label for column in sheet.columns if column not in fields]
+        doubtful_rows = self._doubtful()
         parts: dict[str, Sequence[object]] = {
             "header": [] if is_plain else [layout.header_line],
             "column": fields,
@@ -341,8 +328,8 @@ class ImportPreview:
             "problem": [*map(self._problem, self.groups)],
             "edited": self.edits,
             "forecast": [self.forecast] if self.to_send else [],
-            "doubtful": self._doubtful(),
-            "question": self.question.splitlines()[:1] if self.doubts else [],
+            "doubtful": doubtful_rows,
+            "question": self.question.splitlines()[:1] if doubtful_rows else [],
             "refused": [self.refusal],
         }
         return [

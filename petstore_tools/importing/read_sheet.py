@@ -150,11 +150,6 @@ class ReadSheet:
         return columns
 
     @property
-    def rejected_rows(self) -> list[Row]:
-        """Rows that cannot be sent, and are no lines about the table."""
-        return [row for row in self.problem_rows if not row.is_remark]
-
-    @property
     def notes(self) -> list[str]:
         """What should be known, also of names that hold what nobody sees."""
         names = [
@@ -163,9 +158,13 @@ class ReadSheet:
             if not row.content.name.isprintable()
             and not row.content.name.translate(_JOINERS).isprintable()
         ]
-        hold = "a line break, a tab or an invisible character, and are sent as typed"
-        note = f"names that hold {hold}: {first_of(names)}"
-        return [*self.layout.notes, *([note] if names else ())]
+        notes = self.layout.notes
+        if names:
+            notes.append(
+                "names that hold a line break, a tab or an invisible character, and are"
+                f" sent as typed: {first_of(names)}"
+            )
+        return notes
 
     @cached_property
     def questions(self) -> str:

@@ -5,17 +5,17 @@ all.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from petstore_tools.errors import JournalError, SheetError
 from petstore_tools.importing.comparison import Edit
 from petstore_tools.importing.entries import Entry
-from petstore_tools.importing.identity import digest_cells
+from petstore_tools.importing.imports import digest
 from petstore_tools.importing.journal import Journal
 from petstore_tools.importing.layout import ADDED, Layout
 from petstore_tools.importing.preview import ImportPreview
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
 OUTCOMES = ("created", "rejected", "unknown", "unsent", "skipped")
 _ID_TITLE = "petstore_id"
-# category and status of a row that cannot be sent
-_NO_VALUES: tuple[Any, Any] = (None, None)
 # a result file as the input, and its number
 _RESULT = re.compile(r"(.+)\.(created|rejected)(?:\.(\d+))?")
 # what Windows has in no file name
@@ -86,10 +84,10 @@ class ImportResult:
     stopped: Stopped | None
     journal: str
     files: tuple[Path, ...]
-    notes: tuple[str, ...] = ()
-    not_written: tuple[str, ...] = ()
-    entries: tuple[Entry, ...] = ()
-    edits: tuple[Edit, ...] = ()
+    notes: tuple[str, ...]
+    not_written: tuple[str, ...]
+    entries: tuple[Entry, ...]
+    edits: tuple[Edit, ...]
 
     @property
     def resumes_at(self) -> float | None:
@@ -98,11 +96,6 @@ class ImportResult:
         time.
         """
         return None if self.stopped is None else self.stopped.resumes_at
-
-    @property
-    def complete(self) -> bool:
-        """Whether every row was created, or left out as asked."""
-        return self.created + self.skipped == self.rows
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -127,7 +120,7 @@ class ImportResult:
         import pandas as pd
 
         text = text_dtype()
-        kinds: dict[str, Any] = {
+        kinds = {
             "name": text,
             "categoryId": "Int64",
             "status": status_dtype(()),
@@ -137,12 +130,19 @@ class ImportResult:
             "detail": text,
             "candidates": text,
         }
-        rows: list[tuple[Any, ...]] = []
         edits = {edit.row: f"edited: {edit.changes}" for edit in self.edits}
-        for entry in self.entries:
-            cells = (entry.number, *entry.content, entry.state, entry.pet_id)
-            detail = edits.get(entry.number, entry.detail)
-            rows.append((*cells, int(entry.changed_at) or None, detail, entry.may_be))
+        rows = [
+            (
+                entry.number,
+                *entry.content,
+                entry.state,
+                entry.pet_id,
+                int(entry.changed_at) or None,
+                edits.get(entry.number, entry.detail),
+                entry.may_be,
+            )
+            for entry in self.entries
+        ]
         frame = pd.DataFrame(rows, columns=["row", *kinds], dtype="object")
         frame = frame.astype(kinds)
         times = pd.to_datetime(frame["at"], unit="s", utc=True).dt.as_unit("s")
@@ -229,7 +229,7 @@ def _rejected_entry(row: Row, name_index: int) -> Entry:
         0,
         "",
         "",
-        PetValues(name, *_NO_VALUES),
+        PetValues(name, None, None),  # type: ignore[arg-type]
         row.number,
         state="skipped" if row.is_remark else "rejected",
         pet_id=None if _ID_TITLE in fields else row.pet_id,
@@ -302,11 +302,11 @@ def write_files(
                 content = sheet.layout.sheet.content(
                     titles, rows, above=sheet.layout.cells_above, bad_cells=bad_cells
                 )
-                journal.note_written(_digest(content))
+                journal.note_written(sha256(content).hexdigest())
             file = _find_place(file, number, path, journal)
             if rows and outcome == "rejected":
                 digests = {
-                    row.number: digest_cells(row.cells)
+                    row.number: digest(*row.cells)
                     for row, entry in lines
                     if entry.state == outcome
                 }
@@ -352,7 +352,7 @@ def _fill_rejected(lines: Iterable[tuple[Row, Entry]], layout: Layout) -> _Table
     columns = layout.columns
     width = len(layout.header)
     rows: list[list[str]] = []
-    bad_cells: set[tuple[int, int]] = set()
+    bad_cells = set()
     for row, entry in lines:
         if entry.state == "rejected":
             for field in [problem.field for problem in row.problems] or ["name"]:
@@ -379,11 +379,8 @@ def _find_place(path: Path, number: int, source: Path, journal: Journal) -> Path
     while True:
         file = path.with_stem(f"{path.stem}.{number}") if number > 1 else path
         if not file.exists() or (
-            file.resolve() != source and journal.is_ours(_digest(file.read_bytes()))
+            file.resolve() != source
+            and journal.is_ours(sha256(file.read_bytes()).hexdigest())
         ):
             return file
         number += 1
-
-
-def _digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()

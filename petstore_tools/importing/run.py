@@ -224,7 +224,8 @@ class _Run:
     def _check(self, listing: Listing | None = None) -> None:
         """Compare the file, also with a listing that the journal has taken."""
         self._preview = check(self._inventory, self._sheet, self._journal, listing)
-        self._journal.bad_rows = len(self._preview.sheet.rejected_rows)
+        problem_rows = self._preview.sheet.problem_rows
+        self._journal.bad_rows = sum(not row.is_remark for row in problem_rows)
 
     def finish(self, ask: Ask) -> ImportResult:
         """Compare, add, send, reconcile, and say what became of every row."""

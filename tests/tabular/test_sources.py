@@ -41,7 +41,7 @@ def test_a_file_is_read_as_what_it_holds_and_its_created_file_is_known(
 
     assert result.created == result.created_now == result.rows > 1
     assert (same_animals.created, same_animals.created_now) == (result.created, 0)
-    assert same_animals.complete
+    assert same_animals.created == same_animals.rows
     assert same_animals.edits == ()
     files = [*result.files, *same_animals.files]
     assert [file.name for file in files] == created

@@ -153,7 +153,7 @@ def test_progress_is_called_from_the_callers_thread_and_nothing_is_printed_from_
             path, progress=lambda progress: threads.add(threading.get_ident())
         )
 
-    assert result.complete
+    assert result.created == result.rows
     assert threads == {threading.get_ident()}
     assert capfd.readouterr() == (f"{preview}\n", "")
 
