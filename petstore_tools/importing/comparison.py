@@ -45,7 +45,6 @@ LEFT JOIN row ON row.pet_id = a.id
 WHERE (a.name, a.category_id) IN (SELECT name, category_id FROM temp.file)
 AND NOT {IS_OURS.format("a.id")}
 """
-_ROWS_LIKE = ROWS_LIKE.format("SELECT name, category_id FROM temp.file")
 # rows of other imports that sent one whose name and category the file has, too
 _OF_SHARING_IMPORTS = """
 import IN (
@@ -53,7 +52,6 @@ import IN (
     WHERE import != :id AND NOT waits
 )
 """
-_WITH_KEYS = WITH_KEYS.format("SELECT row_key FROM temp.file")
 
 
 class Edit(NamedTuple):
@@ -176,24 +174,21 @@ def compare(
     rows = _entries(journal, sheet)
     entries = take_title(sheet, entries, rows)
     repeats = _find_repeats(rows)
-    dropped: set[int] = set()
+    dropped = set()
     if sheet.options.drop_duplicates:
         matched_rows = match(entries, rows).rows
         dropped = {
-            position
+            rows[position].number
             for position in repeats
             if rows[position].row_key or matched_rows[position].waits
         }
-        rows = [row for position, row in enumerate(rows) if position not in dropped]
-    numbers = [row.number for row in sheet.rows_to_send]
-    duplicates = tuple(numbers[position] for position in repeats)
-    dropped_numbers = {numbers[position] for position in dropped}
+    kept_rows = [row for row in rows if row.number not in dropped]
     comparison = replace(
-        _compare_rows(journal, entries, rows, has_ids=has_ids),
-        duplicates=duplicates,
+        _compare_rows(journal, entries, kept_rows, has_ids=has_ids),
+        duplicates=tuple(rows[position].number for position in repeats),
         dropped=len(dropped),
     )
-    distinct_rows = [row for row in sheet.rows if row.number not in dropped_numbers]
+    distinct_rows = [row for row in sheet.rows if row.number not in dropped]
     return replace(sheet, rows=distinct_rows), comparison
 
 
@@ -210,7 +205,8 @@ def _compare_rows(
         has_ids: It says of rows which animals they are.
     """
     journal.take_file(rows)
-    foreign = sorted(journal.read(_WITH_KEYS), key=attrgetter("entry_id"))
+    keys = "SELECT row_key FROM temp.file"
+    foreign = sorted(journal.read(WITH_KEYS.format(keys)), key=attrgetter("entry_id"))
     matches = match(entries, rows, {entry.row_key: entry for entry in foreign})
     like = candidates(journal)
     journal.compared_ids = {entry.entry_id for entry in (*foreign, *like)}
@@ -241,12 +237,12 @@ def _entries(journal: Journal, sheet: ReadSheet) -> list[Entry]:
     entries = []
     for row in sheet.rows_to_send:
         row_key = f"{title}\n{row.row_key}" if row.row_key else ""
-        entry = Entry(0, journal.id, label, row.content, row.number, row_key)
-        if row.reject_of:
-            entry = entry._replace(reject_of=row.reject_of)
+        facts = (row.content, row.number, row_key)
+        entry = Entry(0, journal.id, label, *facts, reject_of=row.reject_of)
         if row.pet_id is not None:
-            facts = entry._replace(waits=False, state="created")
-            entry = facts._replace(pet_id=row.pet_id, has_id=True)
+            entry = entry._replace(
+                waits=False, state="created", pet_id=row.pet_id, has_id=True
+            )
         entries.append(entry)
     return entries
 
@@ -273,7 +269,8 @@ def candidates(journal: Journal) -> list[Entry]:
             Entry(0, "", "", PetValues(*content), 0, row_key, pet_id=pet_id)
             for *content, pet_id, row_key in animals
         ]
-        return like + journal.read(_ROWS_LIKE)
+        names = "SELECT name, category_id FROM temp.file"
+        return like + journal.read(ROWS_LIKE.format(names))
 
 
 def find_edits(
@@ -286,8 +283,7 @@ def find_edits(
     """
     known_entries = [*entries]
     positions = [position for position, entry in enumerate(entries) if not entry.waits]
-    pet_ids = {entries[position].pet_id for position in positions} - {None}
-    animals = read_animals(journal, pet_ids)
+    animals = read_animals(journal, {entries[p].pet_id for p in positions})
     edits = []
     for position in positions:
         row, entry = rows[position], entries[position]
@@ -304,9 +300,6 @@ def find_edits(
         if changes:
             edits.append(Edit(row.number, entry.pet_id, ", ".join(changes)))
     return known_entries, edits
-
-
-Question = list[tuple[str, Doubtful]]  # rows as they were shown, with their answers
 
 
 def answer(
@@ -328,11 +321,11 @@ def answer(
         yet.
     """
     answers: dict[int, Doubtful] = {}
-    question: Question = []
+    question = []  # the rows as they are shown, each with its answer
     with journal.transaction() as db:
         questions = "SELECT question FROM import WHERE id = ?"
         (text,) = db.execute(questions, (journal.id,)).fetchone() or (None,)
-        earlier = group(map(tuple, json.loads(text or "[]")), itemgetter(0))
+        earlier = group(json.loads(text or "[]"), itemgetter(0))
         is_first = not earlier
         for position, doubt in comparison.doubts.items():
             row = repr((*comparison.rows[position].content, str(doubt)))

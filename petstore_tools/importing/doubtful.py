@@ -70,8 +70,8 @@ def find_doubtful(
     entries: Sequence[Entry],
     *,
     equals: Mapping[int, Sequence[Entry]],
-    other_sheets: Collection[Sequence[Entry]] = (),
-    has_ids: bool = False,
+    other_sheets: Collection[Sequence[Entry]],
+    has_ids: bool,
 ) -> dict[int, Doubt]:
     """
     Say which rows of a file are doubtful.
@@ -110,12 +110,15 @@ def find_same_keys(matches: Matches) -> dict[int, Doubt]:
     The rows whose key was sent with another name, or by another import with another
     name or category.
     """
-    doubts = {}
-    for position, namesake in matches.namesakes.items():
-        because = f"{namesake} has its key: {namesake.content}"
-        facts = (because, namesake.is_open, namesake)
-        doubts[position] = Doubt("the same row key", *facts)
-    return doubts
+    return {
+        position: Doubt(
+            "the same row key",
+            f"{namesake} has its key: {namesake.content}",
+            namesake.is_open,
+            namesake,
+        )
+        for position, namesake in matches.namesakes.items()
+    }
 
 
 def equals_by_row(
@@ -295,11 +298,11 @@ def find_same_names(
         width: How many values are the name: 1, or 2 with the category.
     """
     names = {entry.content[:width]: entry for entry in removed}
-    doubts = {}
-    for position in file.unanswered:
-        if namesake := names.get(file.contents[position][:width]):
-            doubts[position] = _edit("the same name", namesake)
-    return doubts
+    return {
+        position: _edit("the same name", namesake)
+        for position in file.unanswered
+        if (namesake := names.get(file.contents[position][:width]))
+    }
 
 
 def _edit(reason: Reason, entry: Entry) -> Doubt:
@@ -380,7 +383,7 @@ def _between(
     contents: Sequence[PetValues], neighbours: Collection[PetValues]
 ) -> dict[int, set[PetValues]]:
     """Return the values of the other rows, by how many neighbours are before them."""
-    values: dict[int, set[PetValues]] = defaultdict(set)
+    values = defaultdict(set)
     neighbours_before = 0
     for content in contents:
         if content in neighbours:

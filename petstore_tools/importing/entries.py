@@ -16,7 +16,7 @@ from petstore_tools.importing.values import PetValues
 State = Literal["unsent", "sending", "created", "rejected", "unknown", "skipped"]
 SENT: tuple[State, ...] = ("created", "unknown", "sending", "skipped")
 # of equal entries, these are found in a file before those that were not sent
-_RANKS: tuple[State, ...] = (*SENT, "unsent", "rejected")
+_RANKS = (*SENT, "unsent", "rejected")
 content_of = attrgetter("content")
 K = TypeVar("K")
 V = TypeVar("V")
@@ -129,15 +129,10 @@ class Matches:
 
 def group(values: Iterable[V], key: Callable[[V], K]) -> defaultdict[K, list[V]]:
     """Return values by what a function says of each, in their order."""
-    groups: defaultdict[K, list[V]] = defaultdict(list)
+    groups = defaultdict(list)
     for value in values:
         groups[key(value)].append(value)
     return groups
-
-
-def _rank(entry: Entry) -> tuple[int, int]:
-    """Order entries by how far they got, then by their position in the sheet."""
-    return _RANKS.index(entry.state), entry.number
 
 
 def match(
@@ -155,7 +150,12 @@ def match(
         foreign: Rows that other imports sent under the title of the file's keys, by
             key.
     """
-    ranked = sorted(entries, key=_rank, reverse=True)
+    # by how far they got, then by their position in the sheet
+    ranked = sorted(
+        entries,
+        key=lambda entry: (_RANKS.index(entry.state), entry.number),
+        reverse=True,
+    )
     by_id = {entry.pet_id: entry for entry in ranked if entry.pet_id is not None}
     by_key = {entry.row_key: entry for entry in ranked if entry.row_key}
     same_entries = [

@@ -5,7 +5,7 @@ titles, by `columns=`, and what may be proposed.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice, takewhile
 
@@ -65,16 +65,14 @@ class Layout:
     header: Sequence[str]
     has_header: bool = True
     added_columns: int = 0
-    columns: dict[str, int] = field(init=False, default_factory=dict)
-    proposals: dict[str, str] = field(init=False, default_factory=dict)
-    missing: dict[str, str] = field(init=False, default_factory=dict)
-    answers: dict[str, str] = field(init=False)
-    errors: list[str] = field(init=False)
 
     def __post_init__(self) -> None:
         """Find the fields in the header (§2.1, required fields)."""
         titles = [cell.strip() for cell in self.header]
         fields, self.answers, self.errors = _name_fields(titles, self.options)
+        self.columns: dict[str, int] = {}
+        self.proposals: dict[str, str] = {}
+        self.missing: dict[str, str] = {}
         free = {
             bare(titles[index]): index
             for index in reversed(range(len(titles)))
@@ -155,8 +153,9 @@ class Layout:
         """What should be known of the sheet."""
         sheet = self.sheet
         unread = [repr(name) for name in sheet.names if name != sheet.name]
-        line = f"sheet {sheet.name!r}; not read: {', '.join(unread)}"
-        notes = [*([line] if unread else ()), *sheet.notes]
+        notes = [*sheet.notes]
+        if unread:
+            notes.insert(0, f"sheet {sheet.name!r}; not read: {', '.join(unread)}")
         notes += [
             f"column {self.label(index)} is hidden, and is read"
             for index in self.columns.values()

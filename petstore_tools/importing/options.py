@@ -38,9 +38,7 @@ Doubtful = Literal["ask", "skip", "send"]
 _LETTERS = re.compile("[A-Z]{1,3}")
 # what nobody types as a title: a key of ours, or letters and digits without an end
 _SECRET = re.compile(r"psk_.*|(?=.*\d)(?=.*[A-Za-z])[\w.~+/=-]{24,}")
-_KINDS: Mapping[
-    str | None, tuple[Any, str]
-] = {  # of values, by what stands behind the flag
+_KINDS = {  # of values, by what stands behind the flag
     "NAME": (str, "a text"),
     "TITLE": (str, "a text"),
     "TITLE=FIELD": (Mapping, "a dict"),
@@ -318,10 +316,12 @@ def takes_options(
 
 def _help_of_options() -> str:
     """Return what each option says, a paragraph an option."""
-    paragraphs = []
-    for definition in fields(ImportOptions):
-        line = f"{definition.name}: {definition.metadata['help']}"
-        paragraphs.append(
-            fill(line, 88, initial_indent=" " * 4, subsequent_indent=" " * 8)
+    return "\n".join(
+        fill(
+            f"{definition.name}: {definition.metadata['help']}",
+            88,
+            initial_indent=" " * 4,
+            subsequent_indent=" " * 8,
         )
-    return "\n".join(paragraphs)
+        for definition in fields(ImportOptions)
+    )

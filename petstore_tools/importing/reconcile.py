@@ -180,8 +180,7 @@ def _decide_similar(
         ]
     owned_ids = {outcome.pet_id for outcome in outcomes.values()}
     for row, new_animals in absent_rows:
-        similar_ids = [animal.id for animal in new_animals]
-        free_ids = [pet_id for pet_id in similar_ids if pet_id not in owned_ids]
+        free_ids = [animal.id for animal in new_animals if animal.id not in owned_ids]
         outcomes[row.entry_id] = _decide_absent(row, free_ids)
     return outcomes
 

@@ -5,10 +5,11 @@ what fixes the problems.
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple
 
 from petstore_tools import spec
+from petstore_tools.importing.entries import group
 from petstore_tools.importing.layout import Layout
 from petstore_tools.importing.values import (
     ABOUT_TABLE,
@@ -171,7 +172,7 @@ def identify(rows: list[AnyRow], layout: Layout, field: str) -> None:
     attribute, repetition = _REPETITIONS[field]
     may_repeat = field == "row_key" and layout.options.drop_duplicates
     column = layout.columns[field]
-    groups: defaultdict[str | int, list[int]] = defaultdict(list)
+    groups = defaultdict(list)
     row: Any
     for index, row in enumerate(rows):
         if _may_be_animal(row):
@@ -182,13 +183,10 @@ def identify(rows: list[AnyRow], layout: Layout, field: str) -> None:
                 rows[index] = row._replace(**{attribute: value})
                 groups[value].append(index)
     for indexes in groups.values():
-        contents = set()
-        for index in indexes:
-            row = rows[index]
-            contents.add(row.problems or row.content)
+        same_rows: list[Any] = [rows[index] for index in indexes]
+        contents = {row.problems or row.content for row in same_rows}
         if len(indexes) > 1 and not (may_repeat and len(contents) == 1):
-            for index in indexes:
-                row = rows[index]
+            for index, row in zip(indexes, same_rows, strict=True):
                 rows[index] = add_problem(row, field, repetition, layout)
 
 
@@ -237,10 +235,7 @@ def group_problems(problems: Iterable[RowProblem]) -> list[Fix]:
     """
     Group problems by column, rule and help; the largest group first.
     """
-    groups: dict[tuple[str, ...], list[RowProblem]] = defaultdict(list)
-    for problem in problems:
-        rule = problem.column, problem.field, problem.rule, problem.help
-        groups[rule].append(problem)
+    groups = group(problems, attrgetter("column", "field", "rule", "help"))
     fixes = []
     for (column, field, *texts), members in groups.items():
         rows = [problem.row for problem in members]

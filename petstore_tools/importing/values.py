@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from importlib import resources
 from typing import TYPE_CHECKING, NamedTuple
 from unicodedata import normalize
@@ -145,7 +145,7 @@ class Matcher:
         ids = {id_ for _, id_ in categories.pairs}
         self._known_ids = ids if categories.is_list else None
         # by field and folded word, the document's own among them
-        self._ids: defaultdict[str, set[int]] = defaultdict(set)
+        self._ids = defaultdict(set)
         for word, id_ in categories.pairs:
             self._ids[fold(word)].add(id_)
         self._statuses: dict[str, str] = {status: status for status in spec.STATUSES}
@@ -158,7 +158,7 @@ class Matcher:
             "row_key": _row_key,
             "petstore_id": _pet_id,
         }
-        self._words: Mapping[str, Collection[str]] = {
+        self._words = {
             "categoryId": self._ids.keys() - {""},
             "status": self._statuses,
         }

@@ -79,15 +79,15 @@ class _CalamineBook:
         )
         rows = sheet.to_python(skip_empty_area=False)
         for number, values in enumerate(rows, start=1):
-            cells = []
-            for value in values:
-                kind = FORMATTED if value in self._formatted else NUMBER
-                cells.append(text_of(value, kind))
+            cells = [
+                text_of(value, FORMATTED if value in self._formatted else NUMBER)
+                for value in values
+            ]
             worksheet.add(number, enumerate(cells))
         return worksheet
 
 
-_REASONS: dict[type[Exception], str] = {
+_REASONS = {
     MemoryError: (
         "is too large: delete what is beyond the table, or save the sheet as CSV"
     ),
@@ -236,9 +236,7 @@ def is_workbook(content: bytes) -> bool:
     return content[:4] in _OPENERS
 
 
-def read_workbook(
-    content: bytes, name: str, sheet: str | None = None
-) -> list[Worksheet]:
+def read_workbook(content: bytes, name: str, sheet: str | None) -> list[Worksheet]:
     """
     Read the sheets of a workbook that may be meant.
 

@@ -220,17 +220,15 @@ class Worksheet(Sheet):
                 self.rows[number] = cells
 
 
-def _elements(
-    book: zipfile.ZipFile, part: str
-) -> Iterator[tuple[str, ElementTree.Element]]:
-    """Yield what says something in a sheet, by name; nothing outside is read."""
+def _elements(book: zipfile.ZipFile, part: str) -> Iterator[ElementTree.Element]:
+    """Yield what says something in a sheet; nothing outside is read."""
     parser: Any = ElementTree.XMLPullParser()
     with book.open(part) as xml:
         while piece := xml.read(_CHUNK_BYTES):
             parser.feed(_EMPTY_ELEMENTS.sub(b"", piece))
             for _, element in parser.read_events():
                 if element.tag.endswith(_SHEET_ELEMENTS):
-                    yield element.tag.rpartition("}")[2], element
+                    yield element
                     element.clear()
     parser.close()
 
@@ -288,8 +286,8 @@ class XlsxBook:
 
         sheet = Worksheet(name=name)
         number = 0
-        for tag, element in _elements(self._book, self._sheets[name]):
-            match tag:
+        for element in _elements(self._book, self._sheets[name]):
+            match element.tag.rpartition("}")[2]:
                 case "row":
                     number = int(element.get("r", number + 1))
                     sheet.add(number, self._cells(element))
