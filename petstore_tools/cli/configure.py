@@ -16,7 +16,7 @@ from pydantic import SecretStr
 from petstore_tools import plans, settings
 from petstore_tools.cli import exits
 from petstore_tools.cli.import_ import CommandOptions
-from petstore_tools.cli.options import ENVIRONMENT, ENVIRONMENTS, write_message
+from petstore_tools.cli.options import STORE, environment_option, write_message
 from petstore_tools.errors import PetstoreError
 from petstore_tools.store import PetStore
 from petstore_tools.tabular.atomic import check_writable, replace_file, write_output
@@ -33,9 +33,7 @@ QUESTIONS = {
 
 
 @click.command("configure")
-@click.option(
-    "--environment",
-    type=ENVIRONMENTS,
+@environment_option(
     default="production",
     show_default=True,
     help="Which service to ask for. Both are kept beside each other.",
@@ -186,8 +184,8 @@ def template_(file: Path, categories: Path | None) -> None:
 
 
 @click.command("quota")
-@ENVIRONMENT
-def quota_(environment: str | None) -> None:
+@STORE
+def quota_(store: PetStore) -> None:
     """
     Show how many requests are left.
 
@@ -199,13 +197,12 @@ def quota_(environment: str | None) -> None:
       petstore-tools quota
       petstore-tools quota --environment staging
     """
-    with PetStore(environment=environment) as store:
-        click.echo(store.quota())
+    click.echo(store.quota())
 
 
 @click.command("doctor")
-@ENVIRONMENT
-def doctor_(environment: str | None) -> int:
+@STORE
+def doctor_(store: PetStore) -> int:
     """
     Check the settings and the service.
 
@@ -217,8 +214,7 @@ def doctor_(environment: str | None) -> int:
       petstore-tools doctor
       petstore-tools doctor --environment staging
     """
-    with PetStore(environment=environment) as store:
-        errors = _examine(store)
+    errors = _examine(store)
     return exits.error_code(errors[0]) if errors else exits.DONE
 
 

@@ -61,10 +61,10 @@ def _take_options(command: Callable[..., int]) -> Callable[..., int]:
 @options.flag("--dry-run", help="Check the file and estimate the cost; send nothing.")
 @options.YES
 @options.flag("--json", "as_json", help="Print the result as one JSON object.")
-@options.ENVIRONMENT
+@options.STORE
 def import_(
     file: str,
-    environment: str | None,
+    store: PetStore,
     *,
     dry_run: bool,
     yes: bool,
@@ -92,11 +92,10 @@ def import_(
       petstore-tools import animals.csv --yes --wait --json
     """
     import_options = CommandOptions(file, **choices)
-    with PetStore(environment=environment) as store:
-        if not dry_run:
-            return _import(store, import_options, yes=yes, as_json=as_json)
-        import_options = import_options.with_categories(store.settings.categories)
-        preview = check_import(store.inventory, store.journal_folder, import_options)
+    if not dry_run:
+        return _import(store, import_options, yes=yes, as_json=as_json)
+    import_options = import_options.with_categories(store.settings.categories)
+    preview = check_import(store.inventory, store.journal_folder, import_options)
     click.echo(dumps(preview.to_dict()) if as_json else preview)
     if preview.refusal:
         return exits.USAGE

@@ -41,9 +41,9 @@ MOST_ROWS = 20
         " 2d; else keep a new one."
     ),
 )
-@options.ENVIRONMENT
+@options.STORE
 @options.WAIT
-def list_(output: Path | None, environment: str | None, **query: Any) -> int:
+def list_(output: Path | None, store: PetStore, **query: Any) -> int:
     """
     Show the inventory, or write it to a file.
 
@@ -56,9 +56,8 @@ def list_(output: Path | None, environment: str | None, **query: Any) -> int:
       petstore-tools list -o inventory.csv
       petstore-tools list -o inventory.parquet --max-age 1h
     """
-    with PetStore(environment=environment) as store:
-        names = read_categories(store.settings.categories)
-        frame = store.list_pets(**query)
+    names = read_categories(store.settings.categories)
+    frame = store.list_pets(**query)
     listing = Listing.of(frame)
     write_rows(frame, "animal", names, output)
     if output is None:

@@ -1,11 +1,13 @@
 """Options and questions that several commands share."""
 
+from __future__ import annotations
+
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -13,11 +15,27 @@ from petstore_tools import spec
 from petstore_tools._version import missing_extra
 from petstore_tools.errors import SettingsError
 
+if TYPE_CHECKING:
+    from petstore_tools.store import PetStore
+
 Command = TypeVar("Command", bound=Callable[..., Any])
-ENVIRONMENTS = click.Choice(("production", "staging"))
-ENVIRONMENT = click.option(
-    "--environment",
-    type=ENVIRONMENTS,
+
+
+def _open_store(
+    context: click.Context, _: click.Parameter, environment: str | None
+) -> PetStore:
+    """Return the store of an environment, which is closed when the command ends."""
+    from petstore_tools.store import PetStore
+
+    return context.with_resource(PetStore(environment=environment))
+
+
+environment_option = partial(
+    click.option, "--environment", type=click.Choice(("production", "staging"))
+)
+STORE = environment_option(
+    "store",
+    callback=_open_store,
     help="Which service to use.  [default: as the settings say]",
 )
 STATUS = click.option(

@@ -70,11 +70,11 @@ WRITERS = {
     help="With -o FILE.eml: the address of a recipient. Repeat the option for more.",
 )
 @click.option("--subject", default="", help="With -o FILE.eml: the subject.")
-@options.ENVIRONMENT
+@options.STORE
 @options.WAIT
 def report_(
     output: tuple[Path, ...],
-    environment: str | None,
+    store: PetStore,
     to: tuple[str, ...],
     subject: str,
     **query: Any,
@@ -98,12 +98,11 @@ def report_(
     one_line(subject, "the subject")
     for recipient in to:
         address(recipient)
-    with PetStore(environment=environment) as store:
-        try:
-            report = store.status_report(**query)
-        except IncompleteListingError as error:
-            error.add_note("--partial reports on it all the same.")
-            raise
+    try:
+        report = store.status_report(**query)
+    except IncompleteListingError as error:
+        error.add_note("--partial reports on it all the same.")
+        raise
     code = exits.DONE if report.listing.complete else exits.INCOMPLETE
     if not output:
         click.echo(report.to_text())
@@ -132,14 +131,14 @@ def report_(
     help="Leave out what ended before this age or date, such as 90d or 2026-01-05.",
 )
 @options.output(*ENDINGS)
-@options.ENVIRONMENT
+@options.STORE
 @click.pass_context
 def history_(
     context: click.Context,
     pet_id: int | None,
     since: str | None,
     output: Path | None,
-    environment: str | None,
+    store: PetStore,
 ) -> None:
     """
     Show what became of the animals: when each was seen in which status, and when that
@@ -155,13 +154,11 @@ def history_(
       petstore-tools history --since 90d -o history.xlsx
       petstore-tools history forget --before 2026-01-01
     """
-    context.obj = environment
+    context.obj = store
     if context.invoked_subcommand is not None:
         return
-    with PetStore(environment=environment) as store:
-        history = store.history(id=pet_id, since=since)
-        names = read_categories(store.settings.categories)
-        snapshots = store.snapshots()
+    history = store.history(id=pet_id, since=since)
+    names = read_categories(store.settings.categories)
     rows = _flat(history)
     if output is None:
         rows = rows.drop(columns="last_seen (UTC)")  # narrower
@@ -172,7 +169,7 @@ def history_(
         write_rows(rows, "row", names, output)
     else:
         click.echo("The kept listings show no such animal.")
-    options.write_message(str(snapshots))
+    options.write_message(str(store.snapshots()))
 
 
 @history_.command("forget")
@@ -195,7 +192,7 @@ def history_(
 @options.YES
 @click.pass_obj
 def forget(
-    environment: str | None, before: str | None, after: str | None, *, yes: bool
+    store: PetStore, before: str | None, after: str | None, *, yes: bool
 ) -> None:
     """
     Delete the listings that ended before or after a date. What the other listings show
@@ -208,13 +205,10 @@ def forget(
     when = f"after {after}" if before is None else f"before {before}"
     question = f"Forget the listings that ended {when}?"
     if options.confirm(question, yes=yes, refusal="Nothing was forgotten"):
-        with PetStore(environment=environment) as store:
-            forgotten = store.kept_listings.forget(
-                before, after=after, now=store.client.clock.now()
-            )
-            click.echo(
-                f"{pluralize(forgotten, 'listing')} forgotten; {store.snapshots()}"
-            )
+        forgotten = store.kept_listings.forget(
+            before, after=after, now=store.client.clock.now()
+        )
+        click.echo(f"{pluralize(forgotten, 'listing')} forgotten; {store.snapshots()}")
 
 
 def _flat(history: pd.DataFrame) -> pd.DataFrame:

@@ -8,6 +8,7 @@ import tempfile
 import time
 from contextlib import closing, suppress
 from dataclasses import replace
+from functools import partial
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
@@ -15,13 +16,13 @@ from typing import Any
 import click
 
 from petstore_tools import plans, spec
-from petstore_tools.cli.options import ENVIRONMENTS, flag, write_message
+from petstore_tools.cli.options import environment_option, flag, write_message
 from petstore_tools.errors import SettingsError
 from petstore_tools.settings import state_folder
 from petstore_tools.text import text_table, utc_text
 
 PORTS = {"production": 8765, "staging": 8766}
-PORT = click.IntRange(1, 65_535)
+port_option = partial(click.option, type=click.IntRange(1, 65_535), metavar="N")
 
 
 def _addresses(text: str) -> str:
@@ -34,6 +35,15 @@ def _addresses(text: str) -> str:
             f"name an IP address, such as 127.0.0.1: {error}"
         ) from error
     return text
+
+
+address_option = partial(
+    click.option,
+    default="127.0.0.1",
+    show_default=True,
+    type=_addresses,
+    metavar="ADDRESS",
+)
 
 
 def _choose(context: click.Context, _: click.Parameter, database: str | None) -> str:
@@ -57,9 +67,7 @@ DATABASE = click.option(
         " state folder]"
     ),
 )
-ENVIRONMENT = click.option(
-    "--environment",
-    type=ENVIRONMENTS,
+ENVIRONMENT = environment_option(
     default="production",
     is_eager=True,
     show_default=True,
@@ -82,20 +90,8 @@ def _base_url(host: str, port: int) -> str:
 
 
 @click.command("serve")
-@click.option(
-    "--port",
-    type=PORT,
-    metavar="N",
-    help="Port to listen on.  [default: 8765; for staging: 8766]",
-)
-@click.option(
-    "--host",
-    default="127.0.0.1",
-    show_default=True,
-    type=_addresses,
-    metavar="ADDRESS",
-    help="IP address to listen on.",
-)
+@port_option("--port", help="Port to listen on.  [default: 8765; for staging: 8766]")
+@address_option("--host", help="IP address to listen on.")
 @click.option(
     "--workers",
     type=click.IntRange(1, 64),
@@ -119,20 +115,11 @@ def _base_url(host: str, port: int) -> str:
     "log_access",
     help="Write each answer to stderr as JSON, without keys.",
 )
-@click.option(
+@port_option(
     "--metrics-port",
-    type=PORT,
-    metavar="N",
     help="Show counts for Prometheus on this port, such as answers by status.",
 )
-@click.option(
-    "--metrics-host",
-    default="127.0.0.1",
-    show_default=True,
-    type=_addresses,
-    metavar="ADDRESS",
-    help="IP address of that port.",
-)
+@address_option("--metrics-host", help="IP address of that port.")
 @DATABASE
 @ENVIRONMENT
 def serve_(
