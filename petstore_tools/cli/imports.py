@@ -7,10 +7,14 @@ import click
 from petstore_tools import settings, spec
 from petstore_tools.cli import exits, options
 from petstore_tools.errors import SettingsError
-from petstore_tools.importing import imports
 from petstore_tools.importing.comparison import candidates
 from petstore_tools.importing.doubtful import equals_by_row
-from petstore_tools.importing.imports import ImportInfo
+from petstore_tools.importing.imports import (
+    ImportInfo,
+    find_import,
+    imports_frame,
+    list_imports,
+)
 from petstore_tools.importing.journal import Journal, open_journal, read_journal
 from petstore_tools.importing.lost_rows import (
     mark_dead,
@@ -29,7 +33,7 @@ def _folder() -> Path:
 
 
 def _find(import_id: str) -> ImportInfo:
-    return imports.find_import(_folder(), import_id)
+    return find_import(_folder(), import_id)
 
 
 ID = click.argument("info", metavar="ID", type=_find)
@@ -51,7 +55,7 @@ def imports_(context: click.Context) -> None:
       petstore-tools imports reconcile 3f9c
     """
     if context.invoked_subcommand is None:
-        infos, errors = imports.list_imports(_folder())
+        infos, errors = list_imports(_folder())
         click.echo(_table(infos) if infos or errors else "No imports yet.")
         for error in errors:
             options.write_message(error)
@@ -60,7 +64,7 @@ def imports_(context: click.Context) -> None:
 
 
 def _table(infos: list[ImportInfo]) -> str:
-    frame = imports.imports_frame(infos)
+    frame = imports_frame(infos)
     times = frame["changed_at"].dt.strftime("%Y-%m-%d %H:%M:%S UTC")
     return text_table([*frame], frame.assign(changed_at=times).to_numpy().tolist())
 

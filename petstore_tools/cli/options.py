@@ -31,13 +31,12 @@ def _open_store(
 
 
 environment_option = partial(
-    click.option, "--environment", type=click.Choice(("production", "staging"))
-)
-STORE = environment_option(
-    "store",
-    callback=_open_store,
+    click.option,
+    "--environment",
+    type=click.Choice(("production", "staging")),
     help="Which service to use.  [default: as the settings say]",
 )
+STORE = environment_option("store", callback=_open_store)
 STATUS = click.option(
     "--status",
     type=click.Choice(spec.STATUSES, case_sensitive=False),

@@ -131,14 +131,14 @@ def report_(
     help="Leave out what ended before this age or date, such as 90d or 2026-01-05.",
 )
 @options.output(*ENDINGS)
-@options.STORE
+@options.environment_option()
 @click.pass_context
 def history_(
     context: click.Context,
     pet_id: int | None,
     since: str | None,
     output: Path | None,
-    store: PetStore,
+    environment: str | None,
 ) -> None:
     """
     Show what became of the animals: when each was seen in which status, and when that
@@ -154,11 +154,13 @@ def history_(
       petstore-tools history --since 90d -o history.xlsx
       petstore-tools history forget --before 2026-01-01
     """
-    context.obj = store
+    context.obj = environment
     if context.invoked_subcommand is not None:
         return
-    history = store.history(id=pet_id, since=since)
-    names = read_categories(store.settings.categories)
+    with PetStore(environment=environment) as store:
+        history = store.history(id=pet_id, since=since)
+        names = read_categories(store.settings.categories)
+        snapshots = store.snapshots()
     rows = _flat(history)
     if output is None:
         rows = rows.drop(columns="last_seen (UTC)")  # narrower
@@ -169,7 +171,7 @@ def history_(
         write_rows(rows, "row", names, output)
     else:
         click.echo("The kept listings show no such animal.")
-    options.write_message(str(store.snapshots()))
+    options.write_message(str(snapshots))
 
 
 @history_.command("forget")
@@ -192,7 +194,7 @@ def history_(
 @options.YES
 @click.pass_obj
 def forget(
-    store: PetStore, before: str | None, after: str | None, *, yes: bool
+    environment: str | None, before: str | None, after: str | None, *, yes: bool
 ) -> None:
     """
     Delete the listings that ended before or after a date. What the other listings show
@@ -205,10 +207,13 @@ def forget(
     when = f"after {after}" if before is None else f"before {before}"
     question = f"Forget the listings that ended {when}?"
     if options.confirm(question, yes=yes, refusal="Nothing was forgotten"):
-        forgotten = store.kept_listings.forget(
-            before, after=after, now=store.client.clock.now()
-        )
-        click.echo(f"{pluralize(forgotten, 'listing')} forgotten; {store.snapshots()}")
+        with PetStore(environment=environment) as store:
+            forgotten = store.kept_listings.forget(
+                before, after=after, now=store.client.clock.now()
+            )
+            click.echo(
+                f"{pluralize(forgotten, 'listing')} forgotten; {store.snapshots()}"
+            )
 
 
 def _flat(history: pd.DataFrame) -> pd.DataFrame:

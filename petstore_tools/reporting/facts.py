@@ -245,9 +245,10 @@ def by_category(
 
 def moves(
     events: pd.DataFrame, status: str | None
-) -> dict[str, tuple[pd.Series[bool], str]]:
+) -> dict[str, tuple[str, pd.Series[bool], str]]:
     """
-    Tell which events are asked for first, each with the column that is the same in all.
+    Tell which events are asked for first: what they are called, which they are, and the
+    column that is the same in all.
 
     Listings of one status cannot tell an animal that is new from one that had another
     status before.
@@ -255,13 +256,13 @@ def moves(
     start, end = events["from"], events["to"]
     if status is not None:
         return {
-            "new": (end.isin([status]), "to"),
-            "gone": (start.isin([status]), "from"),
+            "new": (f"became {status} or new", end.isin([status]), "to"),
+            "gone": (f"no longer {status} or gone", start.isin([status]), "from"),
         }
     return {
-        "new": (start.isna(), "from"),
-        "sold": (end.isin(["sold"]), "to"),
-        "gone": (end.isna(), "to"),
+        "new": ("new", start.isna(), "from"),
+        "sold": ("became sold", end.isin(["sold"]), "to"),
+        "gone": ("gone", end.isna(), "to"),
     }
 
 
@@ -277,15 +278,9 @@ def summary(
         Columns `what` (text), `animals` (int64), `share` (float64: of the animals
             before, 0 to 1; missing where there were none).
     """
-    words = {"sold": "became sold"}
-    if status is not None:
-        words = {
-            "new": f"became {status} or new",
-            "gone": f"no longer {status} or gone",
-        }
     counts = {
-        words.get(name, name): events.loc[is_move, "id"].nunique()
-        for name, (is_move, _) in moves(events, status).items()
+        words: events.loc[is_move, "id"].nunique()
+        for words, is_move, _ in moves(events, status).values()
     }
     sums = {"animals before": before, **counts, "animals now": now}
     if unseen:

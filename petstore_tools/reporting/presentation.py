@@ -19,7 +19,6 @@ from petstore_tools.reporting.facts import Facts, moves
 
 LOOKS = json.loads(files(__package__).joinpath("looks.json").read_text("utf-8"))
 TITLES: dict[str, str] = LOOKS["titles"]  # of sections, in the order of a page
-COLOURS: dict[str, str] = LOOKS["colours"]
 WITH_TOTAL = ("breakdown", "by_category")
 TOP = 15  # rows of a long table that a page shows
 _OF_LISTING = "completeness reason status environment rows requests notes".split()
@@ -62,7 +61,7 @@ def show(value: Any, style: str) -> Any:
 def status_colour(status: str) -> str:
     """Return the colour of a status, also of one that the document does not name."""
     palette = LOOKS["other_colours"]
-    return COLOURS.get(status) or str(palette[len(status) % len(palette)])
+    return str(LOOKS["colours"].get(status, palette[len(status) % len(palette)]))
 
 
 class Section(NamedTuple):
@@ -71,7 +70,7 @@ class Section(NamedTuple):
     name: str
     title: str
     columns: list[str]
-    header: list[str]
+    header: tuple[str, ...]
     rows: list[list[Any]]
     has_total: bool
 
@@ -111,9 +110,10 @@ class Presentation:
         """The titles of sections."""
         since, status = self.report.since, self.report.listing.status
         titles = TITLES | LOOKS["titles_of_status"] if status else TITLES
-        words = {"since": since and self.report.looks.when(since.as_of)}
+        day = since and self.report.looks.when(since.as_of)
         return {
-            name: title.format(status=status, **words) for name, title in titles.items()
+            name: title.format(status=status, since=day)
+            for name, title in titles.items()
         }
 
     @cached_property
@@ -132,7 +132,7 @@ class Presentation:
             tables["by_category"] = tables["by_category"].drop(columns=statuses)
         if "events" in tables:
             events = tables["events"][::-1]  # the newest first
-            for name, (is_move, same) in moves(events, status).items():
+            for name, (_, is_move, same) in moves(events, status).items():
                 tables[name] = events[is_move].drop(columns=["event", same])
         read_tables = {}
         for name in TITLES:
@@ -155,9 +155,7 @@ class Presentation:
             table = pd.concat([table.head(TOP), table[rows:]])
         table = self._with_days(table)
         columns = [*map(str, table.columns)]
-        formats = [*map(column_format, columns)]
-        header = [column.title for column in formats]
-        styles = [column.style for column in formats]
+        header, styles, _ = zip(*map(column_format, columns), strict=True)
         cells = [[*map(show, row, styles)] for row in table.to_numpy("object")]
         return Section(name, title, columns, header, cells, has_total)
 

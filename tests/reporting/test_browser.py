@@ -16,7 +16,7 @@ from nbconvert import HTMLExporter
 from PIL import Image
 
 from petstore_tools import Sandbox
-from petstore_tools.reporting.presentation import COLOURS
+from petstore_tools.reporting.presentation import LOOKS
 from petstore_tools.sandbox import samples
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
@@ -121,7 +121,7 @@ def test_paper_keeps_every_colour_and_every_table(report: Path, tmp_path: Path) 
         with suppress(zlib.error):
             drawn += zlib.decompress(part)
 
-    for colour in [*COLOURS.values()][:4]:
+    for colour in [*LOOKS["colours"].values()][:4]:
         shares = [int(colour[start : start + 2], 16) / 255 for start in (1, 3, 5)]
         fills = re.findall(rb"([\d.]+) ([\d.]+) ([\d.]+) rg", drawn)
         same = pytest.approx(shares, abs=0.003)

@@ -19,7 +19,6 @@ from petstore_tools.history.reading import History
 from petstore_tools.reporting.facts import check_looks
 from petstore_tools.reporting.page import chart
 from petstore_tools.reporting.presentation import (
-    COLOURS,
     LOOKS,
     TITLES,
     Presentation,
@@ -239,7 +238,7 @@ def test_colours_of_the_graphic_stand_out_from_both_papers() -> None:
         ]
         return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2] + 0.05
 
-    for code in [*COLOURS.values(), *LOOKS["other_colours"]]:
+    for code in [*LOOKS["colours"].values(), *LOOKS["other_colours"]]:
         for paper in ("#ffffff", "#161b22"):
             dark, bright = sorted((light(code), light(paper)))
             assert bright / dark >= 3
