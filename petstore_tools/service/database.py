@@ -204,8 +204,8 @@ class Database:
             subjects = {subject for subject, *_ in callers.values()}
             uncounted = subjects.difference(subject for subject, *_ in rows[1])
             if uncounted:
-                unused = dict.fromkeys(uncounted, Usage())
-                add = self._usage_statement(unused, " NOTHING")
+                unused = [(subject, *Usage()) for subject in sorted(uncounted)]
+                add = _fill_values(_SAVE_USAGE, unused, " NOTHING")
                 rows = self._db.execute(add, hold, state)
                 self._new_addresses += len(uncounted)
             usages = {subject: Usage(*counts) for subject, *counts in rows[1]}
@@ -228,7 +228,9 @@ class Database:
         statements = self._db.insert_statements(pets)
         insert_count = len(statements)
         if usages:
-            statements.append(self._usage_statement(usages, _OVERWRITE))
+            # sorted, so that no two wait for each other
+            used = [(subject, *usages[subject]) for subject in sorted(usages)]
+            statements.append(_fill_values(_SAVE_USAGE, used, _OVERWRITE))
         # to sort them for each new one would hold all others up
         if self._new_addresses > MAX_ADDRESSES // 100:
             self._new_addresses = 0
@@ -318,15 +320,6 @@ class Database:
 
     def _rows(self, statement: str, *values: object) -> Rows:
         return self._db.execute((statement, values))[0]
-
-    def _usage_statement(
-        self, usages: Mapping[str, Usage], on_conflict: str
-    ) -> Statement:
-        return _fill_values(
-            _SAVE_USAGE,
-            [(subject, *usages[subject]) for subject in sorted(usages)],
-            on_conflict,
-        )
 
 
 def _fill_values(

@@ -364,8 +364,8 @@ class SqliteEngine(Engine):
                 " delete the file and start again"
             )
         with closing(sqlite.read(self._path)) as db:
-            (application_id,) = db.execute("PRAGMA application_id").fetchone()
-            (version,) = db.execute("PRAGMA user_version").fetchone()
+            header = "SELECT * FROM pragma_application_id, pragma_user_version"
+            application_id, version = db.execute(header).fetchone()
             query = "SELECT name FROM sqlite_master WHERE type = 'table'"
             tables = {name for (name,) in db.execute(query)}
         if application_id != APPLICATION_ID:
