@@ -24,17 +24,15 @@ TOP = 15  # rows of a long table that a page shows
 _OF_LISTING = "completeness reason status environment rows requests notes".split()
 
 
-class Format(NamedTuple):
-    """How a column is shown: its title, its numbers, and those in a workbook."""
+def column_format(column: str) -> tuple[str, ...]:
+    """
+    Return the title of a column, and how its numbers are written on a page ("": it
+    holds texts) and in a workbook.
 
-    title: str
-    style: str
-    in_workbook: str
-
-
-def column_format(column: str) -> Format:
-    """Return how a column is shown; without a style, it holds texts."""
-    return Format(*LOOKS["columns"].get(column, (column, ",.0f", "#,##0")))
+    >>> column_format("share")
+    ('share', '.1%', '0.0%')
+    """
+    return tuple(LOOKS["columns"].get(column, (column, ",.0f", "#,##0")))
 
 
 class Number(float):
