@@ -42,12 +42,12 @@ from petstore_tools.throttle.quota import connections
 HERE = Path(__file__).parent
 OURS = "petstore_tools"
 LOOP = "the loop"
-PEERS = {
+PEERS = {  # modules that each needs
     OURS: "requests",
     LOOP: "requests",
     "plain requests": "requests",
     "urllib3 Retry": "requests",
-    "requests-ratelimiter": "requests_ratelimiter",
+    "requests-ratelimiter": "requests_ratelimiter filelock",
 }
 MINUTES = 2
 SERVICE_S = 0.05  # what the service takes at most
@@ -114,9 +114,10 @@ class Client:
             api_key="k",
             plan=Plan(self.per_minute, PER_DAY),
             state_dir=self.folder,
-            session=self.session(),
             progress=False,
         )
+        headers = store.client.transport._session.headers
+        headers["X-Process"] = self.name
         # an import records each answer with the next question
         options = CallOptions(wait=True, more_follow=bool(self.ledger_url))
         url = f"{self.base_url}/pets"
@@ -269,7 +270,8 @@ def main(words: list[str]) -> None:
     columns = {}
     with serving(HERE / "strict_service.py", 300) as address:
         for peer in words or PEERS:
-            if importlib.util.find_spec(PEERS[peer]) is None:
+            modules = map(importlib.util.find_spec, PEERS[peer].split())
+            if None in modules:
                 columns[peer] = dict.fromkeys(SCENARIOS, "not run")
             else:
                 columns[peer] = in_all_scenarios(peer, address)
