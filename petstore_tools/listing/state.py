@@ -16,7 +16,7 @@ from petstore_tools.errors import ArgumentError
 from petstore_tools.listing import schemes
 from petstore_tools.listing.completeness import End
 from petstore_tools.listing.schemes import Scheme, holds_id, with_query
-from petstore_tools.text import option, pluralize
+from petstore_tools.text import pluralize
 
 
 @dataclass(frozen=True)
@@ -322,12 +322,10 @@ class ListingState:
     def end_unproven(self, reason: str) -> End:
         """End with the animals that came, and say what the user can do."""
         was_read = "was read" if self.row_count == 1 else "were read"
-        names = option(
-            '"offset" (or "page", "cursor=NAME")', "offset (or page, cursor=NAME)"
-        )
         return End(
             "unproven",
             f"{pluralize(self.row_count, 'animal')} {was_read}, and the service did not"
             f" show whether more follow ({reason}). If you know how it pages, pass"
-            f" {option('pagination=', 'PETSTORE_PAGINATION=')}{names}",
+            ' pagination="offset" (or "page", "cursor=NAME"), or set'
+            " PETSTORE_PAGINATION=offset",
         )
