@@ -269,18 +269,12 @@ class PetStore:
         """
         return self.kept_listings.events(since, until, now=self.client.clock.now())
 
-    def history(
-        self,
-        *,
-        id: int | None = None,  # noqa: A002
-        since: str | date | None = None,
-    ) -> pd.DataFrame:
+    def history(self, *, id: int | None = None) -> pd.DataFrame:  # noqa: A002
         """
         Return what the kept listings say about each animal, or the one with this id;
         costs no request.
 
-        `since` (an age such as `90d`, a date, a time) leaves out what ended before. A
-        row is a stay: the columns of a listing, and times (datetime, UTC). It began
+        A row is a stay: the columns of a listing, and times (datetime, UTC). It began
         between `began_after` (missing where nobody saw it begin) and `first_seen`;
         `last_seen` is the end of the last listing that showed it so; it ended between
         `ended_after` and `ended_by` (missing while open).
@@ -290,9 +284,7 @@ class PetStore:
           status                first_seen
         0   sold 2026-01-05 09:00:00+00:00
         """
-        return self.kept_listings.history(
-            pet_id=id, since=since, now=self.client.clock.now()
-        )
+        return self.kept_listings.history(id)
 
     def create_pet(
         self, name: str, *, category_id: int, status: str | None = None

@@ -125,18 +125,12 @@ def report_(
 @click.option(
     "--id", "pet_id", type=int, metavar="N", help="Only the animal with this id."
 )
-@click.option(
-    "--since",
-    metavar="AGE|DATE",
-    help="Leave out what ended before this age or date, such as 90d or 2026-01-05.",
-)
 @options.output(*ENDINGS)
 @options.environment_option()
 @click.pass_context
 def history_(
     context: click.Context,
     pet_id: int | None,
-    since: str | None,
     output: Path | None,
     environment: str | None,
 ) -> None:
@@ -151,14 +145,14 @@ def history_(
     \b
     Examples:
       petstore-tools history --id 17
-      petstore-tools history --since 90d -o history.xlsx
+      petstore-tools history -o history.xlsx
       petstore-tools history forget --before 2026-01-01
     """
     context.obj = environment
     if context.invoked_subcommand is not None:
         return
     with PetStore(environment=environment) as store:
-        history = store.history(id=pet_id, since=since)
+        history = store.history(id=pet_id)
         names = read_categories(store.settings.categories)
         snapshots = store.snapshots()
     rows = _flat(history)

@@ -351,9 +351,7 @@ class History(HistoryDatabase):
         older, _ = self.older(snapshots, first, until_s)
         return self.events_between(older.number if older else OPEN, newest)
 
-    def history(
-        self, *, pet_id: int | None = None, since: Moment | None = None, now: float
-    ) -> pd.DataFrame:
+    def history(self, pet_id: int | None = None) -> pd.DataFrame:
         """
         Return one row per stay, by id and time.
 
@@ -364,9 +362,6 @@ class History(HistoryDatabase):
 
         Args:
             pet_id: Of one animal.
-            since: Leave out what the newest listing that had ended by this age, date or
-                time no longer showed.
-            now: Unix seconds.
 
         Returns:
             The columns of a listing, and times (datetime, UTC): it began between
@@ -375,12 +370,11 @@ class History(HistoryDatabase):
             and `ended_by` (both missing while open).
 
         Raises:
-            ArgumentError: An id is no int64, or `since` is not as `since` takes it.
+            ArgumentError: An id is no int64.
         """
         from petstore_tools.models import check_id
 
         animal = "TRUE" if pet_id is None else f"id = {check_id(pet_id)}"
-        older, _ = self.older(self.snapshots(), since, now)
-        stays = self._stays(animal, since=older.number if older else 0)
+        stays = self._stays(animal)
         stays["status"] = stays["status"].astype(status_dtype(stays["status"].dropna()))
         return stays[[*spec.PET_FIELDS, *_TIMES]]

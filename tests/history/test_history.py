@@ -97,7 +97,7 @@ def test_a_listing_is_kept_whole_or_not_at_all(tmp_path: Path) -> None:
     history = History(tmp_path / "history.db")
     animals = {1: ("Rex", 1, None), 2: ("Mia", 1, None)}
     history.keep(make_listing(animals).frame)
-    before = history.history(now=T0)
+    before = history.history()
     execute(
         history.path,
         "CREATE TRIGGER full BEFORE INSERT ON listings"
@@ -108,7 +108,7 @@ def test_a_listing_is_kept_whole_or_not_at_all(tmp_path: Path) -> None:
         history.keep(make_listing({1: ("Rex", 1, "sold")}, T0 + 9).frame)
     execute(history.path, "DROP TRIGGER full")
     history.keep(make_listing(animals, T0 + 9).frame)
-    times = history.history(now=T0).drop(columns="last_seen")
+    times = history.history().drop(columns="last_seen")
     pd.testing.assert_frame_equal(times, before.drop(columns="last_seen"))
 
 
@@ -241,7 +241,7 @@ def test_a_day_to_forget_before_means_its_begin(tmp_path: Path) -> None:
     _, note = history.older(history.snapshots(), "last", now)
     assert note.startswith("no such report")
     assert history.forget("1s", now=now) == 2
-    assert len(history.history(now=now)) == len(history.snapshots()) == 0
+    assert len(history.history()) == len(history.snapshots()) == 0
     with pytest.raises(HistoryError, match="listing 3 is no longer in"):
         snapshot.frame()
     assert history.keep(frame).number == 1
@@ -380,7 +380,6 @@ def test_dates_may_be_objects_and_are_checked_before_a_request() -> None:
     with Sandbox(animals=1) as box:
         calls: list[Callable[..., object]] = [
             box.store.status_report,
-            box.store.history,
             box.store.events,
         ]
         for call in calls:

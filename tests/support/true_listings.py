@@ -248,15 +248,13 @@ def check_history(
             snapshot.frame(), listing.frame.sort_values("id", ignore_index=True)
         )
     now = listings[-1].facts.ended_at + 1
-    rows = history_rows(history.history(now=now))
+    rows = history_rows(history.history())
     assert rows == expected_rows(true_stays(listings))
     ends = [MOMENT(listing.facts.ended_at) for listing in listings]
     first, last = sorted(rng.choices(ends, k=2))
     pet_id = rng.randrange(1, 9)
     of_animal = [row for row in rows if row[0] == pet_id]
-    assert history_rows(history.history(pet_id=pet_id, since=first, now=now)) == [
-        row for row in of_animal if row[-1] is None or row[-1][1] > first
-    ]
+    assert history_rows(history.history(pet_id)) == of_animal
     since, until = (bisect_right(ends, end) - 1 for end in (first, last))
     true_rows = true_events(listings, since, until)
     assert rows_of(history.events(first, last, now=now)) == true_rows
@@ -265,10 +263,10 @@ def check_history(
     history.forget(first, after=last, now=now)
     oldest = bisect_left(ends, first)
     left = [*listings[oldest : until + 1]]
-    assert history_rows(history.history(now=now)) == expected_rows(true_stays(left))
+    assert history_rows(history.history()) == expected_rows(true_stays(left))
     left.append(make_listing(listings[until].animals, now))
     history.keep(left[-1].frame)
-    assert history_rows(history.history(now=now)) == expected_rows(true_stays(left))
+    assert history_rows(history.history()) == expected_rows(true_stays(left))
 
 
 def check_period(
@@ -286,7 +284,7 @@ def check_period(
     over = [stay for stay in status_stays(listings[: since + 1]) if stay[-1]]
     stays = Counter(status_stays(listings[: until + 1])) - Counter(over)
     times = history.status_times(since + 1, until + 1)
-    rows = history_rows(times[history.history(now=0.0).columns])
+    rows = history_rows(times[history.history().columns])
     assert Counter((pet, values[2], *more) for pet, values, *more in rows) == Counter(
         (pet, status_name(*state), *more)
         for pet, state, *more in expected_rows([*stays.elements()])
