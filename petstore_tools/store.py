@@ -240,7 +240,7 @@ class PetStore:
         if date is None:
             return snapshots
         until, _ = snapshots.until(date, self.client.clock.now())
-        return until[-1].frame()
+        return self.kept_listings.rebuild(until[-1])
 
     def events(
         self, *, since: str | date | None = None, until: str | date | None = None

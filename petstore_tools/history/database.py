@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -245,27 +245,11 @@ class Snapshot:
     number: int
     listing: Listing
     counts: dict[str, int]
-    _rebuild: Callable[[Snapshot], pd.DataFrame]
 
     @property
     def as_of(self) -> datetime:
         """When its last page was read (UTC)."""
         return self.listing.as_of
-
-    def frame(self) -> pd.DataFrame:
-        """
-        Rebuild the frame, as `list_pets` gave it, by ascending id.
-
-        >>> store.snapshot().frame()["name"].tolist()[:2]
-        ['Tulip', 'Poppy']
-
-        Raises:
-            HistoryError: The history is damaged.
-        """
-        return self._rebuild(self)
-
-    def __repr__(self) -> str:
-        return f"Snapshot({self.listing})"
 
 
 class Snapshots(tuple[Snapshot, ...]):
@@ -306,6 +290,7 @@ class Snapshots(tuple[Snapshot, ...]):
         Lay out the counts of these listings: index `as_of` (datetime, UTC), an int64
         column per status.
 
+        >>> _ = store.snapshot()
         >>> store.snapshots().counts()["sold"].tolist()[-1]
         59
         """

@@ -115,7 +115,7 @@ class History(HistoryDatabase):
                 if status is not None:
                     counts = {status: counts.get(status, 0)}
                     listing = replace(listing.filtered(status), rows=counts[status])
-                snapshots.append(Snapshot(number, listing, counts, self.rebuild))
+                snapshots.append(Snapshot(number, listing, counts))
         return Snapshots(snapshots)
 
     def animals(self, snapshot: Snapshot, *, unseen: bool = False) -> pd.DataFrame:
@@ -135,7 +135,15 @@ class History(HistoryDatabase):
         return PetColumns.of(animals).to_frame(snapshot.listing)
 
     def rebuild(self, snapshot: Snapshot) -> pd.DataFrame:
-        """Return the animals of a listing; raise where they were changed."""
+        """
+        Return the frame of a listing, as `list_pets` gave it, by ascending id.
+
+        >>> store.kept_listings.rebuild(store.snapshot())["name"].tolist()[:2]
+        ['Tulip', 'Poppy']
+
+        Raises:
+            HistoryError: The animals were changed.
+        """
         frame = self.animals(snapshot)
         listing = snapshot.listing
         if Listing.as_listed(frame) != listing and listing.status is None:
@@ -160,7 +168,7 @@ class History(HistoryDatabase):
                 " store.snapshot()"
             )
         counts = count_statuses(frame)
-        return Snapshot(self.add(frame, listing, counts), listing, counts, self.rebuild)
+        return Snapshot(self.add(frame, listing, counts), listing, counts)
 
     @staticmethod
     @contextmanager
@@ -180,7 +188,7 @@ class History(HistoryDatabase):
         """
         for snapshot in self.snapshots(status)[-1:]:
             if 0 <= now - snapshot.listing.ended_at <= age_s:
-                return snapshot.frame()
+                return self.rebuild(snapshot)
         return None
 
     @staticmethod

@@ -175,7 +175,7 @@ def status_report(
             say what it lists, such as a CSV that `list -o` wrote; the report says so.
         categories: Labels by categoryId (ours; §2.6 shows no category record): a dict
             or a Series.
-        since: An older listing to compare with, such as `store.snapshots()[0].frame()`.
+        since: An older listing to compare with, as `store.snapshots(date=...)` gives.
         title: One line.
         note: One line below the title.
         timezone: In which times are written, such as `Europe/Berlin`; None for that of
@@ -255,7 +255,7 @@ def report_and_keep(
     notes = list[str]()
     older = None
     snapshots = Snapshots()
-    newest = Snapshot(0, listing, frames.count_statuses(pets), history.rebuild)
+    newest = Snapshot(0, listing, frames.count_statuses(pets))
     with history.noting(notes, "not compared with an earlier listing"):
         snapshots = history.snapshots(listing.status).ended_by(listing.started_at)
         older, advice = history.older(snapshots, since, listing.started_at)

@@ -245,7 +245,8 @@ def check_history(
     """
     for listing, snapshot in zip(listings, history.snapshots(), strict=True):
         pd.testing.assert_frame_equal(
-            snapshot.frame(), listing.frame.sort_values("id", ignore_index=True)
+            history.rebuild(snapshot),
+            listing.frame.sort_values("id", ignore_index=True),
         )
     now = listings[-1].facts.ended_at + 1
     rows = history_rows(history.history())
