@@ -40,7 +40,7 @@ ESTIMATES: dict[str, Callable[[int], int]] = {
 
 def with_status(rows: list[Animal], status: str | None) -> list[Animal]:
     """Return the animals with a status, all for None."""
-    return [row for row in rows if status in (None, row[1])]
+    return rows if status is None else [row for row in rows if row[1] == status]
 
 
 @parsed_dataclass(frozen=True)
