@@ -60,8 +60,11 @@ def flags(name: str, value: object) -> list[str]:
     """
     flag = f"--{name.replace('_', '-')}"
     if isinstance(value, list):
-        pairs = [(key, "…" if text is ... else text) for key, text in value]
-        return [word for key, text in pairs for word in (flag, f"{key}={text}")]
+        words = []
+        for key, meaning in value:
+            text = "…" if meaning is ... else meaning
+            words += [flag, f"{key}={text}"]
+        return words
     if value is False:
         return [f"--no-{name}"]
     return [flag] if isinstance(value, bool | None) else [flag, str(value)]
@@ -184,10 +187,12 @@ def printable(text: str) -> str:
     Return text as a terminal can show it: characters that are not printable are spelt
     out.
     """
-    return "".join(
-        sign if sign.isprintable() else sign.encode("unicode_escape").decode()
+    escapes = {
+        ord(sign): sign.encode("unicode_escape").decode()
         for sign in text
-    )
+        if not sign.isprintable()
+    }
+    return text.translate(escapes)
 
 
 def text_table(titles: Sequence[str], rows: Rows) -> str:
@@ -232,7 +237,7 @@ def _table(
     from tabulate import tabulate
 
     return tabulate(
-        [[write(cell_text(value)) for value in row] for row in rows],
+        [[*map(write, map(cell_text, row))] for row in rows],
         [*header],
         style,
         colalign=sides,
@@ -275,8 +280,8 @@ def fill_template(template: str, **values: object) -> str:
 
 def _sides(titles: Sequence[str], rows: Rows) -> list[str]:
     """Return at which side of its column each cell stands: numbers to the right."""
-    are_numbers = [
-        all(isinstance(value, int | float | None) for value in values)
-        for _, *values in zip(titles, *rows, strict=True)
-    ]
-    return ["right" if is_number else "left" for is_number in are_numbers]
+    sides = []
+    for _, *values in zip(titles, *rows, strict=True):
+        is_number = all(isinstance(value, int | float | None) for value in values)
+        sides.append("right" if is_number else "left")
+    return sides
