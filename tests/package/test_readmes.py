@@ -45,7 +45,12 @@ ROOMS = [
     BENCHMARKS,
     ROOT / "notebooks" / "README.md",
 ]
-MOST_LINES = {ROOT / "README.md": 180, BENCHMARKS: 160}
+MOST_LINES = {
+    ROOT / "README.md": 180,
+    BENCHMARKS: 200,
+    PACKAGE / "importing/README.md": 130,
+    PACKAGE / "service/README.md": 135,
+}
 CLAIMS = {  # what the README's table says, and the scenario in which it is measured
     "the service sends fewer animals than were asked for": "clamped to 30, `offset`",
     "six programs that list use one key for two minutes": "6 processes",
@@ -74,14 +79,14 @@ def test_a_readme_is_read_in_one_sitting_and_its_links_lead_somewhere(
     readme: Path,
 ) -> None:
     """
-    180 lines of 120 columns and 12 kB at most, 100 lines at a room's door; each
-    relative link is a file, and a heading in it where it names one.
+    180 lines and 12 kB at most, 100 lines at the door of most rooms, 120 columns but in
+    tables; each relative link is a file, and a heading in it where it names one.
     """
     text = readme.read_text(encoding="utf-8")
 
     assert 10 <= text.count("\n") <= MOST_LINES.get(readme, 100)
     assert len(README.encode()) <= 12_000
-    assert max(map(len, README.splitlines())) <= 120
+    assert not re.findall(r"^[^|\n].{120}", re.sub("(?s)```text.*?```", "", text), re.M)
     for target, title in re.findall(r"\]\((?!https?:)([^)#]*)#?(.*?)\)", text):
         path = readme.parent / target if target else readme
         assert path.exists(), target
