@@ -22,6 +22,8 @@ CLOCK_DRIFT = 1e-3  # of two clocks that nobody sets
 MOST_CLOCKS = 8  # of machines that share the budget
 # of an hour: zones differ by whole ones, and days begin at midnight there
 QUARTER_S = 900.0
+BULK_DIVISOR = 10  # a bulk run leaves a tenth of a window to people
+MOST_RESERVED = 20  # requests of a day that it leaves at most
 _BUCKETS = 144  # of a day: ten minutes each; those of a minute are one second
 
 
@@ -58,6 +60,39 @@ class Beginning:
     state: Literal["unknown", "possible", "proven"] = "unknown"
     reset_at: float = 0.0
     requests_before: int = 0
+
+
+@dataclass(frozen=True)
+class WindowQuota:
+    """
+    What is left of one window.
+
+    Attributes:
+        window: `minute` or `day`.
+        limit: Requests, None where the number is not known.
+        left: Requests that may go now, None where the number is not known; those in
+            flight are spent.
+        frees_at: Unix seconds at which more is left, None while nothing is used or
+            known.
+        by_headers: The service's headers say so; else our own count.
+    """
+
+    window: WindowName
+    limit: int | None = None
+    left: int | None = None
+    frees_at: float | None = None
+    by_headers: bool = False
+
+    @property
+    def reserve(self) -> int:
+        """
+        How many requests of it a bulk run leaves to people.
+
+        >>> [WindowQuota("day", limit).reserve for limit in (1_000, 50, None)]
+        [20, 5, 0]
+        """
+        tenth = (self.limit or 0) // BULK_DIVISOR
+        return tenth if self.window == "minute" else min(MOST_RESERVED, tenth)
 
 
 @dataclass

@@ -6,8 +6,8 @@ from math import ceil, inf
 from petstore_tools import spec
 from petstore_tools.plans import WindowName
 from petstore_tools.text import pluralize, text_table, utc_text
+from petstore_tools.throttle.budget import WindowQuota
 from petstore_tools.throttle.gate import Gate
-from petstore_tools.throttle.throttle import WindowQuota
 
 _TITLES = ("window", "limit", "left", "more is free at")
 

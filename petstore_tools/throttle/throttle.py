@@ -71,6 +71,7 @@ from petstore_tools.throttle.budget import (
     Budget,
     Reading,
     WindowBudget,
+    WindowQuota,
 )
 from petstore_tools.throttle.rate_headers import RateReply
 
@@ -83,8 +84,6 @@ POLL_GROWTH = 0.25  # then by how much of its age
 BLOCK_MARGIN_S = 0.5
 BACKOFF_BASE_S = 5.0  # after a 429 that names no usable time
 BACKOFF_LONGEST_S = 900.0
-BULK_DIVISOR = 10  # a bulk run leaves a tenth of a window to people
-MOST_RESERVED = 20  # requests of a day that it leaves at most
 
 
 @dataclass(frozen=True)
@@ -120,39 +119,6 @@ class Stop:
 
     resumes_at: float
     reason: str
-
-
-@dataclass(frozen=True)
-class WindowQuota:
-    """
-    What is left of one window.
-
-    Attributes:
-        window: `minute` or `day`.
-        limit: Requests, None where the number is not known.
-        left: Requests that may go now, None where the number is not known; those in
-            flight are spent.
-        frees_at: Unix seconds at which more is left, None while nothing is used or
-            known.
-        by_headers: The service's headers say so; else our own count.
-    """
-
-    window: WindowName
-    limit: int | None = None
-    left: int | None = None
-    frees_at: float | None = None
-    by_headers: bool = False
-
-    @property
-    def reserve(self) -> int:
-        """
-        How many requests of it a bulk run leaves to people.
-
-        >>> [WindowQuota("day", limit).reserve for limit in (1_000, 50, None)]
-        [20, 5, 0]
-        """
-        tenth = (self.limit or 0) // BULK_DIVISOR
-        return tenth if self.window == "minute" else min(MOST_RESERVED, tenth)
 
 
 @dataclass

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 from tables import read_table
 
+from petstore_tools.throttle.budget import WindowQuota
 from petstore_tools.throttle.quota import Quota, forecast
-from petstore_tools.throttle.throttle import WindowQuota
 
 NINE = 1_767_603_600.0  # 09:00 UTC
 MIDNIGHT = NINE + 15 * 3_600
