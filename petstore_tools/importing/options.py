@@ -45,6 +45,7 @@ _KINDS = {  # of values, by what stands behind the flag
     "WORD=STATUS": (Mapping, "a dict"),
     "FIELD=VALUE": (Mapping, "a dict"),
     "N": (int, "a whole number"),
+    "": (bool, "True or False"),
 }
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -222,7 +223,7 @@ class ImportOptions:
         """Whether all required columns are named by letter."""
         columns = self.columns or {}
         required = {*spec.REQUIRED} - {*(self.defaults or {})}
-        return required <= {*columns.values()} and all(
+        return required <= {*map(str, columns.values())} and all(
             map(_LETTERS.fullmatch, map(str, columns))
         )
 

@@ -150,7 +150,7 @@ class Matcher:
             self._ids[fold(word)].add(id_)
         self._statuses: dict[str, str] = {status: status for status in spec.STATUSES}
         for word, status in (statuses or {}).items():
-            self._add_status(str(word), status)
+            self._add_status(str(word), str(status))
         self._readers = {
             "name": _name,
             "categoryId": self._category,
