@@ -23,7 +23,7 @@ def check_writable(path: Path) -> None:
             folder.
     """
     folder = path.parent.absolute()
-    if path.is_dir():
+    if os.path.isdir(path):  # also of a name that is too long
         raise OutputError(f"{path} is a folder, not a file: name a file in it")
     try:
         with tempfile.TemporaryFile(dir=folder) as file:
@@ -69,10 +69,11 @@ def write_output(path: Path, content: bytes) -> None:
     check_writable(path)
     try:
         replace_file(path, content)
-    except OSError as error:
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", "the name is no text")
         raise OutputError(
-            f"{path} cannot be written ({error.strerror}): close it where it is open,"
-            " or choose another folder"
+            f"{path} cannot be written ({reason}): close it where it is open, or choose"
+            " another name or folder"
         ) from error
 
 

@@ -5,6 +5,7 @@ holds, whatever its name says.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -138,7 +139,7 @@ def open_source(
         return [FrameSource(frame=frame)]
     path = Path(source)
     suffix = path.suffix.casefold()
-    if path.is_dir():
+    if os.path.isdir(path):  # also of a name that is too long
         raise SheetError(f"{path.name or path} is a folder: give the path of a file")
     if suffix not in FORMATS:
         raise SheetError(

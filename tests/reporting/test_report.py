@@ -256,6 +256,11 @@ def test_a_report_whose_snapshot_cannot_be_kept_is_made_and_says_so() -> None:
             "the folder .*nodir cannot be written [(]No such .*: create it, or",
         ),
         ("r.xlsx", "is a folder, not a file"),
+        (
+            "r" * 300 + ".xlsx",
+            "r[.]xlsx cannot be written .*another name",
+        ),
+        ("a\0b.xlsx", "cannot be written [(]the name is no text[)]"),
     ],
 )
 def test_a_report_that_cannot_be_written_is_one_sentence_of_the_toolkit(
