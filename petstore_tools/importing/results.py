@@ -379,7 +379,8 @@ def _find_place(path: Path, number: int, source: Path, journal: Journal) -> Path
     while True:
         file = path.with_stem(f"{path.stem}.{number}") if number > 1 else path
         if not file.exists() or (
-            file.resolve() != source
+            file.is_file()  # a folder or a pipe is somebody's
+            and file.resolve() != source
             and journal.is_ours(sha256(file.read_bytes()).hexdigest())
         ):
             return file

@@ -161,3 +161,13 @@ def test_every_row_stands_in_the_frame_with_its_outcome(
     files = "files: pets.sandbox.created.csv, pets.sandbox.rejected.csv"
     counts = "pets.csv → sandbox: 4 rows: 1 created, 1 rejected, 2 skipped"
     assert str(result) == f"{counts}; {files}"
+
+
+def test_a_folder_or_a_pipe_in_the_place_of_a_result_file_is_kept(
+    fast: Sandbox, tmp_path: Path
+) -> None:
+    """A pipe would wait for ever; the next number is taken."""
+    (tmp_path / "a.sandbox.created.csv").mkdir()
+    result = run(fast, write_rows(tmp_path / "a.csv", "Rex,3,sold"))
+
+    assert [file.name for file in result.files] == ["a.sandbox.created.2.csv"]
