@@ -10,7 +10,7 @@ from typing import Any, cast
 import click
 
 from petstore_tools.cli import exits, options
-from petstore_tools.errors import Interrupted
+from petstore_tools.errors import DoubtfulRowsError, Interrupted
 from petstore_tools.importing.options import Doubtful, ImportOptions
 from petstore_tools.importing.preview import ImportPreview
 from petstore_tools.importing.results import ImportResult
@@ -142,7 +142,9 @@ def _ask(preview: ImportPreview) -> Doubtful:
         default="stop",
         err=True,
     )
-    return cast(Doubtful, "ask" if answer == "stop" else answer)
+    if answer == "stop":  # the rows stand on the screen
+        raise DoubtfulRowsError("Nothing was sent.", preview)
+    return cast(Doubtful, answer)
 
 
 def _confirm_import(preview: ImportPreview, *, yes: bool) -> bool:

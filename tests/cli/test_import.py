@@ -100,6 +100,7 @@ def test_a_terminal_asks_once_about_doubtful_rows(
     )
 
     assert (ended, len(animals(box)) - len(old)) == (code, sent), screen
+    assert screen.count("1 row of copy.csv may be") == 1
     assert (
         "import:"
         not in screen.partition("Leave the doubtful rows out, send them, or stop")[0]
