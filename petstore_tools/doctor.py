@@ -8,6 +8,7 @@ from petstore_tools.errors import (
     OutputError,
     PetstoreError,
     ProtocolError,
+    QuotaError,
     TransportError,
     UnauthorizedError,
 )
@@ -15,6 +16,7 @@ from petstore_tools.http.client import Client
 from petstore_tools.http.responses import read_rows
 from petstore_tools.settings import Settings
 from petstore_tools.tabular.atomic import check_writable
+from petstore_tools.text import utc_text
 from petstore_tools.throttle import rate_headers
 from petstore_tools.throttle.gate import ALONE, CallOptions
 
@@ -92,6 +94,10 @@ def examine(
         yield Finding(
             subject, "it answers as the interface document says, and accepts the key"
         )
+    except QuotaError as error:
+        advice = f"Requests can go from {utc_text(error.resumes_at)} on."
+        yield Finding(subject, error.reason, advice, error)
+        return
     except PetstoreError as error:
         yield Finding(subject, str(error), _ADVICE.get(type(error), ""), error)
         return

@@ -4,6 +4,7 @@ is left, and what is wrong.
 """
 
 import os
+import re
 import stat
 import sys
 import tomllib
@@ -184,6 +185,15 @@ def test_doctor_names_what_is_wrong_and_what_helps(
 
     assert said in done.stdout + done.stderr
     assert done.returncode == code
+
+
+def test_doctor_says_from_when_on_requests_can_go(run: RunCommand) -> None:
+    """It has no `--wait`, and names none."""
+    for _ in range(2):
+        done = run("doctor", PETSTORE_PLAN="1/1")
+
+    assert re.search("this day are used\n +Requests can go from .* UTC on", done.stdout)
+    assert done.returncode == 4
 
 
 def test_doctor_sees_a_clock_that_is_wrong(run: RunCommand) -> None:
