@@ -324,6 +324,8 @@ def _describe(
         return f"the answer was not whole after {LOST_AFTER_S:g} s"
     if has(requests.Timeout, ReadTimeoutError):
         return f"the service was silent for {TIMEOUT_S[1]:g} s"
+    if has(requests.exceptions.ContentDecodingError):
+        return "the answer is packed in a way that cannot be read (Content-Encoding)"
     fault = "the connection broke before the answer was complete"
     if never_answered and url.scheme == "http":
         fault += "; if the service uses https, write https:// in the base address"

@@ -262,12 +262,18 @@ LOGGED = {  # what is answered, what is logged, and the seconds that pass
         0,
     ),
     "retries": (
-        [{"status": 500}, {"body": ConnectionError("broken")}, {"json": PET}],
+        [
+            {"status": 500},
+            {"body": ConnectionError("broken")},
+            {"body": "{}", "headers": {"Content-Encoding": "gzip"}},
+            {"json": PET},
+        ],
         [
             RETRY.format(r"the service answered 500\.", 2, r"0\.\d"),
             RETRY.format(r"the connection broke .*\.", 3, ".*"),
+            RETRY.format("the answer is packed in a way .*", 4, ".*"),
         ],
-        0.75,
+        1.75,
     ),
 }
 
