@@ -19,12 +19,15 @@ import os
 import re
 import signal
 import socket
+import sqlite3
 import sys
 import threading
 import time
+from contextlib import closing, suppress
 from functools import partial
 from multiprocessing import resource_tracker
 from multiprocessing.sharedctypes import RawArray
+from pathlib import Path
 from typing import Any, Self
 
 from granian.constants import HTTPModes, Interfaces
@@ -35,11 +38,11 @@ from granian.server.embed import Server
 from granian.server.mp import MPServer
 from granian.utils.proxies import wrap_asgi_with_proxy_headers
 
-from petstore_tools import spec
+from petstore_tools import spec, sqlite
 from petstore_tools.clock import SystemClock
 from petstore_tools.errors import SettingsError
 from petstore_tools.service.app import Service
-from petstore_tools.service.database import IPV4_AS_IPV6, Database
+from petstore_tools.service.database import IPV4_AS_IPV6, POSTGRES, Database
 from petstore_tools.service.messages import Response, Scope
 
 DRAIN_S = 9  # at its end a service answers what is under way for so long
@@ -161,6 +164,13 @@ def serve(
     supervisor.serve(
         target_loader=partial(worker, location, trusted_proxies), wrap_loader=False
     )
+    if not location.startswith(POSTGRES):
+        # with what its log still holds, the file alone can be moved
+        with (
+            suppress(sqlite3.Error),
+            closing(sqlite.read(Path(location), busy_s=1.0)) as database,
+        ):
+            database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     atexit.register(os._exit, 0)  # as in `worker`
 
 

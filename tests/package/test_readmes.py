@@ -61,7 +61,8 @@ CLAIMS = {  # what the README's table says, and the scenario in which it is meas
 ALL = "".join([README, *(path.read_text(encoding="utf-8") for path in sorted(ROOMS))])
 OTHERS = set(
     """
-application/json --before --cases --check --distance --execute --from --help --inplace
+application/json --before --cases --check --distance --execute --from --help
+--if-exists --inplace
 --nbval --nbval-current-env --node --rows --seconds --store OSError cursor default
 columns dropna json keep max_retries normalize on params rel sep verkauft ylabel
 """.split()

@@ -62,6 +62,7 @@ def test_a_signal_answers_what_is_under_way_and_ends_with_0(
 
     assert (answer.status, answer.body["name"]) == (201, "Rex")
     assert served.process.returncode == 0
+    assert not (tmp_path / "service.db-wal").exists()  # the file alone can be moved
     assert len(served.log_text().splitlines()) == 1
 
 
