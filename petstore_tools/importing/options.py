@@ -132,7 +132,7 @@ class ImportOptions:
     )
     defaults: Mapping[str, str | int] | None = _option(
         "The value of empty cells and missing columns, such as status=available; name"
-        " takes none.",
+        " takes none, and nor does a row that has a name alone.",
         "FIELD=VALUE",
     )
     encoding: str | None = _option(

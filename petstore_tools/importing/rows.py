@@ -153,14 +153,12 @@ def _note(
     if has_category and has_status:
         return ""
     needs_default = name.strip() and not has_category
-    is_alone = needs_default and sum(map(is_blank, cells)) == len(cells) - 1
-    if is_alone and len(layout.columns.keys() & {*FIELDS}) > 1:
-        return ALONE
     first_cell = next(filter(str.strip, cells), name)
     is_remark = is_total(name) or (needs_default and is_note(name))
     if is_remark or (not has_status and name != first_cell and is_total(first_cell)):
         return ABOUT_TABLE
-    return ""
+    is_alone = needs_default and sum(map(is_blank, cells)) == len(cells) - 1
+    return ALONE if is_alone and len(layout.columns.keys() & {*FIELDS}) > 1 else ""
 
 
 def identify(rows: list[AnyRow], layout: Layout, field: str) -> None:

@@ -64,10 +64,9 @@ _NOTES = frozenset(map(fold, _WORDS["notes"]))
 # what stands in a text file for an error
 ERRORS = frozenset(_WORDS["errors"])
 _LETTERS = re.compile(r"[^\W\d_]+")
-# what is wrong with rows that are no animals
+# what is wrong with rows that may be, and that are, no animals
 ALONE = "stands alone in its row"
 ABOUT_TABLE = "is a total or a line about the table"
-REMARKS = (ALONE, ABOUT_TABLE)
 Value = str | int | None  # of a name, a category, a status, a key, an id
 # of a word until somebody says what it means
 NO_ID = "is not the id of a category"
@@ -358,7 +357,7 @@ class Row(NamedTuple):
     @property
     def is_remark(self) -> bool:
         """Whether it is no animal, but a line about the table."""
-        return any(problem.rule in REMARKS for problem in self.problems)
+        return any(problem.rule == ABOUT_TABLE for problem in self.problems)
 
     @property
     def reason(self) -> str:
