@@ -331,10 +331,10 @@ def find_same_positions(
         names = Counter(entry.content[:width] for entry in removed)
         names -= Counter(file.contents[position][:width] for position in positions)
         renamed = [entry for entry in removed if entry.content[:width] in names]
-        if renamed:
-            first = min(renamed, key=attrgetter("number"))  # the same in each run
-            doubt = _edit("the same position", first)
-            doubts = dict.fromkeys(positions, doubt) | doubts
+        renamed.sort(key=attrgetter("number"))  # the same in each run
+        for index, position in enumerate(sorted(positions) if renamed else ()):
+            entry = renamed[min(index, len(renamed) - 1)]
+            doubts.setdefault(position, _edit("the same position", entry))
     return doubts
 
 
