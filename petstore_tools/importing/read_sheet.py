@@ -33,7 +33,13 @@ from petstore_tools.importing.values import (
     fold,
     is_known,
 )
-from petstore_tools.tabular.cells import NonTextCell, are_blank, column_letter, is_blank
+from petstore_tools.tabular.cells import (
+    NonTextCell,
+    are_blank,
+    column_letter,
+    is_blank,
+    whole_number,
+)
 from petstore_tools.tabular.sources import open_source
 from petstore_tools.text import first_of, option, pluralize, printable, quoted, wrap
 
@@ -255,6 +261,10 @@ def open_layout(options: ImportOptions) -> Layout:
     if not likeliest.is_complete:
         first, *others = likeliest.reasons
         others += [f"the header is {likeliest.header_line}", *likeliest.sheet.notes]
+        if not fields and any(map(whole_number, likeliest.header)):
+            columns = option("columns", {"A": "name", "B": "categoryId"})
+            row = f"is row {likeliest.header_row} an animal?"
+            others.append(f"{row} Then name columns by letter: {columns}")
         raise SheetError(write_questions(likeliest, [f"{name}: {first}", *others]))
     return likeliest
 
