@@ -106,8 +106,8 @@ def cli() -> None:
     \b
     Exit codes:
       0    done
-      1    some rows are rejected, unknown or skipped as doubtful, or a listing is not
-           complete
+      1    some rows are rejected, unknown or, in this run, skipped as doubtful, or a
+           listing is not complete
       2    wrong usage or settings, or a budget file or an input that cannot be used;
            or a mistake of the toolkit, with a traceback
       3    the service refused the key

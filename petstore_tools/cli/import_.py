@@ -116,7 +116,9 @@ def _import(
             click.echo(dumps({"message": "Nothing was sent."}))
         return exits.DONE
     click.echo(dumps(result.to_dict()) if as_json else result)
-    if doubtful := result.unknown + result.skipped_now:
+    # as doubtful, also by an earlier run; what was never to be sent has no number
+    left_out = sum(e.state == "skipped" and e.entry_id > 0 for e in result.entries)
+    if doubtful := result.unknown + left_out:
         rows = pluralize(doubtful, "row")
         command = f"petstore-tools imports show {result.journal}"
         options.write_message(
@@ -153,5 +155,7 @@ def _confirm_import(preview: ImportPreview, *, yes: bool) -> bool:
     if not preview.to_send or preview.refusal:
         return True
     animals = pluralize(preview.to_send, "animal")
-    question = f"Create {animals} in {preview.environment} ({preview.host})?"
-    return options.confirm(question, yes=yes)
+    question = f"Create {animals} in {preview.environment} ({preview.host})"
+    if doubts := len(preview.comparison.doubts):
+        question += f", and then ask about {pluralize(doubts, 'doubtful row')}"
+    return options.confirm(f"{question}?", yes=yes)

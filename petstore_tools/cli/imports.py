@@ -90,6 +90,11 @@ def show(info: ImportInfo) -> None:
             f"{pluralize(info.bad_rows, 'row')} of {info.target.path.name} had"
             " problems; the file of rejected rows beside it names them"
         )
+    if "skipped" in info.states:
+        options.write_message(
+            "\nTo let the next run send row N, which was left out as doubtful:"
+            f" petstore-tools imports reconcile {info.target.id} --row N --absent"
+        )
     if info.states.keys() & {"unknown", "sending", "ambiguous"}:
         options.write_message(
             "\nTo find out what became of the unknown rows: petstore-tools imports"
