@@ -6,10 +6,11 @@ the API keys of its callers.
 import socket
 import tempfile
 import time
+from collections.abc import Callable
 from contextlib import closing, suppress
 from dataclasses import replace
 from functools import partial
-from ipaddress import ip_network
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +26,11 @@ PORTS = {"production": 8765, "staging": 8766}
 port_option = partial(click.option, type=click.IntRange(1, 65_535), metavar="N")
 
 
-def _addresses(text: str) -> str:
+def _addresses(text: str, parse: Callable[[str], object] = ip_network) -> str:
     """Check IP addresses, or networks of them, separated by commas."""
     try:
         for address in text.split(","):
-            ip_network(address.strip())
+            parse(address.strip())
     except ValueError as error:
         raise click.BadParameter(
             f"name an IP address, such as 127.0.0.1: {error}"
@@ -37,11 +38,16 @@ def _addresses(text: str) -> str:
     return text
 
 
+def _address(text: str) -> str:
+    """Check an IP address."""
+    return _addresses(text, ip_address)
+
+
 address_option = partial(
     click.option,
     default="127.0.0.1",
     show_default=True,
-    type=_addresses,
+    type=_address,
     metavar="ADDRESS",
 )
 

@@ -12,6 +12,7 @@ are used as they are.
 
 import asyncio
 import atexit
+import errno
 import json
 import logging
 import multiprocessing
@@ -191,9 +192,13 @@ def listen(option: str, host: str, port: int) -> socket.socket:
     try:
         return socket.create_server((host, port), family=family, dualstack_ipv6=is_6)
     except OSError as error:
+        subject = f"port {port} of {host}"
+        if error.errno == errno.EADDRNOTAVAIL:
+            subject = host
+            option = option.replace("port", "host")
+        reason = os.strerror(error.errno or 0)  # Python adds a tuple to its own
         raise SettingsError(
-            f"port {port} of {host} cannot be used: {error.strerror}. "
-            f"Name another one with {option}"
+            f"{subject} cannot be used: {reason}. Name another one with {option}"
         ) from error
 
 

@@ -288,10 +288,11 @@ def test_options_that_cannot_be_are_refused(tmp_path: Path) -> None:
             f"--port {used_port}",
             f"--port {free} --metrics-port {used_port}",
             f"--port {free} --metrics-port {free}",
+            f"--port {free} --host 192.0.2.1",
         ):
             completed = run_program(
                 "serve", *options.split(), "--database", str(tmp_path / "s.db")
             )
-            *_, text = re.findall("--[a-z-]*port", options)
+            *_, text = re.findall("--[a-z-]+", options)
             text = f"Name another one with {text}"
             assert (completed.returncode, text in completed.stderr) == (2, True)
