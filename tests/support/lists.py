@@ -195,7 +195,8 @@ def import_file(
 
 def new_rows(story: Story, rows: DataFrame, asked: DataFrame) -> list[int]:
     """Return which of the rows that are asked about are new; of equal rows, as many."""
-    is_made = rows["animal"].isin(story.made)
+    # those with an id are told apart
+    is_made = rows["animal"].isin(story.made) & (rows["petstore_id"] == "")
     known = is_made.groupby([rows[c] for c in FIELDS]).transform("sum")
     is_new = asked.groupby(FIELDS).cumcount() >= known[asked.index]
     return [*asked.index[is_new] + 2]
