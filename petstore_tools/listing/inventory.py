@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable
 from functools import partial
@@ -24,6 +25,16 @@ if TYPE_CHECKING:
     from petstore_tools.history.reading import History
 
 Show = Callable[[int, int | None, Wait | None], None]
+
+
+def _depth() -> int:
+    """Return how far above the caller the first line outside the toolkit is."""
+    frame = sys._getframe(1)
+    depth = 1
+    while frame.f_back and frame.f_globals["__name__"].startswith("petstore_tools."):
+        frame = frame.f_back
+        depth += 1
+    return depth
 
 
 class Inventory:
@@ -98,7 +109,7 @@ class Inventory:
             with history.noting(notes, "this listing was not kept as a snapshot"):
                 history.keep(frame)
         for note in notes:
-            warnings.warn(note, UserWarning, stacklevel=4)
+            warnings.warn(note, UserWarning, stacklevel=_depth())
         return frame
 
     def fetch(self, query: ListQuery, *, wait: bool, show: Show) -> pd.DataFrame:
