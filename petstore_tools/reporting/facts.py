@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 import unicodedata
 from collections import Counter
@@ -78,6 +79,10 @@ def one_line(text: str, name: str) -> str:
     return text
 
 
+# as we write a category without a name, and one of several with its name
+_ENDS_AS_ID = re.compile(r"^-?\d+$|\(-?\d+\)$")
+
+
 def check_looks(
     categories: Categories | None,
     title: str,
@@ -86,7 +91,11 @@ def check_looks(
 ) -> Looks:
     """
     Check what a report looks like, before a request is spent on it; arguments of
-    `status_report`.
+    `status_report`. No two categories have one name.
+
+    >>> names = {1: "Cats", 2: "Cats", 3: "Cats (2)", 4: "5"}
+    >>> check_looks(names, "", "", None).categories
+    {1: 'Cats (1)', 2: 'Cats (2)', 3: 'Cats (2) (3)', 4: '5 (4)'}
 
     Raises:
         ArgumentError, SheetError: Title or note has a line break, there is no such time
@@ -97,7 +106,9 @@ def check_looks(
     one_line(" ".join(" ".join(names.values()).split()), "categories")
     counts = Counter(names.values())
     names = {
-        number: f"{name} ({number})" if counts[name] > 1 else name
+        number: f"{name} ({number})"
+        if counts[name] > 1 or _ENDS_AS_ID.search(name)
+        else name
         for number, name in names.items()
     }
     try:
