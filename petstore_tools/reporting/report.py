@@ -327,6 +327,8 @@ def _with_history(
             times = history.status_times(earlier[-1], newest.number)
             pending = facts.pending_animals(report.animals, times)
             days = facts.days_in_status(times)
+            order = dict.fromkeys([*report.breakdown.index, *days.index])
+            days = days.loc[[name for name in order if name in days.index]]
             report = replace(report, pending=pending, days=days)
     if older is None:
         return report

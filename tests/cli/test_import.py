@@ -106,7 +106,7 @@ def test_a_terminal_asks_once_about_doubtful_rows(
         not in screen.partition("Leave the doubtful rows out, send them, or stop")[0]
     )
     if answer == "skip":  # it is kept
-        command = ["import", "copy.csv", "--yes", "--doubtful", "send"]
+        command = "import copy.csv --yes --doubtful send".split()
         _, screen = run_on_terminal(*command, sandbox=box, cwd=tmp_path)
         assert "imports show" in screen
 

@@ -87,6 +87,9 @@ def frames_of(report: StatusReport, names: dict[int, str]) -> dict[str, pd.DataF
     """Return the tables that people should read, made of the frames of a report."""
     events = report.events
     assert events is not None
+    if report.days is not None:
+        order = [s for s in report.breakdown.index if s in report.days.index]
+        assert report.days.index.tolist()[: len(order)] == order
     frames: dict[str, Any] = {
         "summary": report.summary,
         "breakdown": report.breakdown.reset_index(),
