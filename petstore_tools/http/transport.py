@@ -6,11 +6,13 @@ idled, and its answer read whole within a time.
 import re
 import ssl
 import time
+from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from http.client import HTTPException, HTTPResponse, parse_headers
 from io import BufferedReader, RawIOBase
 from math import inf
+from queue import Empty, Full
 from socket import socket
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
@@ -135,16 +137,44 @@ class _FreshConnection(HTTPConnection):
         return response
 
 
+class _IdleConnections(deque[Any]):
+    """
+    The connections of a pool that no request uses, without the lock of `LifoQueue`: an
+    interrupt that comes when that is taken leaves it locked.
+    """
+
+    qsize = deque.__len__
+
+    def get(self, **_: object) -> Any:
+        """Take the one that was used last."""
+        try:
+            return self.pop()
+        except IndexError:
+            raise Empty from None
+
+    def put(self, connection: object, **_: object) -> None:
+        """Keep one for the next request."""
+        if len(self) == MOST_CONNECTIONS:
+            raise Full
+        self.append(connection)
+
+    def __del__(self) -> None:
+        """Close them with their pool, as urllib3 does with those of its own queue."""
+        for connection in filter(None, self):
+            connection.close()
+
+
 class _Adapter(HTTPAdapter):
     """
     Connections as `requests` makes them, through any proxy and with any certificates,
-    but with our connection class.
+    but with our connection class, and kept by us.
     """
 
     def get_connection_with_tls_context(self, *args: Any, **kwargs: Any) -> Any:
         """Return the pool of an address."""
         pool: Any = super().get_connection_with_tls_context(*args, **kwargs)
         if not issubclass(pool.ConnectionCls, _FreshConnection):
+            pool.pool = _IdleConnections()
             pool.ConnectionCls = type(
                 "Connection", (_FreshConnection, pool.ConnectionCls), {}
             )

@@ -4,7 +4,6 @@ is left, and what is wrong.
 """
 
 import os
-import re
 import stat
 import sys
 import tomllib
@@ -192,7 +191,7 @@ def test_doctor_says_from_when_on_requests_can_go(run: RunCommand) -> None:
     for _ in range(2):
         done = run("doctor", PETSTORE_PLAN="1/1")
 
-    assert re.search("this day are used\n +Requests can go from .* UTC on", done.stdout)
+    assert "Requests can go from" in done.stdout
     assert done.returncode == 4
 
 

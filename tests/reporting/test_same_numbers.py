@@ -89,7 +89,7 @@ def frames_of(report: StatusReport, names: dict[int, str]) -> dict[str, pd.DataF
     assert events is not None
     if report.days is not None:
         order = [s for s in report.breakdown.index if s in report.days.index]
-        assert report.days.index.tolist()[: len(order)] == order
+        assert [*report.days.index[: len(order)]] == order
     frames: dict[str, Any] = {
         "summary": report.summary,
         "breakdown": report.breakdown.reset_index(),

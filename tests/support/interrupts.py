@@ -3,6 +3,7 @@
 import contextlib
 import dis
 import sys
+import threading
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -29,7 +30,8 @@ class Interrupter:
     nowhere.
 
     The points are the lines of the client, and both ends of each context manager of the
-    standard library that it enters: when it has been entered, and before it is left.
+    standard library that it enters: when it has been entered, and before it is left. So
+    are those of each lock with a condition, which any library enters.
 
     Args:
         point: Where, None to pass them all.
@@ -57,10 +59,10 @@ class Interrupter:
         caller = frame.f_back
         if _is_client_code(frame.f_code):
             return self._trace_line
-        if (
-            frame.f_code.co_filename == contextlib.__file__
-            and caller
-            and _is_client_code(caller.f_code)
+        file = frame.f_code.co_filename
+        if caller and (
+            file == threading.__file__
+            or (file == contextlib.__file__ and _is_client_code(caller.f_code))
         ):
             if frame.f_code.co_name == "__exit__":
                 self._count_point(caller, "exit")
