@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import count
 from types import SimpleNamespace
 from typing import Any
 
@@ -216,17 +217,17 @@ def records(text: str, delimiter: str) -> Iterator[Record]:
     file = io.StringIO(text, newline="")
     # some programs write a blank behind the delimiter
     is_spaced = f'{delimiter} "' in text
-    number = 0
+    read = partial(
+        csv.reader, file, delimiter=delimiter, strict=True, skipinitialspace=is_spaced
+    )
+    reader = read()
     record_end = 0
-    while True:
-        reader = csv.reader(
-            file, delimiter=delimiter, strict=True, skipinitialspace=is_spaced
-        )
+    for number in count(1):
+        cells: Sequence[str]
         try:
-            for cells in reader:
-                record_end = file.tell()
-                number += 1
-                yield number, cells
+            cells = next(reader)
+            record_end = file.tell()
+        except StopIteration:
             return
         except csv.Error as error:
             reason = "cannot be split"
@@ -235,8 +236,9 @@ def records(text: str, delimiter: str) -> Iterator[Record]:
             file.seek(record_end)
             line = file.readline()
             record_end = file.tell()
-            number += 1
-            yield number, MalformedLine(line.rstrip("\r\n"), reason)
+            cells = MalformedLine(line.rstrip("\r\n"), reason)
+            reader = read()
+        yield number, cells  # an interrupt is lost in a `try` that is closed here
 
 
 def csv_bytes(
