@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from types import FunctionType, ModuleType
+from types import FunctionType, ModuleType, SimpleNamespace
 
 import pytest
 import requests
@@ -37,6 +37,7 @@ from petstore_tools.errors import (
     ProtocolError,
     TransportError,
 )
+from petstore_tools.http import transport
 from petstore_tools.http.transport import TIMEOUT_S
 from petstore_tools.settings import load
 
@@ -114,6 +115,11 @@ def test_a_netrc_entry_does_not_replace_the_key(
     assert wire.calls[0].request.headers["Authorization"] == f"Bearer {KEY}"
 
 
+def _set_time(patch: pytest.MonkeyPatch, now: Callable[[], float]) -> None:
+    """Set the clock of the transport; that of a service in this process stays."""
+    patch.setattr(transport, "time", SimpleNamespace(monotonic=now))
+
+
 @pytest.mark.case("P31")
 def test_a_create_on_a_connection_that_idled_opens_a_fresh_one(
     monkeypatch: pytest.MonkeyPatch,
@@ -138,7 +144,7 @@ def test_a_create_on_a_connection_that_idled_opens_a_fresh_one(
         store.create_pet("Rex", category_id=3)
         assert len(connections) == 1
         real = time.monotonic
-        monkeypatch.setattr(time, "monotonic", lambda: real() + 5.0)
+        _set_time(monkeypatch, lambda: real() + 5.0)
         store.create_pet("Rex", category_id=3)
 
     assert len(connections) == 2
@@ -171,7 +177,7 @@ def test_an_answer_that_drips_is_lost_after_two_minutes(
     """In its head or in its body: a service that sends now and then is never silent."""
     passed_s = [0.0]
     real = time.monotonic
-    monkeypatch.setattr(time, "monotonic", lambda: real() + passed_s[0])
+    _set_time(monkeypatch, lambda: real() + passed_s[0])
 
     def drip(connection: socket.socket, request: bytes) -> None:
         connection.sendall(begin.encode())
