@@ -1,12 +1,8 @@
-"""
-Folders of its own for each test, the table of cases, and a sandbox for each test that
-asks.
-"""
+"""Folders of its own for each test, and a sandbox for each test that asks."""
 
 import logging
 import os
 import random
-from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,13 +21,7 @@ from petstore_tools.plans import Plan
 from petstore_tools.sandbox import samples
 from petstore_tools.settings import SecretStr, Settings
 
-CASES = Path(__file__).with_name("cases.txt")
 DOCUMENT = Path(__file__).parents[2] / "shared" / "INTERFACE.md"
-
-
-def pytest_addoption(parser: pytest.Parser) -> None:
-    help_ = "print case -> tests; fail where a case has none"
-    parser.addoption("--cases", action="store_true", help=help_)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -41,12 +31,6 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(
     config: pytest.Config, items: list[pytest.Item]
 ) -> None:
-    without_the_document(config, items)
-    if config.getoption("--cases"):
-        print_cases(items)
-
-
-def without_the_document(config: pytest.Config, items: list[pytest.Item]) -> None:
     """
     A checkout alone has no interface document: what reads it is not asked for there.
     """
@@ -54,27 +38,6 @@ def without_the_document(config: pytest.Config, items: list[pytest.Item]) -> Non
     if readers and not DOCUMENT.exists():
         items[:] = [item for item in items if item not in readers]
         config.hook.pytest_deselected(items=readers)
-
-
-def print_cases(items: list[pytest.Item]) -> None:
-    """
-    Print each case with its sentence and its tests; end, with 1 where a case has no
-    test.
-    """
-    held: dict[str, set[str]] = defaultdict(set)
-    for item in items:
-        for mark in item.iter_markers("case"):
-            for case in mark.args:
-                held[case].add(item.nodeid.partition("[")[0])
-    lines = CASES.read_text(encoding="utf-8").splitlines()
-    sentences = dict(line.split(" ", 1) for line in lines)
-    for case in sorted(sentences | held, key=lambda c: (int(c[1:].rstrip("a")), c)):
-        title = f"{case} {sentences.get(case, 'NOT LISTED')}"
-        print(title, *sorted(held[case]) or ["NO TEST"], sep="\n    ")
-    untested = [case for case in sentences if not held[case]]
-    pytest.exit(
-        f"cases without a test: {untested or 'none'}", returncode=bool(untested)
-    )
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

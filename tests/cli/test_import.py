@@ -42,7 +42,6 @@ def animals(box: Sandbox) -> list[tuple[Any, ...]]:
     )
 
 
-@pytest.mark.case("P55")
 @pytest.mark.parametrize(
     ("code", "error", "arguments", "setting"),
     read_cases(__file__, "exits.txt"),
@@ -111,7 +110,6 @@ def test_a_terminal_asks_once_about_doubtful_rows(
         assert "imports show" in screen
 
 
-@pytest.mark.case("P98")
 @needs_terminal
 @pytest.mark.parametrize(
     ("answer", "code", "sent", "doubtful"),
@@ -183,7 +181,6 @@ def test_a_stopped_import_is_shown_with_the_command_that_goes_on(
     assert "several imports begin with '': " in run("imports", "show", "").stderr
 
 
-@pytest.mark.case("P34")
 def test_a_person_decides_what_a_look_cannot(
     run: RunCommand, box: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -29,7 +29,6 @@ RETRY = (
 )
 
 
-@pytest.mark.case("P55")
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [
@@ -137,7 +136,6 @@ def test_a_mistake_of_the_toolkit_is_shown_with_exit_code_2(
     assert json.loads(output.out)["error"] == "ModuleNotFoundError"
 
 
-@pytest.mark.case("P97")
 @pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_that_a_library_makes_an_error_of_is_one(
     monkeypatch: pytest.MonkeyPatch, sign: signal.Signals

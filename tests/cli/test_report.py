@@ -110,7 +110,6 @@ def test_listings_are_forgotten_once_it_was_asked_for(
     assert "2 listings forgotten; no snapshots yet" in done.stdout
 
 
-@pytest.mark.case("P103")
 def test_a_damaged_history_is_named_and_no_output_is_missing(
     run_after_a_change: RunCommand, box: Sandbox
 ) -> None:
@@ -152,7 +151,6 @@ def test_a_name_like_a_formula_is_text_in_a_file(
     assert frame.iloc[-1, 1:4].tolist() == ["=1+1", str(2**53 + 1), "sold"]
 
 
-@pytest.mark.case("P90")
 def test_several_outputs_cost_one_listing_and_carry_the_same_numbers(
     run: RunCommand, box: Sandbox, tmp_path: Path
 ) -> None:

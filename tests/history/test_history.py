@@ -31,7 +31,6 @@ from petstore_tools.history.reading import History
 from petstore_tools.listing.completeness import Listing
 
 
-@pytest.mark.case("P77", "P86", "P102")
 @pytest.mark.parametrize("part", soak_parts(20))
 def test_the_history_is_the_truth_of_its_listings(part: int, tmp_path: Path) -> None:
     """
@@ -148,7 +147,6 @@ CALLS: dict[str, Callable[[PetStore], object]] = {
 }
 
 
-@pytest.mark.case("P103")
 @pytest.mark.parametrize("harm", read_json(__file__, "harms.json"))
 def test_a_damaged_file_is_named_and_kept_aside(harm: str) -> None:
     """
@@ -247,7 +245,6 @@ def test_a_day_to_forget_before_means_its_begin(tmp_path: Path) -> None:
     assert history.keep(frame).number == 1
 
 
-@pytest.mark.case("P103")
 def test_a_listing_from_the_future_is_named_before_a_request_and_forgotten() -> None:
     """What the message says helps; what was there before that listing goes on."""
     with Sandbox(animals=5) as box:
@@ -357,7 +354,6 @@ def test_within_max_age_a_listing_costs_no_request() -> None:
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC).timestamp()
 
 
-@pytest.mark.case("P67")
 @pytest.mark.parametrize(("moment", "outcome"), read_cases(__file__, "moments.txt"))
 def test_a_date_an_age_or_a_time_means_one_instant(moment: str, outcome: str) -> None:
     """
@@ -372,7 +368,6 @@ def test_a_date_an_age_or_a_time_means_one_instant(moment: str, outcome: str) ->
     assert outcome in answer
 
 
-@pytest.mark.case("P67")
 def test_dates_may_be_objects_and_are_checked_before_a_request() -> None:
     """The error says how a date is written."""
     noon = datetime(2026, 3, 5, 13, tzinfo=timezone(timedelta(hours=1)))
@@ -390,7 +385,6 @@ def test_dates_may_be_objects_and_are_checked_before_a_request() -> None:
         assert len(box.traffic()) == 0
 
 
-@pytest.mark.case("P67")
 def test_a_date_of_the_past_takes_the_newest_listing_that_had_ended_by_then() -> None:
     """Today's is allowed; before the first listing the error has that one's date."""
     with Sandbox(animals=3) as box:
@@ -407,7 +401,6 @@ def test_a_date_of_the_past_takes_the_newest_listing_that_had_ended_by_then() ->
             box.store.events(since="2026-01-07", until="2026-01-06")
 
 
-@pytest.mark.case("P67")
 def test_last_is_the_last_report_that_was_handed_out(tmp_path: Path) -> None:
     """Not a look, a snapshot or a report with another filter in between."""
     with Sandbox(animals=10) as box:

@@ -79,7 +79,6 @@ ENDS = {
 }
 
 
-@pytest.mark.case("P31")
 @pytest.mark.parametrize(("answers", "steps", "end"), ENDS.values(), ids=ENDS)
 def test_each_attempt_that_changed_nothing_is_reported_before_the_next_one(
     wire: responses.RequestsMock,
@@ -149,7 +148,6 @@ def test_an_exception_before_an_attempt_sends_and_spends_nothing(
     assert len(client.ledger.update(lambda budget: budget.in_flight)) == 0
 
 
-@pytest.mark.case("P95")
 @pytest.mark.parametrize("progress", [True, False])
 def test_what_shows_progress_shows_what_it_waits_for(
     wire: responses.RequestsMock,
@@ -176,7 +174,6 @@ def test_what_shows_progress_shows_what_it_waits_for(
     assert ("all 60 requests of this minute are used" in output) is progress
 
 
-@pytest.mark.case("P95")
 def test_a_service_that_says_nothing_is_shown_while_it_is_waited_for(
     tmp_path: Path,
 ) -> None:
@@ -278,7 +275,6 @@ LOGGED = {  # what is answered, what is logged, and the seconds that pass
 }
 
 
-@pytest.mark.case("P6", "P39")
 @pytest.mark.parametrize(("answers", "lines", "least_s"), LOGGED.values(), ids=LOGGED)
 def test_refusals_waits_and_retries_are_logged_once(
     wire: responses.RequestsMock,

@@ -33,7 +33,6 @@ from petstore_tools.settings import load
 AWAY = {"code": "db", "message": "away", "status": 500}
 
 
-@pytest.mark.case("P39")
 @pytest.mark.parametrize(
     ("status", "kind"),
     [
@@ -66,7 +65,6 @@ def test_errors_are_translated_into_the_tree(
     assert len(wire.calls) == 1
 
 
-@pytest.mark.case("P6")
 @pytest.mark.parametrize(
     "body",
     ["null", "{}", "<html>proxy</html>", '[{"id": 1}]', "[1, 2", "", json.dumps(AWAY)],
@@ -89,7 +87,6 @@ def test_a_page_that_is_no_list_of_animals_is_an_error_not_a_short_frame(
     assert Listing.of(store.last_partial).completeness == "cut"
 
 
-@pytest.mark.case("P95")
 @pytest.mark.parametrize("half", [rb"\uD83D", rb"\udc00", b"\xed\xa0\xbd"])
 def test_half_a_character_costs_no_inventory(
     wire: responses.RequestsMock, store: PetStore, tmp_path: Path, half: bytes
@@ -125,7 +122,6 @@ def test_half_a_character_costs_no_inventory(
     assert store.create_pet("Rex", category_id=3).name == names[0]
 
 
-@pytest.mark.case("P12")
 def test_unknown_fields_and_statuses_are_kept_and_told(
     wire: responses.RequestsMock, store: PetStore
 ) -> None:

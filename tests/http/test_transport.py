@@ -76,7 +76,6 @@ def test_an_answer_that_announces_another_is_not_taken_for_it() -> None:
         assert store.create_pet("Rex", category_id=3).id == 17
 
 
-@pytest.mark.case("P8a")
 @pytest.mark.parametrize("status", [301, 302, 307, 308])
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_a_redirect_is_not_followed_and_its_target_is_named(
@@ -98,7 +97,6 @@ def test_a_redirect_is_not_followed_and_its_target_is_named(
     assert len(wire.calls) == 1
 
 
-@pytest.mark.case("P8a")
 def test_a_netrc_entry_does_not_replace_the_key(
     wire: responses.RequestsMock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -120,7 +118,6 @@ def _set_time(patch: pytest.MonkeyPatch, now: Callable[[], float]) -> None:
     patch.setattr(transport, "time", SimpleNamespace(monotonic=now))
 
 
-@pytest.mark.case("P31")
 def test_a_create_on_a_connection_that_idled_opens_a_fresh_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -150,7 +147,6 @@ def test_a_create_on_a_connection_that_idled_opens_a_fresh_one(
     assert len(connections) == 2
 
 
-@pytest.mark.case("P31")
 @pytest.mark.parametrize(
     "begins", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n["]
 )
@@ -169,7 +165,6 @@ def test_a_service_that_falls_silent_is_given_up(begins: bytes) -> None:
     assert error.may_have_left
 
 
-@pytest.mark.case("P95")
 @pytest.mark.parametrize(("begin", "drop"), read_table(__file__, "drips.json"))
 def test_an_answer_that_drips_is_lost_after_two_minutes(
     monkeypatch: pytest.MonkeyPatch, begin: str, drop: str
@@ -272,7 +267,6 @@ def test_a_proxy_and_a_certificate_of_a_company_work(
     assert b"Proxy-Authorization: Basic" in request
 
 
-@pytest.mark.case("P39a")
 @pytest.mark.parametrize(
     "fault", ["no TLS", "no bundle", "no tunnel", "nobody vouches"]
 )
@@ -360,7 +354,6 @@ def opened(base_url: str) -> PetStore:
     return PetStore.from_settings(settings, clock=ManualClock(time.time()))
 
 
-@pytest.mark.case("P27", "P56")
 @pytest.mark.skipif(os.name != "posix", reason="needs a signal to a thread")
 @pytest.mark.parametrize("end", ENDS)
 @pytest.mark.parametrize("call", ["list_pets", "create_pet"])

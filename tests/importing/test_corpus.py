@@ -52,7 +52,6 @@ def one_line(text: object) -> str:
     return " ".join(str(text).split())
 
 
-@pytest.mark.case("P44", "P44a", "P45", "P46", "P47", "P48", "P49", "P50", "P51", "P65")
 @pytest.mark.parametrize(("path", "case"), CASES)
 def test_each_file_imports_or_says_what_helps(
     box: Sandbox, path: Path, case: Any

@@ -91,7 +91,6 @@ def animal(content: PetValues, pet_id: int, row_key: str = "") -> Entry:
     return Entry(0, "", "", content, 0, row_key, pet_id=pet_id)
 
 
-@pytest.mark.case("P35", "P63", "P69")
 @pytest.mark.parametrize(
     ("ours", "theirs", "rows", "doubtful"), read_cases(__file__, "doubtful.txt")
 )
@@ -119,7 +118,6 @@ def test_a_row_is_doubtful_by_its_name_or_its_place(
     assert doubtful_rows == {row.content for row in file(doubtful)}
 
 
-@pytest.mark.case("P98", "P99")
 @pytest.mark.parametrize(
     ("ours", "animals", "rows", "doubtful"), read_cases(__file__, "equal.txt")
 )

@@ -231,7 +231,6 @@ def play(seed: int, folder: Path) -> dict[str, str]:
     return failures
 
 
-@pytest.mark.case("P32", "P35", "P61")
 @pytest.mark.parametrize("part", soak_parts(200))
 def test_a_history_loses_and_doubles_nothing(part: int) -> None:
     """Whatever happens, a row has one animal, or a person is asked; or took a risk."""

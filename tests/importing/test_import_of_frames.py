@@ -60,7 +60,6 @@ def test_a_problem_names_the_row_by_its_label(
     ]
 
 
-@pytest.mark.case("P64", "P69")
 def test_a_frame_goes_on_under_its_name(sandbox: Sandbox) -> None:
     """Sorted, with another index; an edited row is doubtful by its label."""
     frame = pd.DataFrame({"name": ["Rex", "Mia"], "categoryId": [3, 4]})

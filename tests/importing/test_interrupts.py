@@ -91,7 +91,6 @@ def _listing(_: Sandbox, store: PetStore, __: Path) -> None:
     assert len(store.list_pets()) >= 120
 
 
-@pytest.mark.case("P97")
 @pytest.mark.skipif(sys.platform == "win32", reason="no signal for a thread")
 def test_an_interrupt_wins_while_another_program_holds_the_journal(
     fast: Sandbox, tmp_path: Path
@@ -126,7 +125,6 @@ def test_an_interrupt_wins_while_another_program_holds_the_journal(
     assert (result.created, stored_animals(fast)) == (1, {("Rex", 3, "sold"): 1})
 
 
-@pytest.mark.case("P97")
 @pytest.mark.skipif(sys.platform == "win32", reason="no signal for a thread")
 @pytest.mark.parametrize("kind", ["import", "listing"])
 def test_an_interrupt_ends_a_wait_for_tomorrow(tmp_path: Path, kind: str) -> None:
@@ -151,7 +149,6 @@ def test_an_interrupt_ends_a_wait_for_tomorrow(tmp_path: Path, kind: str) -> Non
         assert store.quota().day.left == 0
 
 
-@pytest.mark.case("P97")
 @pytest.mark.skipif(sys.gettrace() is not None, reason="another tracer runs")
 # an interrupt inside a library leaves its socket to the garbage collector
 @pytest.mark.filterwarnings("ignore::ResourceWarning")

@@ -67,7 +67,6 @@ def refused(folder: Path, reason: str) -> None:
         pass
 
 
-@pytest.mark.case("P42")
 def test_an_animal_belongs_to_one_row_of_one_import(tmp_path: Path) -> None:
     """
     An answer that names another row's animal, or one that existed before, gives no id.
@@ -140,7 +139,6 @@ def test_a_person_cannot_decide_against_the_constraint(tmp_path: Path) -> None:
             record_decision(c, 2, None)
 
 
-@pytest.mark.case("P98")
 @pytest.mark.parametrize("state", ["unknown", "created"])
 @pytest.mark.parametrize(
     ("content", "row_key"),
@@ -289,7 +287,6 @@ def test_imports_are_listed_and_found(tmp_path: Path) -> None:
             find_import(tmp_path, name)
 
 
-@pytest.mark.case("P37", "P71")
 @pytest.mark.parametrize(("harm", "reason"), read_table(__file__, "harms.json"))
 def test_a_database_that_cannot_be_trusted_is_refused(
     tmp_path: Path, harm: str, reason: str
@@ -305,7 +302,6 @@ def test_a_database_that_cannot_be_trusted_is_refused(
     )
 
 
-@pytest.mark.case("P96")
 def test_only_a_journal_whose_check_failed_is_to_be_moved_away(tmp_path: Path) -> None:
     """A healthy one that cannot be used for another reason stays where it is."""
     with open_journal(tmp_path, target()) as journal:
@@ -335,14 +331,12 @@ def test_a_folder_that_can_only_be_read_is_said_as_that() -> None:
             folder.chmod(0o700)
 
 
-@pytest.mark.case("P24")
 def test_a_full_disk_is_said_as_that(tmp_path: Path) -> None:
     """Whoever moved the journal away would ask about all that is in it once more."""
     with full_disk():
         refused(tmp_path, "make room on its disk")
 
 
-@pytest.mark.case("P75")
 def test_a_copy_of_the_database_alone_has_every_intent(tmp_path: Path) -> None:
     """Taken at any boundary of a run, without the file that SQLite keeps beside it."""
     with open_journal(tmp_path, target()) as journal:

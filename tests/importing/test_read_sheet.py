@@ -30,7 +30,6 @@ def read(source: pd.DataFrame | Path, **options: Any) -> list[object]:
     ]
 
 
-@pytest.mark.case("P44")
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
 @pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"])
 @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
@@ -70,7 +69,6 @@ OBJECTS = {
 }
 
 
-@pytest.mark.case("P48")
 @pytest.mark.parametrize(
     ("values", "contents"),
     [
@@ -129,7 +127,6 @@ def test_columns_that_pandas_counted_are_titles_and_no_animal(
     assert read(frame, statuses={7: "sold"}, **options) == [("Rex", 3, "sold")]
 
 
-@pytest.mark.case("P40")
 def test_every_text_survives_a_workbook_of_ours(tmp_path: Path) -> None:
     """Formulas, leading zeros, line breaks, tabs, quotes."""
     cells = [

@@ -15,7 +15,6 @@ from petstore_tools.importing.values import PetValues
 REX = PetValues("Rex", 3, "sold")
 
 
-@pytest.mark.case("P38", "P39", "P42")
 @pytest.mark.parametrize(
     ("status", "body", "state", "pet_id", "changed"),
     read_cases(__file__, "answers.txt"),
@@ -61,7 +60,6 @@ def listed_animals(text: str) -> list[Animal]:
     ]
 
 
-@pytest.mark.case("P34", "P79")
 @pytest.mark.parametrize(
     ("sent", "animals", "expected"), read_cases(__file__, "listings.txt")
 )

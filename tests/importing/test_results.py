@@ -38,7 +38,6 @@ def look(cell: str) -> str | list[object]:
     return cell
 
 
-@pytest.mark.case("P40", "P43")
 @pytest.mark.parametrize(("imports", "files"), read_json(__file__, "result_files.json"))
 def test_result_files_keep_what_was_typed_and_how_it_looked(
     fast: Sandbox, tmp_path: Path, imports: list[list[str]], files: dict[str, object]
@@ -62,7 +61,6 @@ def test_result_files_keep_what_was_typed_and_how_it_looked(
     assert contents == files
 
 
-@pytest.mark.case("P41", "P43")
 @pytest.mark.skipif(
     not shutil.which("soffice"), reason="no LibreOffice on this machine"
 )
@@ -102,7 +100,6 @@ def test_result_files_saved_by_libreoffice_are_read(
     assert [*result.frame["outcome"]] == ["created", "rejected"]
 
 
-@pytest.mark.case("P70")
 @pytest.mark.parametrize(
     ("room", "reason"),
     [(1_000, "the journal .*make room on its disk"), (90_000, "File too large")],
@@ -130,7 +127,6 @@ def test_a_full_disk_when_a_result_file_is_written_stands_in_the_result(
     assert [file.name for file in second_result.files] == ["pets.created.csv"]
 
 
-@pytest.mark.case("P70")
 def test_a_long_reason_is_written(fast: Sandbox, tmp_path: Path) -> None:
     """As much of it as a cell holds."""
     path = write_rows(tmp_path / "b.csv", "Tom,3,sold")

@@ -58,7 +58,6 @@ def _interrupted(_: SendRequest, __: bytes) -> bytes:
     return b""
 
 
-@pytest.mark.case("P96")
 @pytest.mark.skipif(sys.platform == "win32", reason="no signal for a thread")
 @pytest.mark.parametrize(
     ("end", "code"),
@@ -110,7 +109,6 @@ class Stepped:
         self._clock.sleep_until(deadline - self.ahead_s)  # type: ignore[attr-defined]
 
 
-@pytest.mark.case("P33")
 def test_a_commit_seen_late_is_not_taken_for_absent(
     fast: Sandbox, tmp_path: Path
 ) -> None:
@@ -150,7 +148,6 @@ def _changing(change: Callable[[str], str]) -> Action:
     return fate
 
 
-@pytest.mark.case("P42", "P76")
 @pytest.mark.parametrize(
     "fate",
     [
@@ -173,7 +170,6 @@ def test_a_201_is_final(fast: Sandbox, tmp_path: Path, fate: Action) -> None:
     assert sorted(results[0].frame["id"]) == [1, 2, 3, 4, 5]
 
 
-@pytest.mark.case("P34", "P61")
 def test_four_imports_at_once_with_equal_rows(fast: Sandbox, tmp_path: Path) -> None:
     """Each animal is one row's; what becomes doubtful meanwhile is left out."""
     rows = _rows(12)
@@ -192,7 +188,6 @@ def test_four_imports_at_once_with_equal_rows(fast: Sandbox, tmp_path: Path) -> 
     assert sum(result.skipped for result in results) == 36
 
 
-@pytest.mark.case("P39")
 def test_a_wrong_key_or_address_stops_after_one_request(
     fast: Sandbox, file: Path
 ) -> None:
@@ -227,7 +222,6 @@ def test_a_budget_that_fails_ends_the_run_with_its_result(
     assert run(fast.connect(), file).created == 60
 
 
-@pytest.mark.case("P39", "P38")
 def test_a_refused_row_is_rejected_and_goes_again_in_the_next_run(
     fast: Sandbox, tmp_path: Path
 ) -> None:
@@ -247,7 +241,6 @@ def test_a_refused_row_is_rejected_and_goes_again_in_the_next_run(
     assert (second.created, stored_animals(fast).total()) == (6, 6)
 
 
-@pytest.mark.case("P39a")
 @pytest.mark.parametrize("is_created", [False, True], ids=["never", "always"])
 def test_a_service_without_usable_answers_is_given_up(
     fast: Sandbox, tmp_path: Path, is_created: bool
@@ -269,7 +262,6 @@ def test_a_service_without_usable_answers_is_given_up(
     assert stored_animals(fast).total() == result.created + result.unknown * is_created
 
 
-@pytest.mark.case("P77")
 def test_an_animal_removed_during_a_listing_hides_no_lost_row(
     fast: Sandbox, tmp_path: Path
 ) -> None:
@@ -294,7 +286,6 @@ def test_an_animal_removed_during_a_listing_hides_no_lost_row(
     assert (result.created, proxy.counts["POST"]) == (1, 1)
 
 
-@pytest.mark.case("P81")
 def test_a_wait_of_another_import_costs_this_one_nothing(
     file: Path, tmp_path: Path
 ) -> None:
@@ -326,7 +317,6 @@ def test_a_wait_of_another_import_costs_this_one_nothing(
         assert time.monotonic() - began < 30
 
 
-@pytest.mark.case("P36")
 def test_the_same_import_twice_at_once_is_refused(fast: Sandbox, file: Path) -> None:
     """The second says so; nothing is made twice."""
     second: list[BaseException] = []
@@ -343,7 +333,6 @@ def test_the_same_import_twice_at_once_is_refused(fast: Sandbox, file: Path) -> 
     assert (result.created, stored_animals(fast)) == (60, sample_animals())
 
 
-@pytest.mark.case("P41", "P65")
 def test_a_list_of_imports_counts_the_rejects_that_the_result_counts(
     fast: Sandbox, tmp_path: Path
 ) -> None:
@@ -378,7 +367,6 @@ def test_an_edit_names_an_empty_cell_in_words(fast: Sandbox, tmp_path: Path) -> 
     assert [edit.changes for edit in result.edits] == ["status empty → 'sold'"]
 
 
-@pytest.mark.case("P99")
 def test_a_row_that_got_its_id_since_is_not_created_anew(
     fast: Sandbox, tmp_path: Path
 ) -> None:

@@ -12,7 +12,6 @@ from petstore_tools.importing.send import Sender
 from petstore_tools.throttle.gate import CallOptions
 
 
-@pytest.mark.case("P78")
 @pytest.mark.parametrize(
     ("errors", "expected"),
     [

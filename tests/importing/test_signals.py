@@ -70,7 +70,6 @@ def start_import(
     )
 
 
-@pytest.mark.case("P66", "P78")
 @pytest.mark.parametrize(
     "failures", [0, 3], ids=["answers come", "after three unusable answers"]
 )
@@ -138,7 +137,6 @@ def test_a_signal_ends_the_command_at_once_with_its_object(
     assert json.loads(second_output)["created"] == 5
 
 
-@pytest.mark.case("P32", "P35", "P75", "P78", "P99")
 @pytest.mark.parametrize("part", soak_parts(334))
 def test_signals_double_and_lose_nothing(tmp_path: Path, part: int) -> None:
     """

@@ -22,13 +22,11 @@ REPEATED = re.compile(r"^(?:(\d+)\*)?(.*)$")
 
 
 def stories() -> list[Any]:
-    """Return each story, with the cases that it holds."""
+    """Return the steps of each story."""
     params = []
     for block in TEXT.split("\n== ")[1:]:
         title, *steps = block.strip().splitlines()
-        name, _, cases = title.rstrip("]").partition(" [")
-        marks = [pytest.mark.case(*cases.split())] if cases else []
-        params.append(pytest.param(steps, id=name, marks=marks))
+        params.append(pytest.param(steps, id=title))
     return params
 
 

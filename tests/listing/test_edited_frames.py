@@ -56,7 +56,6 @@ EDITS: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
 }
 
 
-@pytest.mark.case("P69", "P53a")
 @pytest.mark.parametrize("edit", EDITS)
 def test_an_edited_frame_is_not_complete(frame: pd.DataFrame, edit: str) -> None:
     """
@@ -74,7 +73,6 @@ def test_an_edited_frame_is_not_complete(frame: pd.DataFrame, edit: str) -> None
     assert Listing.as_listed(changed).complete
 
 
-@pytest.mark.case("P69", "P53a")
 def test_a_report_on_an_edited_frame_says_that_it_is_not_complete(
     frame: pd.DataFrame,
 ) -> None:
@@ -89,7 +87,6 @@ def test_a_report_on_an_edited_frame_says_that_it_is_not_complete(
         assert "Not complete" in text
 
 
-@pytest.mark.case("P69")
 @pytest.mark.parametrize(
     "change",
     [

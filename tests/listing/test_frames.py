@@ -17,7 +17,6 @@ def animals(count: int, **more: str) -> pd.DataFrame:
     )
 
 
-@pytest.mark.case("P11")
 def test_dtypes_are_the_same_when_empty_when_huge_and_when_a_status_is_missing() -> (
     None
 ):
@@ -45,7 +44,6 @@ def test_dtypes_are_the_same_when_empty_when_huge_and_when_a_status_is_missing()
     assert frames[1]["status"].isna().all()
 
 
-@pytest.mark.case("P12")
 def test_a_status_the_document_does_not_name_is_kept_behind_the_three() -> None:
     """A newer service may send one: it is a further category of that frame."""
     frame = listing_frame([(1, "Rex", 1, "resting")])
@@ -79,7 +77,6 @@ def test_a_frame_that_cannot_be_reported_on_says_why(
         status_report(broken(animals(4)))  # type: ignore[operator]
 
 
-@pytest.mark.case("P10")
 @pytest.mark.parametrize("instant", ["id", "name", "categoryId", "status"])
 def test_a_page_that_ctrl_c_tore_apart_is_left_out_whole(instant: str) -> None:
     """

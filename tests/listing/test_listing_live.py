@@ -8,7 +8,6 @@ from petstore_tools.errors import ArgumentError, QuotaError
 from petstore_tools.listing.completeness import Listing
 
 
-@pytest.mark.case("P1", "P9", "P77")
 @pytest.mark.parametrize(
     ("animals", "first", "second"),
     read_json(__file__, "request_counts.json"),
@@ -30,7 +29,6 @@ def test_all_rows_come_with_no_request_too_many(
             assert (listing.requests, listing.label) == (requests, "complete")
 
 
-@pytest.mark.case("P5")
 def test_changes_while_paging_make_no_hole_and_no_double() -> None:
     """Keyset order: an animal removed behind and one added ahead."""
     with Sandbox(animals=250) as box:
@@ -55,7 +53,6 @@ def test_pets_come_lazily() -> None:
         assert (pet.id, box.store.client.sent) == (1, 1)
 
 
-@pytest.mark.case("P27")
 def test_a_listing_stopped_by_the_days_quota_says_when_and_keeps_its_pages() -> None:
     """
     Three of the five pages fit in the day: QuotaError with the time, no sleep, the part

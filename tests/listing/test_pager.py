@@ -62,7 +62,6 @@ def four_times(
     return outcomes
 
 
-@pytest.mark.case("P1", "P2", "P4", "P7", "P84", "P93")
 @pytest.mark.parametrize("way", [*WAYS, *ORDINARY])
 def test_what_is_complete_is_whole_and_what_is_not_says_why(way: str) -> None:
     """
@@ -101,7 +100,6 @@ COSTS = {  # requests more than pages, of four listings
 }
 
 
-@pytest.mark.case("P85")
 @pytest.mark.parametrize("case", COSTS)
 def test_a_way_to_page_is_found_and_remembered_at_a_bounded_cost(case: str) -> None:
     """
@@ -140,7 +138,6 @@ def play(way: str, story: dict[str, Any]) -> Outcome:
     return read_service(service, story.get("status"), evidence=evidence, **options)
 
 
-@pytest.mark.case("P1", "P3", "P7", "P77", "P93")
 @pytest.mark.parametrize("story", ENDS, ids=str)
 def test_how_a_listing_ends(story: dict[str, Any]) -> None:
     """
@@ -187,7 +184,6 @@ class Changing:
             )
 
 
-@pytest.mark.case("P5", "P77")
 @pytest.mark.parametrize("kind", ["added", "added at the head", "removed", "edited"])
 def test_what_is_complete_while_animals_change_lacks_none_that_stood(kind: str) -> None:
     """Else it may have a hole and says so."""
@@ -205,7 +201,6 @@ def test_what_is_complete_while_animals_change_lacks_none_that_stood(kind: str) 
                 assert stood - changing.touched <= set(outcome.ids), (way, status)
 
 
-@pytest.mark.case("P5")
 @pytest.mark.parametrize(
     ("way", "doubles", "reason"),
     read_json(__file__, "moved_heads.json"),

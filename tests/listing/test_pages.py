@@ -51,7 +51,6 @@ def open_store(
         server.stop()
 
 
-@pytest.mark.case("P73")
 def test_pages_that_were_left_are_read_anew(tmp_path: Path) -> None:
     """The listing says that its end was not read."""
     service = PagingService(
@@ -73,7 +72,6 @@ def test_pages_that_were_left_are_read_anew(tmp_path: Path) -> None:
     assert pages.listing.complete
 
 
-@pytest.mark.case("P73")
 def test_pages_are_read_anew_after_an_error() -> None:
     """
     Each time from the first page on; `listing` is the last one's, with its own
@@ -107,7 +105,6 @@ def test_pages_are_read_anew_after_an_error() -> None:
         assert repr(next(iter(pages))) == "Page(100 animals)"
 
 
-@pytest.mark.case("P73")
 def test_threads_that_iterate_the_same_pages_read_the_whole_each() -> None:
     """Also where none of them was first."""
     with (
@@ -120,7 +117,6 @@ def test_threads_that_iterate_the_same_pages_read_the_whole_each() -> None:
     assert counts == [500] * 8
 
 
-@pytest.mark.case("P72")
 def test_an_error_is_retried_and_one_on_every_try_of_a_page_ends_the_listing() -> None:
     """
     The second page comes at its second try; five tries of the third; the part is kept.
@@ -159,7 +155,6 @@ def test_a_way_is_learnt_and_remembered_on_disk(way: str, tmp_path: Path) -> Non
     assert len(service.queries) - cost <= min(cost, 11 + 2)
 
 
-@pytest.mark.case("P93")
 @pytest.mark.parametrize(
     "way",
     [
@@ -182,7 +177,6 @@ def test_ordinary_services_are_read_to_their_end(way: str, tmp_path: Path) -> No
     assert sum("offset" in query for query in service.queries) <= 1
 
 
-@pytest.mark.case("P7")
 def test_a_service_that_ignores_the_filter_is_read_and_told(tmp_path: Path) -> None:
     """Animals of another status are left out and counted."""
     service = PagingService(numbered_animals(500), "link filters=never")
@@ -256,7 +250,6 @@ def test_pages_fetched_ahead_that_turn_out_wrong_are_not_believed(
     assert Listing.of(frame).may_have_hole
 
 
-@pytest.mark.case("P30")
 def test_what_a_page_that_is_fetched_ahead_waits_for_is_shown(tmp_path: Path) -> None:
     """From the caller's thread, and no longer than it waits."""
     service = PagingService(
@@ -304,7 +297,6 @@ def test_a_wait_for_the_plan_is_shown_on_a_bar(
     )
 
 
-@pytest.mark.case("P10")
 @pytest.mark.skipif(os.name != "posix", reason="needs a signal to a thread")
 @pytest.mark.parametrize("way", ["link", "offset total=listing"])
 def test_an_interrupted_listing_keeps_what_came(way: str, tmp_path: Path) -> None:

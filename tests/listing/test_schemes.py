@@ -49,7 +49,6 @@ def test_headers_that_name_the_next_page_or_none(
     assert (signs and [*signs]) == targets
 
 
-@pytest.mark.case("P8", "P93")
 @pytest.mark.parametrize("name", ["Link", "X-Next-Cursor"])
 @pytest.mark.parametrize(("target", "expected"), EXAMPLES["targets"])
 def test_the_key_does_not_follow_a_link_to_another_place(
@@ -71,7 +70,6 @@ def test_the_key_does_not_follow_a_link_to_another_place(
         assert step == NextPage(expected)
 
 
-@pytest.mark.case("P2", "P8")
 @pytest.mark.parametrize(
     "before", [[], ["?cursor=b"], ["?cursor=b", "?cursor=c"]], ids=len
 )
@@ -92,7 +90,6 @@ def test_a_page_that_was_read_is_known_in_another_spelling(before: list[str]) ->
     assert (step.completeness, "read before" in step.reason) == ("unproven", True)
 
 
-@pytest.mark.case("P93")
 @pytest.mark.parametrize(
     ("page", "ends", "refusals"),
     [
@@ -113,7 +110,6 @@ def test_what_a_status_means_depends_on_why_a_page_is_asked_for(
     assert [status for status in statuses if page.is_refused(status)] == refusals
 
 
-@pytest.mark.case("P77")
 @pytest.mark.parametrize(("query", "last_id", "expected"), EXAMPLES["queries"])
 def test_a_number_that_may_count_rows_is_no_id(
     query: str, last_id: int, expected: bool
@@ -126,7 +122,6 @@ def test_a_number_that_may_count_rows_is_no_id(
     assert holds_id(f"https://host/v1/pets?{query}", last_id, row_count=100) is expected
 
 
-@pytest.mark.case("P9")
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -148,7 +143,6 @@ def test_a_query_that_cannot_be_is_refused(wrong: dict[str, Any]) -> None:
     assert {ListQuery(limit=limit, first=1).limit for limit in (1, 100)} == {1, 100}
 
 
-@pytest.mark.case("P8")
 def test_a_link_to_another_host_is_not_followed_and_logged_once(
     wire: responses.RequestsMock, store: PetStore, log: pytest.LogCaptureFixture
 ) -> None:

@@ -33,7 +33,6 @@ def refused(call: object, arguments: dict[str, object]) -> str:
     return message
 
 
-@pytest.mark.case("P68")
 def test_arguments_beat_variables_and_variables_beat_the_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -107,7 +106,6 @@ def test_a_missing_address_or_key_shows_all_ways_to_give_it() -> None:
     assert 'config.toml: staging_base_url = "https://HOST/v1"' in str(staging.value)
 
 
-@pytest.mark.case("P25", "P91")
 @pytest.mark.parametrize(
     ("typed", "address", "service_id"),
     read_json(__file__, "addresses.json"),
@@ -119,7 +117,6 @@ def test_an_address_has_one_spelling(typed: str, address: str, service_id: str) 
     assert (loaded.base_url, loaded.service_id) == (address, service_id)
 
 
-@pytest.mark.case("P25", "P91")
 def test_all_that_is_kept_of_a_service_is_kept_at_one_place(tmp_path: Path) -> None:
     """
     Budget, history, imports, and what is remembered; and no name of a file has the key.
@@ -203,7 +200,6 @@ def test_a_plan_of_odd_numbers_is_one_sentence(number: int) -> None:
     assert parse("\uff16\uff10/\uff11\uff10\uff10") == Plan(60, 100)
 
 
-@pytest.mark.case("P55")
 @pytest.mark.parametrize(
     ("content", "message"),
     [*read_json(__file__, "odd_entries.json"), ("plan = " + "[" * 5_000, "recursion")],
@@ -238,7 +234,6 @@ def test_the_delay_before_reconciling_may_be_nothing(
             settings.load(**GIVEN)
 
 
-@pytest.mark.case("P91")
 def test_a_state_folder_is_one_place(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

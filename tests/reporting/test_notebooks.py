@@ -50,7 +50,6 @@ def run_notebook(name: str, folder: Path, parameters: str) -> tuple[int, str]:
 nightly = partial(run_notebook, "06_nightly_report.ipynb")
 
 
-@pytest.mark.case("P68")
 def test_settings_from_the_file_alone_are_those_of_all(
     box: Sandbox, tmp_path: Path
 ) -> None:
@@ -80,7 +79,6 @@ def test_settings_from_the_file_alone_are_those_of_all(
     assert re.findall(r"<td>([+-]\d+)</td>", page) != []
 
 
-@pytest.mark.case("P55", "P68")
 def test_without_settings_the_job_fails_and_names_configure(tmp_path: Path) -> None:
     """
     It never falls back to a sandbox; papermill names a parameter that is misspelt.
@@ -94,7 +92,6 @@ def test_without_settings_the_job_fails_and_names_configure(tmp_path: Path) -> N
     assert "unknown parameter: STATSU" in notebook
 
 
-@pytest.mark.case("P68")
 def test_a_sandbox_is_reported_on_where_it_is_asked_for(
     box: Sandbox, tmp_path: Path
 ) -> None:

@@ -120,7 +120,6 @@ def test_an_older_listing_with_a_hole_may_have_missed_what_seems_new() -> None:
     assert "new may have been there before: the older listing" in report.notes[0]
 
 
-@pytest.mark.case("P103")
 def test_a_history_that_cannot_be_marked_stops_no_output(tmp_path: Path) -> None:
     """
     Both files are written, and a warning says that `last` does not mean this report.
@@ -137,7 +136,6 @@ def test_a_history_that_cannot_be_marked_stops_no_output(tmp_path: Path) -> None
     assert sorted(path.name for path in tmp_path.glob("[ab].*")) == ["a.html", "b.xlsx"]
 
 
-@pytest.mark.case("P77")
 def test_an_animal_that_one_listing_alone_lacks_is_not_seen_before_it_is_gone() -> None:
     """
     Where that listing may have a hole; it has a line of its own, outside the sums.
@@ -193,7 +191,6 @@ def test_a_title_takes_any_printable_text_and_a_frame_no_column_twice() -> None:
         status_report(pets).to_excel("r.xls")
 
 
-@pytest.mark.case("P53")
 def test_a_listing_that_is_not_whole_is_reported_on_only_when_asked() -> None:
     """And then the headline says it, and nothing is kept."""
     server = ThreadedServer(PagingService(numbered_animals(250), "nothing")).start()
@@ -210,7 +207,6 @@ def test_a_listing_that_is_not_whole_is_reported_on_only_when_asked() -> None:
     assert (report.notes, report.events) == ((note,), None)
 
 
-@pytest.mark.case("P53")
 def test_a_csv_that_list_wrote_is_reported_on_as_unproven(tmp_path: Path) -> None:
     """
     Read with plain pandas; without `partial` the error says how to keep what a frame
@@ -276,7 +272,6 @@ def test_a_report_that_cannot_be_written_is_one_sentence_of_the_toolkit(
     assert [entry.name for entry in tmp_path.iterdir()] == ["r.xlsx"]
 
 
-@pytest.mark.case("P102")
 def test_a_report_between_two_dates_of_the_past_sends_nothing(tmp_path: Path) -> None:
     """
     It is the report that was made then, `until` means the end of that day, and `last`

@@ -220,7 +220,6 @@ SEEDS = [
 ]
 
 
-@pytest.mark.case("P53")
 @pytest.mark.parametrize("seed", SEEDS)
 def test_every_table_has_the_same_numbers_in_every_format(
     seed: int, tmp_path: Path

@@ -21,7 +21,6 @@ EXISTS = {
 }
 
 
-@pytest.mark.case("P31", "P42")
 @pytest.mark.parametrize("kind", EXISTS)
 def test_each_fault_does_what_it_says(kind: str) -> None:
     """What the caller sees, and whether the animal exists."""

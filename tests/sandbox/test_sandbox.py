@@ -123,7 +123,6 @@ def test_connected_stores_end_with_the_sandbox_and_may_be_closed_before() -> Non
             call()
 
 
-@pytest.mark.case("P73")
 @pytest.mark.parametrize(
     "store_of", [lambda box: box.store, lambda box: box.connect(plan="pro")]
 )
@@ -160,7 +159,6 @@ class Collecting(Fault):
         return False
 
 
-@pytest.mark.case("P73")
 def test_a_sandbox_that_is_collected_in_its_own_thread_ends_too() -> None:
     """
     Garbage is collected wherever it comes to mind; a thread cannot wait for its own
@@ -177,7 +175,6 @@ def test_a_sandbox_that_is_collected_in_its_own_thread_ends_too() -> None:
         gc.enable()
 
 
-@pytest.mark.case("P73")
 @pytest.mark.parametrize(
     "end", ["", "raise SystemExit(0)", "1 / 0"], ids=["end", "exit", "error"]
 )

@@ -110,7 +110,6 @@ def test_a_websocket_upgrade_is_answered_as_any_request(served: ServeProcess) ->
     assert served.send(head).status == 200
 
 
-@pytest.mark.case("P104")
 def test_the_key_and_its_quota_are_judged_before_the_body_is_read(
     served: ServeProcess,
 ) -> None:
@@ -129,7 +128,6 @@ def test_the_key_and_its_quota_are_judged_before_the_body_is_read(
     assert refused[0].headers["x-ratelimit-limit"] == "60"
 
 
-@pytest.mark.case("P104")
 @pytest.mark.parametrize(("size", "status"), [(LARGEST, 400), (MIB, 413)])
 def test_bodies_of_many_small_values_cost_other_callers_nothing(
     tmp_path: Path, size: int, status: int
@@ -181,7 +179,6 @@ def test_two_keys_in_one_request_are_none(served: ServeProcess) -> None:
         )
 
 
-@pytest.mark.case("P104")
 def test_a_request_that_does_not_come_to_its_end_is_given_up_within_seconds(
     served: ServeProcess,
 ) -> None:
@@ -245,7 +242,6 @@ def test_twenty_hostile_callers_cost_the_others_a_tenth_of_a_second_at_most(
     assert served.memory_mb("VmHWM") < 300
 
 
-@pytest.mark.case("P104")
 def test_bodies_that_are_half_sent_are_bounded_in_all(tmp_path: Path) -> None:
     """
     890 of one key that lack their last byte: the oldest are refused, and a create of

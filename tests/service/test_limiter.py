@@ -42,7 +42,6 @@ def test_whole_minutes_days_and_bans(times: list[float], expected: str) -> None:
     assert "".join(map(sign, decisions)) == expected
 
 
-@pytest.mark.case("P59")
 def test_headers_speak_of_the_window_with_fewer_left_and_on_a_tie_of_the_later() -> (
     None
 ):

@@ -61,7 +61,6 @@ def test_what_nginx_refuses_is_an_error_body(proxy: ServeProcess, kind: str) -> 
     assert set(answer.body) == {"code", "message", "status"}
 
 
-@pytest.mark.case("P104")
 def test_idle_callers_and_half_sent_bodies_hold_up_nobody(proxy: ServeProcess) -> None:
     """
     Of an address that sends 40 bodies at once, nginx refuses some; of 1,500 idle

@@ -66,7 +66,6 @@ def test_each_answer_it_names_carries_the_rate_headers() -> None:
         assert "example" in response["content"]["application/json"]
 
 
-@pytest.mark.case("P58", "P59")
 def test_schemathesis_finds_nothing(tmp_path: Path) -> None:
     """
     All checks, examples, coverage, fuzzing and stateful, by a tool that knows nothing

@@ -22,7 +22,6 @@ from petstore_tools.service.operations import Operations
 from petstore_tools.service.postgres_engine import PostgresEngine
 
 
-@pytest.mark.case("P57")
 def test_a_restart_forgets_nothing(where: str) -> None:
     """Animals, keys, counters; and the second start finds the tables as they are."""
     with serve_in_thread(where) as (_, caller):

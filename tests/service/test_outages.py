@@ -133,7 +133,6 @@ def on_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
         yield Target(served, str(path))
 
 
-@pytest.mark.case("P87")
 @pytest.mark.parametrize("outage", [*CHANGES, "silent", "stopped"])
 def test_whatever_becomes_of_a_database_is_a_503_and_passes(
     request: pytest.FixtureRequest, outage: str
@@ -174,7 +173,6 @@ def test_whatever_becomes_of_a_database_is_a_503_and_passes(
     assert len(created) <= len(acknowledged) + len(unknown)
 
 
-@pytest.mark.case("P87")
 def test_a_lock_is_waited_for_by_all_and_a_short_one_costs_no_error(where: str) -> None:
     """Meanwhile health is a 503 within a second, and the document is served."""
     with serve_in_thread(where) as (_, caller), ThreadPoolExecutor(16) as pool:
@@ -192,7 +190,6 @@ def test_a_lock_is_waited_for_by_all_and_a_short_one_costs_no_error(where: str) 
     assert (well.status_code, well.json()) == (200, {"status": "ok", "database": "ok"})
 
 
-@pytest.mark.case("P87")
 def test_only_a_create_whose_commit_was_sent_is_not_known(postgres: Postgres) -> None:
     """
     The connection is cut behind COMMIT, before its answer: a 500 that says so, made
@@ -234,7 +231,6 @@ def still_disk(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="preloads a library")
-@pytest.mark.case("P104")
 def test_a_disk_that_stands_still_costs_creates_a_503_and_holds_up_nothing_else(
     tmp_path: Path, still_disk: Path
 ) -> None:

@@ -122,7 +122,6 @@ def test_no_worker_outlives_its_supervisor(postgres: Postgres) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="finds the workers in /proc")
-@pytest.mark.case("P104")
 def test_no_worker_that_waits_for_its_database_outlives_its_supervisor(
     postgres: Postgres,
 ) -> None:
@@ -173,7 +172,6 @@ def test_ctrl_c_ends_a_service_with_0_also_while_it_starts(tmp_path: Path) -> No
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="finds the workers in /proc")
-@pytest.mark.case("P57")
 def test_kill_9_of_workers_loses_nothing_acknowledged(where: str) -> None:
     """Each is replaced, however often it is killed; no id is given twice."""
     workers = 4 if where.startswith("postgresql") else 1
@@ -275,7 +273,6 @@ def test_a_connection_that_was_used_for_long_is_closed(tmp_path: Path) -> None:
         wait_until(lambda: closes(second), 4)
 
 
-@pytest.mark.case("P104")
 def test_options_that_cannot_be_are_refused(tmp_path: Path) -> None:
     """
     Before anything listens; two services would share a port, each with half of the

@@ -72,7 +72,6 @@ def hammer(caller: Caller, resets: list[str], finished: threading.Event) -> None
             assert answer.status_code == 429, answer.text
 
 
-@pytest.mark.case("P57", "P59")
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("borders", [2, pytest.param(40, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("count", [1, 2, 4])

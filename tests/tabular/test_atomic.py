@@ -40,7 +40,6 @@ def test_a_file_that_is_replaced_keeps_its_rights(
 
 
 @posix
-@pytest.mark.case("P54")
 def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
     """What cannot be moved to its place leaves the old one there, and no other file."""
     path = tmp_path / "report.html"

@@ -24,7 +24,6 @@ class Polars:
         return ROWS
 
 
-@pytest.mark.case("P64")
 @pytest.mark.parametrize(
     "frame",
     [PLAIN, pyarrow.Table.from_pandas(PLAIN), duckdb.from_df(PLAIN), Polars()],

@@ -16,7 +16,6 @@ from petstore_tools.tabular.sources import FORMATS, open_source
 CORPUS = Path(__file__).parents[1] / "importing" / "corpus"
 
 
-@pytest.mark.case("P99")
 @pytest.mark.parametrize(
     ("source", "name", "created"), read_json(__file__, "created_files.json")
 )

@@ -51,7 +51,6 @@ def read_sheet(path: Path, rows: str, *, before: str = "", after: str = "") -> S
 COVERED = "part of the merged cell F1"
 
 
-@pytest.mark.case("P51", "P88", "P89")
 @pytest.mark.parametrize(
     ("rows", "records"),
     [
@@ -80,7 +79,6 @@ def test_cells_are_read_from_the_xml_as_programs_write_it(
     assert sheet.hidden_columns == {1, 2, 16_383}
 
 
-@pytest.mark.case("P89")
 @pytest.mark.parametrize(
     ("rows", "before", "reason"),
     read_json(__file__, "broken_sheets.json"),
@@ -95,7 +93,6 @@ def test_a_workbook_that_cannot_be_read_is_refused(
         read_sheet(tmp_path / "book.xlsx", rows, before=before)
 
 
-@pytest.mark.case("P89")
 def test_what_would_fill_the_memory_or_is_locked_is_refused(tmp_path: Path) -> None:
     """
     A bomb, a cell far away in another format, and a password; of a large .xls alone
@@ -150,7 +147,6 @@ def measure_reading(path: Path) -> tuple[int, int]:
     return rows, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
 
 
-@pytest.mark.case("P51")
 def test_a_hundred_thousand_rows_stay_within_their_memory(tmp_path: Path) -> None:
     """At most 150 MB beyond the process."""
     with xlsxwriter.Workbook(tmp_path / "big.xlsx", {"constant_memory": True}) as book:

@@ -65,7 +65,6 @@ def test_rejects_show_the_bad_cells() -> None:
     assert coloured_cells(content) == ["B2", "A3"]
 
 
-@pytest.mark.case("P41")
 def test_a_bad_cell_that_was_no_text_does_not_pass_for_corrected(
     tmp_path: Path,
 ) -> None:

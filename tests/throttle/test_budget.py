@@ -43,7 +43,6 @@ STEPS = st.lists(
 )
 
 
-@pytest.mark.case("P17", "P83")
 @given(STEPS)
 @settings(max_examples=200, deadline=None)
 def test_the_ledgers_time_passes_as_time_does(
@@ -76,7 +75,6 @@ def test_clocks_that_drift_apart_were_not_set() -> None:
     assert budget.follow_clock(T0 + 86_420, "boot", 86_500.0) == T0 + 86_420
 
 
-@pytest.mark.case("P23")
 def test_without_a_clock_that_nobody_sets_time_does_not_go_back() -> None:
     """After a start of the machine its clock tells nothing of the time before."""
     budget = Budget()

@@ -94,7 +94,6 @@ def test_an_answer_may_be_recorded_with_the_next_question(
     assert two.read_budget().window_quota("minute", T0).left == 56
 
 
-@pytest.mark.case("P14")
 @pytest.mark.parametrize("status", [429, 503])
 def test_a_refusal_is_recorded_at_once_though_more_follow(
     gates: tuple[Gate, Gate], status: int
@@ -108,7 +107,6 @@ def test_a_refusal_is_recorded_at_once_though_more_follow(
         two.acquire()
 
 
-@pytest.mark.case("P94")
 @pytest.mark.parametrize(
     ("took_s", "lease_s"), [(0.2, 4), (4, 12), (62, 60), (600, 60), (28_800, 60)]
 )
@@ -162,7 +160,6 @@ def date(at: float) -> str:
     return format_datetime(datetime.fromtimestamp(at, UTC), usegmt=True)
 
 
-@pytest.mark.case("P72")
 @pytest.mark.parametrize(
     ("said", "least_s", "most_s"),
     [
@@ -194,7 +191,6 @@ def test_a_503_is_asked_again_when_it_said(
     assert least_s <= store.client.clock.now() - T0 <= most_s
 
 
-@pytest.mark.case("P72")
 def test_whoever_shares_the_budget_keeps_the_pause(
     wire: responses.RequestsMock, store: PetStore
 ) -> None:
@@ -218,7 +214,6 @@ def test_whoever_shares_the_budget_keeps_the_pause(
     assert store.client.clock.now() >= T0 + 200
 
 
-@pytest.mark.case("P17")
 def test_a_clock_set_back_while_a_request_is_blocked_makes_the_wait_no_longer(
     wire: responses.RequestsMock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -242,7 +237,6 @@ def test_a_clock_set_back_while_a_request_is_blocked_makes_the_wait_no_longer(
     assert 1.5 <= took_s < 3
 
 
-@pytest.mark.case("P29")
 def test_a_ban_is_named_with_its_time_and_nothing_more_is_sent(
     wire: responses.RequestsMock, store: PetStore
 ) -> None:

@@ -10,7 +10,6 @@ from petstore_tools.throttle.rate_headers import read_reply
 NOW = 1_800_000_000.0  # Fri, 15 Jan 2027 08:00:00 GMT
 
 
-@pytest.mark.case("P15")
 @pytest.mark.parametrize(
     ("text", "seconds"),
     read_json(__file__, "retry_after.json"),
@@ -22,7 +21,6 @@ def test_retry_after_is_seconds_or_a_date_and_nonsense_is_none(
     assert read_reply(429, {"Retry-After": text}, now=NOW).retry_after_s == seconds
 
 
-@pytest.mark.case("P94")
 @pytest.mark.skipif(not hasattr(time, "tzset"), reason="a zone of its own needs POSIX")
 @pytest.mark.parametrize("zone", ["America/New_York", "Europe/Berlin"])
 @pytest.mark.parametrize("ending", ["", " -0000", " GMT"])

@@ -77,7 +77,6 @@ class Pressed(int):
 PRESSES: list[int] = []
 
 
-@pytest.mark.case("P97")
 @pytest.mark.parametrize("moment", ["change", "encoding"])
 def test_an_interrupt_is_raised_as_it_is_and_leaves_nothing(
     ledger: Ledger, moment: str
@@ -133,7 +132,6 @@ def six_grab(where: str, method: str) -> list[int]:
     return granted
 
 
-@pytest.mark.case("P21")
 @pytest.mark.parametrize(
     ("where", "method"),
     [
@@ -195,7 +193,6 @@ STOPPED = [
 ]
 
 
-@pytest.mark.case("P22", "P92")
 @pytest.mark.parametrize(("where", "how"), STOPPED, indirect=["where"])
 def test_a_process_that_is_killed_or_stopped_stops_nobody(
     where: str, ledger: Ledger, how: tuple[str, signal.Signals]
@@ -214,7 +211,6 @@ def settings(box: Sandbox, url: str) -> Settings:
     return dataclasses.replace(box.store.settings, ledger_url=SecretStr(url))
 
 
-@pytest.mark.case("P24")
 def test_a_budget_in_a_database_that_another_version_wrote_is_refused(
     postgres: Postgres,
 ) -> None:
@@ -231,7 +227,6 @@ def test_a_budget_in_a_database_that_another_version_wrote_is_refused(
             ask(ledger)
 
 
-@pytest.mark.case("P17")
 def test_machines_with_different_clocks_agree_by_the_databases(
     postgres: Postgres, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -265,7 +260,6 @@ def test_machines_with_different_clocks_agree_by_the_databases(
         assert "same ledger database" in quota.note
 
 
-@pytest.mark.case("P24")
 def test_a_database_that_restarts_costs_nothing_and_a_missing_one_is_an_error() -> None:
     """
     Nothing is sent without the ledger, the error says what helps, and no word of it is
@@ -307,7 +301,6 @@ def test_an_address_that_is_none_of_postgresql_is_named_without_its_password() -
 
 
 @pytest.mark.soak  # it takes the 10 s after which others give up
-@pytest.mark.case("P24", "P92")
 @pytest.mark.parametrize("where", ["sqlite"], indirect=True)
 def test_a_budget_file_that_a_stopped_process_holds_is_a_clear_error(
     where: str, ledger: Ledger
@@ -338,7 +331,6 @@ def _fill(path: Path, results: Queue[tuple[int, str]]) -> None:
         results.put((granted, str(error)))
 
 
-@pytest.mark.case("P24")
 def test_a_full_disk_is_a_clear_error_and_what_was_granted_stays_spent(
     tmp_path: Path,
 ) -> None:
@@ -356,7 +348,6 @@ def test_a_full_disk_is_a_clear_error_and_what_was_granted_stays_spent(
         assert ledger.update(lambda budget: len(budget.in_flight)) == granted > 0
 
 
-@pytest.mark.case("P24")
 def test_a_budget_file_that_is_removed_during_a_run_is_no_second_budget(
     tmp_path: Path,
 ) -> None:
@@ -391,7 +382,6 @@ def test_a_connection_is_closed_with_its_ledger(where: str) -> None:
         connection.execute("SELECT 1")
 
 
-@pytest.mark.case("P92")
 def test_a_child_forked_while_another_thread_holds_the_budget_goes_on(
     ledger: Ledger,
 ) -> None:

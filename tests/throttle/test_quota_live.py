@@ -22,7 +22,6 @@ from petstore_tools.sandbox import samples
 from petstore_tools.throttle.ledger import SqliteLedger, subject
 
 
-@pytest.mark.case("P13", "P60")
 def test_200_reads_at_60_a_minute_meet_no_429_and_no_idle_window() -> None:
     """Four windows; the best possible time is 180 s, and one window more is allowed."""
     with Sandbox(plan="free", animals=1) as box:
@@ -54,7 +53,6 @@ def _read_four_times(base_url: str, folder: Path) -> None:
         assert [reply.status for reply in replies] == [200] * 4
 
 
-@pytest.mark.case("P14")
 def test_two_processes_of_four_threads_keep_one_retry_after(tmp_path: Path) -> None:
     """
     The first request of all is refused for two seconds: nobody else sends before they
@@ -86,7 +84,6 @@ def test_two_processes_of_four_threads_keep_one_retry_after(tmp_path: Path) -> N
     assert came_at[1] - came_at[0] >= 2
 
 
-@pytest.mark.case("P25")
 def test_two_keys_and_two_addresses_do_not_share_a_budget_and_no_key_is_on_disk(
     tmp_path: Path,
 ) -> None:
@@ -116,7 +113,6 @@ def test_two_keys_and_two_addresses_do_not_share_a_budget_and_no_key_is_on_disk(
         store.close()
 
 
-@pytest.mark.case("P24")
 @pytest.mark.parametrize(("harm", "reason"), read_table(__file__, "harms.json"))
 def test_a_ledger_that_cannot_be_used_is_an_error_before_any_request(
     harm: str, reason: str, tmp_path: Path
@@ -139,7 +135,6 @@ def test_a_ledger_that_cannot_be_used_is_an_error_before_any_request(
     assert path.is_dir() or path.read_bytes() == content
 
 
-@pytest.mark.case("P30")
 def test_progress_is_called_from_the_callers_thread_and_nothing_is_printed_from_others(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

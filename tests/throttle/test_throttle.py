@@ -48,7 +48,6 @@ def warm(plan: Plan | None = FREE, remaining: int = 59) -> Throttle:
     return throttle
 
 
-@pytest.mark.case("P94")
 def test_a_late_answer_tells_no_time() -> None:
     """
     Its process was stopped while others went on: `Date` says when it was written, long
@@ -98,7 +97,6 @@ def test_what_remaining_counted_already_is_not_waited_for_until_the_minute_ends(
     assert granted(throttle) == 1
 
 
-@pytest.mark.case("P14", "P16", "P18", "P19", "P20", "P82")
 @pytest.mark.parametrize(
     ("numbers", "answers", "expected"), read_table(__file__, "granted.json")
 )
@@ -154,7 +152,6 @@ def test_a_fresh_minute_is_seen_behind_a_lost_probe() -> None:
     assert granted(throttle, T0 + 70) == 58
 
 
-@pytest.mark.case("P94")
 @pytest.mark.parametrize(("resets", "is_whole"), read_table(__file__, "resets.json"))
 def test_resets_of_the_day_prove_that_days_are_whole(
     resets: list[float], is_whole: bool
@@ -233,7 +230,6 @@ def test_a_late_answer_does_not_reset_the_backoff(came_s: float) -> None:
     assert decision.until == again + 20.5
 
 
-@pytest.mark.case("P26")
 def test_a_429_costs_the_day_nothing_and_what_never_left_costs_nothing() -> None:
     """A refused connection is given back whole."""
     throttle = warm()
@@ -245,7 +241,6 @@ def test_a_429_costs_the_day_nothing_and_what_never_left_costs_nothing() -> None
     assert throttle.window_quota("day", T0).left == before
 
 
-@pytest.mark.case("P18", "P28")
 @pytest.mark.parametrize(("answers", "names"), read_table(__file__, "learnt.json"))
 def test_a_plan_is_learnt_from_the_headers(
     answers: list[tuple[float, dict[str, Any]]], names: list[str]
@@ -279,7 +274,6 @@ def test_a_late_answer_is_counted_when_it_came_and_only_once() -> None:
     assert throttle.window_quota("minute", T0 + 122).left == 7
 
 
-@pytest.mark.case("P82")
 def test_a_named_plan_that_is_too_high_is_lowered_for_the_day() -> None:
     """
     The service grants 60 a minute and says nothing; 300 are named: at most three 429s a

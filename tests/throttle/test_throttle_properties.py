@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
@@ -194,7 +193,6 @@ LEARNT = cases(
     )
 )
 @slowly(120)
-@pytest.mark.case("P13", "P18", "P19", "P28")
 def test_a_strict_service_never_refuses_a_plan_that_is_named_or_learnt(
     case: Case,
 ) -> None:
@@ -211,7 +209,6 @@ def test_a_strict_service_never_refuses_a_plan_that_is_named_or_learnt(
     assert client.asks < 150 * client.service.accepted * case.threads + 1_000
 
 
-@pytest.mark.case("P94")
 def test_days_that_begin_at_seven_are_used_from_seven_on_once_two_have_shown_it() -> (
     None
 ):
@@ -239,7 +236,6 @@ def test_days_that_begin_at_seven_are_used_from_seven_on_once_two_have_shown_it(
     )
 )
 @slowly(60)
-@pytest.mark.case("P14")
 def test_beside_another_program_only_requests_in_flight_are_refused(case: Case) -> None:
     """
     It may take what Remaining promised; then at most those in flight are refused, and
@@ -279,7 +275,6 @@ def test_beside_another_program_only_requests_in_flight_are_refused(case: Case) 
     )
 )
 @slowly(15)
-@pytest.mark.case("P21", "P22", "P23")
 def test_processes_that_die_and_start_again_earn_no_refusal(case: Case) -> None:
     """
     Killed with a request in flight, started again on the same ledger: what was spent
@@ -306,7 +301,6 @@ def test_processes_that_die_and_start_again_earn_no_refusal(case: Case) -> None:
     speaks=st.sampled_from(["reset", "429"]),
 )
 @settings(max_examples=150, deadline=None)
-@pytest.mark.case("P83")
 def test_a_lost_probe_costs_seconds(
     name: str, limit: int, start: float, ends_in_s: float, lost: int, speaks: str
 ) -> None:

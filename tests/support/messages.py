@@ -1,20 +1,17 @@
 """
-Print every text of the package that a person may read, by room and file, each with its
-line.
+Every text of the package that a person may read.
 
 They are the strings of two words or more; a placeholder shows its expression: `{n}
 rows`. The help of a command is its docstring.
-
-Run: python tests/messages.py [ROOM ...]
 """
 
 import ast
 import re
-import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
-PACKAGE = Path(__file__).parents[1] / "petstore_tools"
+PACKAGE = Path(__file__).parents[2] / "petstore_tools"
 NO_PROSE = re.compile(
     r"\s*(SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|DROP|PRAGMA|BEGIN|WITH|LOCK|<!|\(\?)\b"
 )
@@ -50,15 +47,11 @@ def texts(node: ast.AST) -> Iterator[tuple[int, str]]:
         yield from texts(child)
 
 
-def main(rooms: list[str]) -> None:
-    """Print all texts, or those of some rooms."""
+@cache
+def package_messages() -> str:
+    """Return all texts, one after the other."""
+    parts = []
     for path in sorted(PACKAGE.rglob("*.py")):
-        place = path.relative_to(PACKAGE)
-        if not rooms or place.parts[0].removesuffix(".py") in rooms:
-            print(f"\n{place.as_posix()}")
-            for line, text in texts(ast.parse(path.read_text(encoding="utf-8"))):
-                print(f"{line:>5} {text.strip().replace(chr(10), chr(10) + ' ' * 6)}")
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        parts += [text.strip() for _, text in texts(tree)]
+    return "\n".join(parts)
