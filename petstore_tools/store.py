@@ -39,7 +39,7 @@ class PetStore:
     >>> store.preview_import("animals.csv").to_send
     10
     >>> store.import_pets("animals.csv", progress=False)
-    animals.csv → sandbox: 10 rows: 10 created; files: animals.sandbox.created.csv
+    animals.csv → sandbox: 10 rows: 10 created; go on with animals.sandbox.created.csv
 
     Args:
         base_url, api_key, plan: Address that ends in `/v1`, key, and `free`, `pro`,

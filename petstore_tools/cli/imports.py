@@ -1,5 +1,7 @@
 """`imports`: what became of each import, and the decisions on its unknown rows."""
 
+from functools import partial
+from json import dumps
 from pathlib import Path
 
 import click
@@ -7,8 +9,7 @@ import click
 from petstore_tools import settings, spec
 from petstore_tools.cli import exits, options
 from petstore_tools.errors import SettingsError
-from petstore_tools.importing.comparison import candidates
-from petstore_tools.importing.doubtful import equals_by_row
+from petstore_tools.importing.entries import Matches, find_doubtful
 from petstore_tools.importing.imports import (
     ImportInfo,
     find_import,
@@ -23,6 +24,7 @@ from petstore_tools.importing.lost_rows import (
     settle,
     take_inventory,
 )
+from petstore_tools.importing.reconcile import likeness
 from petstore_tools.store import PetStore
 from petstore_tools.text import pluralize, text_table, utc_text
 from petstore_tools.throttle.gate import CallOptions
@@ -76,7 +78,9 @@ def show(info: ImportInfo) -> None:
     click.echo(_table([info]))
     rows = []
     with read_journal(_folder(), info.target) as journal:
-        for entry in journal.read():
+        entries = journal.read()
+        is_doubtful = any(entry.state == "skipped" for entry in entries)
+        for entry in entries:
             outcome = "ambiguous" if entry.may_be else entry.state
             if outcome != "created" or entry.key:
                 pet_id = entry.may_be or entry.pet_id or ""
@@ -90,7 +94,7 @@ def show(info: ImportInfo) -> None:
             f"{pluralize(info.bad_rows, 'row')} of {info.target.path.name} had"
             " problems; the file of rejected rows beside it names them"
         )
-    if "skipped" in info.states:
+    if is_doubtful:
         options.write_message(
             "\nTo let the next run send row N, which was left out as doubtful:"
             f" petstore-tools imports reconcile {info.target.id} --row N --absent"
@@ -129,7 +133,8 @@ def reconcile(
     complete listings show, or you decide, that it was not created. This command lists
     the inventory once more and compares; with --row you decide on one row yourself. You
     are asked before --absent where the row may exist: where no listing can show it yet,
-    or one shows an equal animal. A row that was skipped as doubtful is sent by the next
+    or one shows an equal animal; and before --created where the animal has another
+    name or category. A row that was skipped as doubtful is sent by the next
     run after --absent, too.
 
     \b
@@ -156,7 +161,8 @@ def reconcile(
         mark_dead(journal)
         if row is None:
             return _compare(store, journal)
-        if not absent or _confirm_absent(store, journal, row, yes=yes):
+        confirm = _confirm_absent if absent else partial(_confirm_created, pet_id)
+        if confirm(store, journal, row, yes=yes):
             record_decision(journal, row, pet_id)
             decision = f"the animal with id {pet_id}"
             if absent:
@@ -168,13 +174,15 @@ def reconcile(
 def _compare(store: PetStore, journal: Journal) -> int:
     """Compare the unknown rows with the inventory, and return the exit code."""
     delay = _delay(store, journal)
-    listings = settle(store.inventory, journal, CallOptions())
+    settled = settle(store.inventory, journal, CallOptions())
     counts = journal.counts()
-    if not listings[-1].complete:
+    if not settled.listing.complete:
         options.write_message(
             "Only a complete listing shows what became of them."
-            f" {listings[-1].shortfall}"
+            f" {settled.listing.shortfall}"
         )
+    if settled.lacking and counts["unknown"]:
+        options.write_message(f"Nothing was decided: {settled.lag}.")
     if delay:
         options.write_message(
             f"A listing can show what became of the unknown rows {delay}:"
@@ -204,14 +212,33 @@ def _confirm_absent(store: PetStore, journal: Journal, row: int, *, yes: bool) -
         reasons.append("the listing of the inventory is not complete")
     if delay:
         reasons.append(f"a listing can show it {delay}")
-    rows = [entry._replace(waits=True) for entry in entries]
-    journal.take_file(rows)
-    equals = [*equals_by_row(rows, candidates(journal)).values()]
-    reasons += [f"{nearest[0]} has the same values" for nearest in equals]
+    rows = [entry._replace(state="unsent", answered=False) for entry in entries]
+    animals = journal.read_foreign_animals(rows)
+    others = journal.read_others(rows)
+    doubts = find_doubtful(Matches(rows, [], {}), [], animals, others)
+    reasons += [doubt.because for doubt in doubts.values()]
     if not reasons:
         return True
     options.write_message(f"Row {row} may exist: {', and '.join(reasons)}.")
     question = f"Send row {row} again all the same?"
+    return options.confirm(question, yes=yes, refusal="Nothing was changed")
+
+
+def _confirm_created(
+    pet_id: int | None, store: PetStore, journal: Journal, row: int, *, yes: bool
+) -> bool:
+    """List the inventory, and ask where the animal is not like the row."""
+    entries = journal.read("import = :id AND number = :number", number=row)
+    take_inventory(store.inventory, journal, CallOptions())
+    animals = journal.read_animals(ids=dumps([pet_id]))
+    if animals and any(
+        likeness(entry.content) == likeness(animals[0].content) for entry in entries
+    ):
+        return True
+    animal = f"is {animals[0].content}" if animals else "is not in the inventory"
+    rows = " or ".join(str(entry.content) for entry in entries)
+    options.write_message(f"The animal with id {pet_id} {animal}; row {row} is {rows}.")
+    question = f"Is row {row} the animal with id {pet_id} all the same?"
     return options.confirm(question, yes=yes, refusal="Nothing was changed")
 
 

@@ -5,53 +5,30 @@ edited or doubtful, and what a person said about these.
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from operator import attrgetter, itemgetter
 from typing import NamedTuple
 
 from petstore_tools import spec
-from petstore_tools.importing.doubtful import (
-    Doubt,
-    count_rows,
-    equals_by_row,
-    find_doubtful,
-)
 from petstore_tools.importing.entries import (
     SENT,
+    Doubt,
     Entry,
-    group,
+    find_doubtful,
     match,
+    merge,
     take_over,
 )
-from petstore_tools.importing.identity import (
-    read_animals,
-    refuse_ids,
-    settle_rejects,
-    take_title,
-)
-from petstore_tools.importing.journal import IS_OURS, ROWS_LIKE, WITH_KEYS, Journal
+from petstore_tools.importing.journal import Journal
 from petstore_tools.importing.options import Doubtful
 from petstore_tools.importing.read_sheet import ReadSheet
-from petstore_tools.importing.values import PetValues, Row
+from petstore_tools.importing.reconcile import likeness
+from petstore_tools.importing.rows import add_problem
+from petstore_tools.tabular.cells import Problem
 
-# animals of the last listing that share name and category with the file, each with its
-# key
-_ANIMALS_LIKE = f"""
-SELECT a.name, a.category_id, a.status, a.id, ifnull(row.row_key, '')
-FROM temp.animal a
-LEFT JOIN row ON row.pet_id = a.id
-WHERE (a.name, a.category_id) IN (SELECT name, category_id FROM temp.file)
-AND NOT {IS_OURS.format("a.id")}
-"""
-# rows of other imports that sent one whose name and category the file has, too
-_OF_SHARING_IMPORTS = """
-import IN (
-    SELECT import FROM temp.file JOIN row USING (name, category_id)
-    WHERE import != :id AND NOT waits
-)
-"""
+# rows that made an animal here
+_MADE = "pet_id IN (SELECT value FROM json_each(:ids))"
 
 
 class Edit(NamedTuple):
@@ -62,11 +39,13 @@ class Edit(NamedTuple):
         row: As the spreadsheet counts, or the label.
         pet_id: Id of its animal, where that is known.
         changes: Each field with the value of the animal and that of the row.
+        is_new: Whether the last run did not tell it.
     """
 
     row: int
     pet_id: int | None
     changes: str
+    is_new: bool
 
     def __str__(self) -> str:
         animal = "" if self.pet_id is None else f" (id {self.pet_id})"
@@ -79,22 +58,32 @@ class Comparison:
     What the journal, and the listing that it holds, say of the rows of a file.
 
     Attributes:
+        import_id: Name of the import.
         entries: Rows of this import, before the run.
         rows: Those of the file, as the journal knows them.
+        others: Rows of other imports that the file was compared with.
         doubts: Why rows are doubtful, by their position in `rows`.
         edits: Rows whose animal has other values.
         removed: Rows that count as sent, and that the file does not hold any more.
         duplicates: Numbers of rows that equal an earlier one.
         dropped: How many of these are left out, as asked.
+        ids: How many ids the file has; `refused_ids` are other animals', and this
+            import never had them.
+        gone: Rows whose animal the inventory does not have any more.
     """
 
+    import_id: str
     entries: Sequence[Entry]
     rows: Sequence[Entry]
+    others: Sequence[Entry]
     doubts: Mapping[int, Doubt]
     edits: tuple[Edit, ...] = ()
     removed: int = 0
     duplicates: tuple[int, ...] = ()
     dropped: int = 0
+    ids: int = 0
+    refused_ids: int = 0
+    gone: tuple[Entry, ...] = ()
 
     @property
     def waiting(self) -> list[Entry]:
@@ -117,35 +106,38 @@ class Comparison:
         is_new = any(not row.compared for row in self.rows if row.waits or row.has_id)
         return is_new or any(entry.state == "unknown" for entry in self.entries)
 
-    def with_answers(self, answers: Mapping[int, Doubtful]) -> list[Entry]:
+    @property
+    def question(self) -> list[str]:
+        """The doubtful rows as a person is shown them: an answer is for these."""
+        return [
+            json.dumps((*self.rows[position].content, str(doubt)))
+            for position, doubt in self.doubts.items()
+        ]
+
+    def with_answer(self, answer: Doubtful) -> list[Entry]:
         """
         Return the rows as they are added to the journal.
 
         Args:
-            answers: For each doubtful row, `send` or `skip`; a row is left out for good
-                where it equals something that is known to exist.
+            answer: What happens to doubtful rows: `send` or `skip`.
         """
         return [
-            _answer(row, self.doubts.get(position), answers.get(position, "send"))
+            self._answer(row, self.doubts.get(position), answer)
             for position, row in enumerate(self.rows)
         ]
 
-
-def _answer(row: Entry, doubt: Doubt | None, answer: Doubtful) -> Entry:
-    """Return a row with the answer to its doubt."""
-    if not row.waits:
-        return row
-    if doubt is None:
-        return row._replace(state="unsent", detail="")
-    if answer == "send":
-        return row._replace(state="unsent", answered=True, detail=str(doubt))
-    if doubt.namesake:
-        name = row.content.name
-        if doubt.namesake.import_id == row.import_id:
-            return doubt.namesake._replace(number=row.number, alias=name)
-        if not doubt.is_open:
-            return take_over(row, doubt.namesake)._replace(alias=name)
-    return row._replace(state="skipped", answered=not doubt.is_open, detail=str(doubt))
+    def _answer(self, row: Entry, doubt: Doubt | None, answer: Doubtful) -> Entry:
+        if not row.waits:
+            return row
+        if doubt is None or answer == "send":
+            return row._replace(state="unsent", detail="")
+        may_be = doubt.entry
+        is_ours = may_be.import_id == self.import_id
+        if doubt.reason == "the same row key" and not is_ours and not may_be.is_open:
+            return take_over(row, may_be)
+        if is_ours and row.row_key and doubt.reason != "changed list":
+            return merge(may_be, row)
+        return row._replace(state="skipped", detail=str(doubt))
 
 
 def compare(
@@ -160,91 +152,65 @@ def compare(
         complete: The journal holds a complete listing, which shows every animal.
 
     Returns:
-        The sheet, in which rows whose id is no animal's have a problem, and those that
-        were corrected in a rejects file their animal; and the comparison.
-
-    Raises:
-        SheetError: Its keys are not those that the rows of this import had.
+        The sheet, in which rows whose id is another animal's have a problem; and the
+        comparison.
     """
     entries = journal.read()
-    # before rows get ids that the file does not say
-    sheet = refuse_ids(journal, sheet, entries, complete=complete)
-    has_ids = any(row.pet_id for row in sheet.rows_to_send)
-    sheet = settle_rejects(journal, sheet)
-    rows = _entries(journal, sheet)
-    entries = take_title(sheet, entries, rows)
+    ids = {row.pet_id for row in sheet.rows_to_send if row.has_id}
+    refused_ids = 0
+    if ids and complete:
+        sheet, refused_ids = _refuse_ids(journal, sheet, entries)
+    rows = sheet.rows_to_send
     repeats = _find_repeats(rows)
     dropped = set()
-    if sheet.options.drop_duplicates:
+    if sheet.options.drop_duplicates and repeats:
         matched_rows = match(entries, rows).rows
         dropped = {
             rows[position].number
             for position in repeats
             if rows[position].row_key or matched_rows[position].waits
         }
-    kept_rows = [row for row in rows if row.number not in dropped]
+        distinct_rows = [row for row in sheet.rows if row.number not in dropped]
+        sheet = replace(sheet, rows=distinct_rows)
     comparison = replace(
-        _compare_rows(journal, entries, kept_rows, has_ids=has_ids),
+        _compare_rows(journal, entries, sheet.rows_to_send, complete=complete),
         duplicates=tuple(rows[position].number for position in repeats),
         dropped=len(dropped),
+        ids=len(ids),
+        refused_ids=refused_ids,
     )
-    distinct_rows = [row for row in sheet.rows if row.number not in dropped]
-    return replace(sheet, rows=distinct_rows), comparison
+    return sheet, comparison
 
 
 def _compare_rows(
-    journal: Journal, entries: Sequence[Entry], rows: Sequence[Entry], *, has_ids: bool
+    journal: Journal,
+    entries: Sequence[Entry],
+    rows: Sequence[Entry],
+    *,
+    complete: bool,
 ) -> Comparison:
     """
     Compare the rows of a file with the journal, and with the listing that it holds.
-
-    Args:
-        journal: The imports to its place.
-        entries: The rows of this import.
-        rows: Those of the file.
-        has_ids: It says of rows which animals they are.
     """
-    journal.take_file(rows)
-    keys = "SELECT row_key FROM temp.file"
-    foreign = sorted(journal.read(WITH_KEYS.format(keys)), key=attrgetter("entry_id"))
-    matches = match(entries, rows, {entry.row_key: entry for entry in foreign})
-    like = candidates(journal)
-    journal.compared_ids = {entry.entry_id for entry in (*foreign, *like)}
-    equals = equals_by_row(matches.rows, like)
-    sharing = group(journal.read(_OF_SHARING_IMPORTS), attrgetter("import_id"))
-    doubts = find_doubtful(
-        matches,
+    others = journal.read_others(rows)
+    matches = match(entries, rows, others)
+    animals = journal.read_foreign_animals(matches.rows)
+    doubts = find_doubtful(matches, entries, animals, others)
+    known_rows, edits = find_edits(journal, rows, matches.rows, entries)
+    gone: list[Entry] = []
+    if complete and any(row.has_id for row in rows):
+        existing_ids = {animal.pet_id for animal in _animals_of(journal, rows)}
+        gone = [row for row in rows if row.has_id and row.pet_id not in existing_ids]
+    return Comparison(
+        journal.id,
         entries,
-        equals=equals,
-        other_sheets=sharing.values(),
-        has_ids=has_ids,
+        known_rows,
+        others,
+        doubts,
+        edits=tuple(edits),
+        removed=sum(entry.state in SENT for entry in matches.missing),
+        gone=tuple(gone),
     )
-    known_rows, edits = find_edits(journal, rows, matches.rows)
-    for position, equal in equals.items():
-        if position in doubts:
-            row = known_rows[position]
-            known_rows[position] = row._replace(equals=count_rows(equal))
-    removed = sum(entry.state in SENT for entry in matches.missing)
-    return Comparison(entries, known_rows, doubts, tuple(edits), removed)
-
-
-def _entries(journal: Journal, sheet: ReadSheet) -> list[Entry]:
-    """
-    Return the rows of a file that the journal may not have; one with an id is made.
-    """
-    title = sheet.layout.key_title or journal.id
-    label = journal.target.label
-    entries = []
-    for row in sheet.rows_to_send:
-        row_key = f"{title}\n{row.row_key}" if row.row_key else ""
-        facts = (row.content, row.number, row_key)
-        entry = Entry(0, journal.id, label, *facts, reject_of=row.reject_of)
-        if row.pet_id is not None:
-            entry = entry._replace(
-                waits=False, state="created", pet_id=row.pet_id, has_id=True
-            )
-        entries.append(entry)
-    return entries
 
 
 def _find_repeats(rows: Sequence[Entry]) -> list[int]:
@@ -258,38 +224,44 @@ def _find_repeats(rows: Sequence[Entry]) -> list[int]:
     return repeats
 
 
-def candidates(journal: Journal) -> list[Entry]:
-    """
-    Return animals of the last listing, and rows of other imports, that share name and
-    category with a row of the file, and are not this import's.
-    """
-    with journal.reading() as db:
-        animals = db.execute(_ANIMALS_LIKE, {"id": journal.id})
-        like = [
-            Entry(0, "", "", PetValues(*content), 0, row_key, pet_id=pet_id)
-            for *content, pet_id, row_key in animals
-        ]
-        names = "SELECT name, category_id FROM temp.file"
-        return like + journal.read(ROWS_LIKE.format(names))
+def _animals_of(journal: Journal, rows: Iterable[Entry]) -> list[Entry]:
+    """Return the animals of rows, as the last listing shows them."""
+    ids = [row.pet_id for row in rows if row.pet_id is not None]
+    return journal.read_animals(ids=json.dumps(ids)) if ids else []
 
 
 def find_edits(
-    journal: Journal, rows: Sequence[Row | Entry], entries: Sequence[Entry]
+    journal: Journal,
+    rows: Sequence[Entry],
+    entries: Sequence[Entry],
+    earlier_entries: Iterable[Entry],
 ) -> tuple[list[Entry], list[Edit]]:
     """
-    Return the entries of the rows of a file, new ones with the values that their animal
-    has, and the rows whose values differ from what was sent and from what their animal
-    has.
+    Return what the journal knows of the rows of a file, new rows with the values that
+    their animal has; and the rows whose values differ from what was sent and from what
+    their animal has.
+
+    Args:
+        journal: It may hold a listing.
+        rows: As the file has them.
+        entries: As the journal has them.
+        earlier_entries: Rows of the import before this run.
     """
+    told = {entry.entry_id: entry.edited for entry in earlier_entries}
+    animals = {
+        animal.pet_id: animal.content
+        for animal in _animals_of(journal, (e for e in entries if not e.waits))
+    }
     known_entries = [*entries]
-    positions = [position for position, entry in enumerate(entries) if not entry.waits]
-    animals = read_animals(journal, {entries[p].pet_id for p in positions})
     edits = []
-    for position in positions:
-        row, entry = rows[position], entries[position]
-        animal = animals.get(entry.pet_id or 0, entry.content)
-        if row.pet_id and not entry.entry_id:
-            known_entries[position] = entry = entry._replace(content=animal)
+    for position, (row, entry) in enumerate(zip(rows, entries, strict=True)):
+        if entry.waits:
+            continue
+        animal = animals.get(entry.pet_id, entry.content)
+        if row.has_id and not entry.entry_id:
+            entry = entry._replace(content=animal)
+        edited = None if row.content == entry.content else row.content
+        known_entries[position] = entry._replace(edited=edited)
         changes = [
             f"{field} {'empty' if old is None else repr(old)} → {value!r}"
             for field, value, old, sent in zip(
@@ -298,18 +270,83 @@ def find_edits(
             if value not in (None, old, sent)
         ]
         if changes:
-            edits.append(Edit(row.number, entry.pet_id, ", ".join(changes)))
+            is_new = told.get(entry.entry_id) != edited
+            edits.append(Edit(row.number, entry.pet_id, ", ".join(changes), is_new))
     return known_entries, edits
 
 
-def answer(
-    journal: Journal, comparison: Comparison, doubtful: Doubtful
-) -> dict[int, Doubtful]:
+def _refuse_ids(
+    journal: Journal, sheet: ReadSheet, entries: Iterable[Entry]
+) -> tuple[ReadSheet, int]:
     """
-    Answer for doubtful rows, and keep which of them a person is shown.
+    Give a problem to each row whose id is another animal's, and count the ids that this
+    import never had.
 
-    An answer is for the rows that were shown before, for that reason; where none were,
-    for all. A row keeps its answer.
+    An id is accepted where its animal, or the row that made it here, bears the row's
+    name, or where this import had it before. Where most ids are, so is that of a row
+    that this place made and that was renamed; never where another animal, which no row
+    names, has the row's name and category.
+    """
+    rows = [row for row in sheet.rows_to_send if row.has_id]
+    ids = {row.pet_id for row in rows}
+    own_ids = {entry.pet_id for entry in entries}
+    animals = {animal.pet_id: animal for animal in _animals_of(journal, rows)}
+    made = {
+        entry.pet_id: entry for entry in journal.read(_MADE, ids=json.dumps([*ids]))
+    }
+    unnamed = [
+        row
+        for row in rows
+        if not _bears_name(row, animals.get(row.pet_id), made.get(row.pet_id))
+    ]
+    named_ids = ids - {row.pet_id for row in unnamed}
+    free_names = {
+        animal.name_and_category
+        for animal in journal.read_animals_named(unnamed)
+        if animal.pet_id not in named_ids
+    }
+    foreign_ids = {row.pet_id for row in unnamed} - own_ids
+    renamed_ids = own_ids
+    if 2 * len(foreign_ids) < len(ids):
+        renamed_ids = own_ids | made.keys()
+    refused = {
+        row.number: row.pet_id
+        for row in unnamed
+        if row.name_and_category in free_names or row.pet_id not in renamed_ids
+    }
+    checked_rows = [
+        add_problem(row, "petstore_id", _id_problem(row, animals), sheet.layout)
+        if row.number in refused
+        else row
+        for row in sheet.rows
+    ]
+    return replace(sheet, rows=checked_rows), len({*refused.values()} - own_ids)
+
+
+def _bears_name(row: Entry, *known: Entry | None) -> bool:
+    """Say whether one of some animals and rows has a row's name, or one near it."""
+    name, _ = likeness(row.content)
+    return any(entry and likeness(entry.content)[0] == name for entry in known)
+
+
+def _id_problem(row: Entry, animals: Mapping[int | None, Entry]) -> Problem:
+    """Say whose id a row has."""
+    animal = animals.get(row.pet_id)
+    if animal is None:
+        return Problem("is the id of no animal that exists", "delete the row")
+    return Problem(
+        f"is the id of {animal.content}, and not of {row.content.name!r}",
+        "put the name of the animal back, or correct the id",
+    )
+
+
+def answer(journal: Journal, comparison: Comparison, doubtful: Doubtful) -> Doubtful:
+    """
+    Answer for the doubtful rows, and keep which of them a person is shown; in a
+    transaction.
+
+    An answer is for the rows that were shown, and is kept. Where others are doubtful,
+    all are asked about again; where nothing waits for an answer, it is for all.
 
     Args:
         journal: Of the import.
@@ -317,24 +354,16 @@ def answer(
         doubtful: What a person says.
 
     Returns:
-        The answer for each doubtful row, by its position; `ask` where there is none
-        yet.
+        The answer; `ask` where there is none yet.
     """
-    answers: dict[int, Doubtful] = {}
-    question = []  # the rows as they are shown, each with its answer
-    with journal.transaction() as db:
-        questions = "SELECT question FROM import WHERE id = ?"
-        (text,) = db.execute(questions, (journal.id,)).fetchone() or (None,)
-        earlier = group(json.loads(text or "[]"), itemgetter(0))
-        is_first = not earlier
-        for position, doubt in comparison.doubts.items():
-            row = repr((*comparison.rows[position].content, str(doubt)))
-            equal_rows = earlier[row]  # each has an answer of its own
-            is_shown = is_first or bool(equal_rows)
-            kept_answer: Doubtful = equal_rows.pop(0)[1] if equal_rows else "ask"
-            if is_shown and kept_answer == "ask":
-                kept_answer = doubtful
-            answers[position] = kept_answer
-            question.append((row, kept_answer))
-        journal.add_import(question=json.dumps(question))
-    return answers
+    question = comparison.question
+    kept_answer, shown_rows = journal.read_question()
+    are_shown = not Counter(question) - Counter(shown_rows)
+    is_open = bool(shown_rows) and kept_answer == "ask"
+    said = doubtful
+    if doubtful == "ask" and are_shown:
+        said = kept_answer
+    if is_open and not are_shown:
+        said = "ask"
+    journal.note_question(said, question)
+    return said

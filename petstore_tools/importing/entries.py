@@ -1,22 +1,44 @@
 """
-Pure: a row of an import, and which row of a file is which row of the journal.
+Pure: a row of an import, which row of a file it is, and what is doubtful about it.
 
-A row is the animal that its id names, else its row key, else its three values: of equal
-rows, as many were sent as the journal has.
+*A row is the animal that its id names, else its row key, else its three values; of
+equal rows, as many were sent as the journal has.* Keys of another import count where at
+least half of the keys that both have agree in name and category.
+
+A row that was not sent yet is doubtful for one of three reasons:
+
+- *equal*: there is an animal with its three values, or a row with its name and category
+  that was sent, or that a running import is to send; and no row of the file is that
+  one. Of equal rows as many are doubtful as there are such.
+- *changed list*: rows that were sent are gone where it stands, that is between the
+  nearest rows that are still there; everywhere, where their order changed, or where
+  this new file is a copy: it has at least half of another import's list, and that has
+  at least half of the file.
+- *the same row key*: its key was sent with another name.
+
+Keys and ids tell which row is gone: among rows with keys, and among rows with ids, a
+changed list says nothing.
 """
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import Literal, NamedTuple, TypeVar
+from typing import Literal, NamedTuple, Self, TypeVar
 
-from petstore_tools.importing.values import PetValues
+from petstore_tools.importing.values import ABOUT_TABLE, PetValues, RowProblem
 
 State = Literal["unsent", "sending", "created", "rejected", "unknown", "skipped"]
 SENT: tuple[State, ...] = ("created", "unknown", "sending", "skipped")
 # of equal entries, these are found in a file before those that were not sent
-_RANKS = (*SENT, "unsent", "rejected")
+_RANKS = {state: rank for rank, state in enumerate((*SENT, "unsent", "rejected"))}
+Reason = Literal["equal", "changed list", "the same row key"]
+_VERBS: dict[Reason, str] = {
+    "equal": "is",
+    "changed list": "is gone from the list:",
+    "the same row key": "has its key:",
+}
+IS_EQUAL = "equal:"  # begins the detail of a row that was left out as equal
 content_of = attrgetter("content")
 K = TypeVar("K")
 V = TypeVar("V")
@@ -24,27 +46,28 @@ V = TypeVar("V")
 
 class Entry(NamedTuple):
     """
-    A row of an import, as the journal knows it, or as a file brings it.
+    A row of an import: as its file has it, and what the journal knows of it.
 
     Attributes:
-        entry_id: In the table of the journal; 0 where the row is new to it.
-        import_id: The import that has the row.
-        file: Name of its file, for people; "" for an animal that a listing shows.
-        content: Its three values: those that were sent, or that its animal has.
-        number: Its position in the sheet when the file last had it.
-        row_key: The title of a column of the user's own and its key there, in two
-            lines; "" for none.
-        present: Whether the file of the last run had it.
-        waits: Whether it was not sent, and nobody left it out for good.
-        state: What became of it so far.
-        answered: A person said whether it is sent, although it was doubtful.
-        equals: How many rows of other imports equalled it then, or when it was
-            compared.
-        compared: It was compared with a listing of the inventory.
+        number: Its position in the sheet, as people count; of a DataFrame a FrameRow.
+        content: Its three values: those that were sent, or that its animal has, else
+            those of the file; of a row with problems its name as typed alone.
+        cells: All cells of the row as typed; () where the file does not have it.
+        problems: Why it cannot be sent.
+        row_key: Its key as it is compared (`row_key=`), "" without one.
         pet_id: Of its animal, where that is known.
         has_id: The file, or a row with its key, says which animal it is; nothing is
             sent for it.
-        alias: Another name that a person took for an edit of its own.
+        edited: The values of the file, where they differ from `content`.
+        entry_id: In the table of the journal; 0 where the row is new to it.
+        import_id: The import that has the row, "" where it is new.
+        file: Name of its file, for people; "" for an animal that a listing shows.
+        state: What became of it so far.
+        present: Whether the file of the last run had it.
+        position: Its position in the last version of the sheet that was no part of one
+            before; None where that did not have it.
+        answered: A person said that it is sent, whatever it may be.
+        compared: It was compared with a listing of the inventory.
         detail: Why it is rejected, unknown or skipped, or what its answer showed.
         changed_at: Unix seconds of its last change of state.
         may_be: Where only a person can decide, the ids of animals that may be it: `17
@@ -52,34 +75,29 @@ class Entry(NamedTuple):
         sent_after: Number of the last complete listing that ended before it was sent, 0
             for none.
         absent: It is unknown, and a listing that was late enough did not show it.
-        position: Its position in the last version of the sheet that was no part of one
-            before; None where that did not have it.
-        reject_of: In a rejects file, its row in the sheet that was imported; 0 for
-            none.
     """
 
-    entry_id: int
-    import_id: str
-    file: str
-    content: PetValues
     number: int
+    content: PetValues
+    cells: tuple[str, ...] = ()
+    problems: tuple[RowProblem, ...] = ()
     row_key: str = ""
-    present: bool = True
-    waits: bool = True
-    state: State = "unsent"
-    answered: bool = False
-    equals: int = 0
-    compared: bool = False
     pet_id: int | None = None
     has_id: bool = False
-    alias: str = ""
+    edited: PetValues | None = None
+    entry_id: int = 0
+    import_id: str = ""
+    file: str = ""
+    state: State = "unsent"
+    present: bool = True
+    position: int | None = None
+    answered: bool = False
+    compared: bool = False
     detail: str = ""
     changed_at: float = 0.0
     may_be: str = ""
     sent_after: int = 0
     absent: bool = False
-    position: int | None = None
-    reject_of: int = 0
 
     def __str__(self) -> str:
         if not self.file:
@@ -88,24 +106,67 @@ class Entry(NamedTuple):
         return f"row {self.number} of {self.file} ({animal})"
 
     @property
-    def key_title(self) -> str:
-        """The title of its key; the name of the import for a letter without one."""
-        return self.row_key.partition("\n")[0]
-
-    @property
-    def key(self) -> str:
-        """Its key."""
-        return self.row_key.partition("\n")[2]
-
-    @property
-    def possible_ids(self) -> set[int]:
-        """Ids of animals of which a person decides whether one is the row."""
-        return {*map(int, self.may_be.split(" or "))} if self.may_be else set()
+    def waits(self) -> bool:
+        """Whether it was not sent, and nobody left it out."""
+        return self.state in ("unsent", "rejected")
 
     @property
     def is_open(self) -> bool:
         """Whether its answer is awaited, so that it is not known yet if it exists."""
-        return self.state in ("sending", "unknown")
+        return self.state in ("unsent", "sending", "unknown")
+
+    @property
+    def is_remark(self) -> bool:
+        """Whether it is no animal, but a line about the table."""
+        return any(problem.rule == ABOUT_TABLE for problem in self.problems)
+
+    @property
+    def reason(self) -> str:
+        """Its problems, or why it is rejected, unknown or skipped, in one line."""
+        return "; ".join(map(str, self.problems)) or self.detail
+
+    @property
+    def is_left_out_as_equal(self) -> bool:
+        """Whether a person said that it is an animal that exists already."""
+        return self.state == "skipped" and self.detail.startswith(IS_EQUAL)
+
+    @property
+    def key(self) -> str:
+        """Its key, also where another row has that now."""
+        return self.row_key.partition("\n")[0]
+
+    @property
+    def name_and_category(self) -> tuple[str, int]:
+        """What an animal keeps when its status changes."""
+        return self.content[:2]
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """The names that a row may have and still be this one."""
+        return (self.content.name, (self.edited or self.content).name)
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """
+    Why a row could make an animal a second time.
+
+    Attributes:
+        reason: Which of the three rules says so.
+        entry: The animal, or the row that was sent.
+    """
+
+    reason: Reason
+    entry: Entry
+
+    @property
+    def because(self) -> str:
+        """The animal, or the row that was sent, in words."""
+        verb = _VERBS[self.reason]
+        return f"{self.entry} {verb} {self.entry.content}"
+
+    def __str__(self) -> str:
+        return f"{self.reason}: {self.because}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,17 +175,31 @@ class Matches:
     The rows of a file, as the journal knows them.
 
     Attributes:
-        rows: The entry of each row, with its number in the file, or the row where the
-            journal does not have it.
+        rows: Each row, merged with its entry where the journal has it.
         missing: Entries that the file does not have: of equal ones, the one that got
             furthest, since nobody can tell which one is gone.
         namesakes: By the position of a row, the one that was sent with its key and
-            that may be another.
+            another name.
+        has_keys: Whether the file has keys.
+        has_ids: Whether it says of rows which animals they are.
     """
 
     rows: Sequence[Entry]
     missing: Sequence[Entry]
     namesakes: Mapping[int, Entry]
+    has_keys: bool = False
+    has_ids: bool = False
+
+    def untold(
+        self, removed: Iterable[Entry], has_id: Callable[[Entry], bool]
+    ) -> list[Entry]:
+        """Return the rows of which neither a key nor an id tells that they are gone."""
+        return [
+            entry
+            for entry in removed
+            if not (self.has_keys and entry.row_key)
+            and not (self.has_ids and has_id(entry))
+        ]
 
 
 def group(values: Iterable[V], key: Callable[[V], K]) -> defaultdict[K, list[V]]:
@@ -136,94 +211,393 @@ def group(values: Iterable[V], key: Callable[[V], K]) -> defaultdict[K, list[V]]
 
 
 def match(
-    entries: Iterable[Entry],
-    rows: Sequence[Entry],
-    foreign: Mapping[str, Entry] | None = None,
+    entries: Iterable[Entry], rows: Sequence[Entry], others: Iterable[Entry] = ()
 ) -> Matches:
     """
     Find the rows of a file in the journal: by their id, else by their key, else by
     their values; of equal ones, those that were sent.
 
+    >>> rex = Entry(2, PetValues("Rex", 3, None), entry_id=1, state="created")
+    >>> match([rex], [rex._replace(number=9, entry_id=0)]).rows[0].entry_id
+    1
+
     Args:
         entries: Rows of this import.
         rows: Those of the file.
-        foreign: Rows that other imports sent under the title of the file's keys, by
-            key.
+        others: Rows of other imports.
     """
     # by how far they got, then by their position in the sheet
     ranked = sorted(
-        entries,
-        key=lambda entry: (_RANKS.index(entry.state), entry.number),
-        reverse=True,
+        entries, key=lambda entry: (_RANKS[entry.state], entry.number), reverse=True
     )
-    by_id = {entry.pet_id: entry for entry in ranked if entry.pet_id is not None}
+    by_id: dict[int | None, Entry] = {entry.pet_id: entry for entry in ranked}
     by_key = {entry.row_key: entry for entry in ranked if entry.row_key}
-    same_entries = [
-        by_id.get(row.pet_id or 0) if row.has_id else by_key.get(row.row_key)
-        for row in rows
+    foreign_keys = _agreeing_keys(rows, others)
+    identified = [
+        by_id.get(row.pet_id) if row.has_id else by_key.get(row.row_key) for row in rows
     ]
-    of_file = {entry.entry_id for entry in same_entries if entry is not None}
-    spare = [entry for entry in ranked if entry.entry_id not in of_file]
+    identified_ids = {entry.entry_id for entry in identified if entry}
+    spare = [entry for entry in ranked if entry.entry_id not in identified_ids]
     equal_entries = group(spare, content_of)
     namesakes: dict[int, Entry] = {}
     merged_rows = []
-    for position, (row, entry) in enumerate(zip(rows, same_entries, strict=True)):
-        equal = equal_entries.get(row.content)
-        is_free = entry is None and not row.has_id
-        if is_free and equal and not (row.row_key and equal[-1].row_key):
-            entry = equal.pop()
-        if entry and (row.has_id or entry.waits or row.content.name in _names(entry)):
-            row = _merge(entry, row)
-        elif entry:
+    for position, (row, entry) in enumerate(zip(rows, identified, strict=True)):
+        if not (entry or row.has_id):
+            entry = _take_equal(equal_entries.get(row.content, []), row)
+        if entry and not _is_same_row(row, entry):
             namesakes[position] = entry
-        other = (foreign or {}).get(row.row_key)
+        elif entry:
+            row = merge(entry, row)
+        other = foreign_keys.get(row.row_key)
         if other and row.waits and not row.answered and position not in namesakes:
-            if _is_same_row(row, other):
+            is_settled = other.pet_id is not None or other.state == "skipped"
+            if is_settled and row.content.name in other.names:
                 row = take_over(row, other)
             else:
                 namesakes[position] = other
         merged_rows.append(row)
     # one that no file said the animal of may be the one that is gone
-    spare.sort(key=lambda entry: not entry.has_id)
-    first = {entry.content: entry for entry in spare}
-    removed = [
-        first[entry.content] for equal in equal_entries.values() for entry in equal
+    spare.sort(key=attrgetter("has_id"), reverse=True)
+    furthest = {entry.content: entry for entry in spare}
+    missing = [
+        furthest[content] for content, left in equal_entries.items() for _ in left
     ]
-    return Matches(merged_rows, removed, namesakes)
-
-
-def _names(entry: Entry) -> tuple[str, str]:
-    """Return the names that a row may have and still be this one."""
-    return entry.content.name, entry.alias
-
-
-def _merge(entry: Entry, row: Entry) -> Entry:
-    """Return an entry as a file has it; one that waits takes its values."""
-    return entry._replace(
-        number=row.number,
-        row_key=row.row_key or entry.row_key,
-        content=row.content if entry.waits else entry.content,
-        has_id=entry.has_id or row.has_id,
-        reject_of=row.reject_of,
+    return Matches(
+        merged_rows,
+        missing,
+        namesakes,
+        has_keys=any(row.row_key for row in rows),
+        has_ids=any(row.has_id for row in rows),
     )
 
 
-def _is_same_row(row: Entry, other: Entry) -> bool:
-    """Say whether the row of another import that has its key is the same row."""
-    is_settled = other.pet_id is not None or other.state == "skipped"
-    has_its_name = row.content.name in _names(other)
-    return is_settled and has_its_name and row.content[1] == other.content[1]
+def _agreeing_keys(rows: Iterable[Entry], others: Iterable[Entry]) -> dict[str, Entry]:
+    """
+    Return the rows of other imports that have a key of a file, by key: of each import
+    in which at least half of these bear the same name and category.
+    """
+    rows_by_key = {row.row_key: row for row in rows if row.row_key}
+    same_keys = (other for other in others if other.row_key in rows_by_key)
+    agreeing: dict[str, Entry] = {}
+    for entries in group(same_keys, attrgetter("import_id")).values():
+        count = sum(
+            rows_by_key[entry.row_key].name_and_category
+            in (entry.name_and_category, (entry.edited or entry.content)[:2])
+            for entry in entries
+        )
+        if 2 * count >= len(entries):
+            agreeing |= {entry.row_key: entry for entry in entries}
+    return agreeing
+
+
+def _take_equal(equal_entries: list[Entry], row: Entry) -> Entry | None:
+    """Take the entry with the values of a row that got furthest, and no other key."""
+    for index in reversed(range(len(equal_entries))):
+        if not (row.row_key and equal_entries[index].row_key):
+            return equal_entries.pop(index)
+    return None
+
+
+def _is_same_row(row: Entry, entry: Entry) -> bool:
+    """Say whether a row is the entry that has its id, its key or its values."""
+    return row.has_id or entry.waits or row.content.name in entry.names
+
+
+def merge(entry: Entry, row: Entry) -> Entry:
+    """
+    Return an entry as a file has it; one that waits takes its values. The animal of an
+    id is compared again where the row has another name than before.
+    """
+    content = row.content if entry.waits else entry.content
+    is_named = not row.has_id or row.content.name in entry.names
+    return entry._replace(
+        number=row.number,
+        content=content,
+        cells=row.cells,
+        row_key=row.row_key or entry.row_key,
+        has_id=entry.has_id or row.has_id,
+        compared=entry.compared and is_named,
+        edited=None if row.content == content else row.content,
+    )
 
 
 def take_over(row: Entry, other: Entry) -> Entry:
-    """Return a row of a file that is the same as one that was sent."""
+    """Return a row of a file that is the same as one that another import sent."""
     return row._replace(
         content=other.content,
-        waits=False,
+        edited=None if row.content == other.content else row.content,
         state=other.state,
-        answered=True,
         pet_id=other.pet_id,
         has_id=other.pet_id is not None,
-        alias=other.alias,
         detail=f"{other} has its key",
     )
+
+
+def find_doubtful(
+    matches: Matches,
+    entries: Sequence[Entry],
+    animals: Iterable[Entry] = (),
+    others: Iterable[Entry] = (),
+) -> dict[int, Doubt]:
+    """
+    Say which rows of a file are doubtful.
+
+    >>> rex = PetValues("Rex", 3, None)
+    >>> rows = match([], [Entry(2, rex)])
+    >>> str(find_doubtful(rows, [], [Entry(0, rex, pet_id=17)])[0])
+    "equal: the animal with id 17 is 'Rex', 3, no status"
+
+    Args:
+        matches: The rows of the file.
+        entries: Rows of this import, by their position in the sheet.
+        animals: Those of a listing that no row of this import is.
+        others: Rows of other imports that were sent, or that a running one is to send.
+
+    Returns:
+        The doubt of each doubtful row, by its position in `matches.rows`, in their
+        order.
+    """
+    rows = matches.rows
+    lists = [
+        _List(list_entries, rows)
+        for list_entries in group(others, attrgetter("import_id")).values()
+    ]
+    missing = [entry for entry in matches.missing if entry.state in SENT]
+    doubts = {
+        position: Doubt("the same row key", namesake)
+        for position, namesake in matches.namesakes.items()
+    }
+    candidates = _Candidates.of(matches, missing, animals, lists)
+    equals = _pair_equals(rows, doubts, candidates)
+    doubts |= {
+        position: Doubt("equal", entry)
+        for position, entry in equals.items()
+        if rows[position].waits
+    }
+    open_positions = [
+        position
+        for position, row in enumerate(rows)
+        if row.waits and not row.answered and position not in doubts
+    ]
+    paired = {id_ for entry in equals.values() if (id_ := entry.entry_id)}
+    removed = [entry for entry in missing if entry.entry_id not in paired]
+    removed = matches.untold(removed, attrgetter("has_id"))
+    doubts |= _find_changes(rows, open_positions, entries, removed)
+    is_begun = any(
+        entry.state in SENT and not entry.is_left_out_as_equal for entry in entries
+    )
+    for list_ in () if is_begun else lists:
+        gone = [entry for entry in list_.gone if entry.entry_id not in paired]
+        gone = matches.untold(gone, lambda entry: entry.pet_id is not None)
+        if list_.is_copied and gone:
+            free_positions = [p for p in open_positions if p not in doubts]
+            doubts |= _name_changes(free_positions, gone)
+    return dict(sorted(doubts.items()))
+
+
+class _List:
+    """
+    What another import has of its list, beside a file.
+
+    Attributes:
+        entries: Its rows that were sent, or that it is to send.
+        gone: Those of its last version that the file does not have.
+        is_half_there: The file has at least half of that version, by name and category.
+        is_copied: So it is, and that version has at least half of the file.
+    """
+
+    def __init__(self, entries: Sequence[Entry], rows: Sequence[Entry]) -> None:
+        version = [e for e in entries if e.present or e.position is not None]
+        of_file = Counter(row.name_and_category for row in rows)
+        common = 0
+        self.entries = entries
+        self.gone = []
+        for entry in version:
+            name = entry.name_and_category
+            is_there = of_file[name] > 0
+            of_file[name] -= is_there
+            common += is_there
+            if not is_there:
+                self.gone.append(entry)
+        self.is_half_there = 2 * common >= len(version) > 0
+        self.is_copied = self.is_half_there and 2 * common >= len(rows)
+
+
+class _Candidates(NamedTuple):
+    """What a row may be: rows that were sent, and animals that none of these is."""
+
+    sent_rows: list[Entry]
+    animals: list[Entry]
+
+    @classmethod
+    def of(
+        cls,
+        matches: Matches,
+        missing: Sequence[Entry],
+        animals: Iterable[Entry],
+        lists: Iterable[_List],
+    ) -> Self:
+        """
+        Return what no row of the file is; an animal that several imports have counts
+        once, and of two rows with keys only where the file has half of that list.
+        """
+        known_ids = {entry.pet_id for entry in (*matches.rows, *missing)}
+        known_ids.discard(None)
+        sent_rows = [*missing]
+        for list_ in lists:
+            for entry in list_.entries:
+                has_keys = matches.has_keys and entry.row_key
+                is_other_key = has_keys and not list_.is_half_there
+                if entry.pet_id in known_ids or entry.is_left_out_as_equal:
+                    continue
+                if not is_other_key:
+                    sent_rows.append(entry)
+                if entry.pet_id is not None:
+                    known_ids.add(entry.pet_id)
+        free_animals = [pet for pet in animals if pet.pet_id not in known_ids]
+        return cls(sent_rows, free_animals)
+
+
+def _pair_equals(
+    rows: Sequence[Entry], doubtful: Collection[int], candidates: _Candidates
+) -> dict[int, Entry]:
+    """
+    Give each row that was left out as equal, and each that waits, a candidate of its
+    own, by its position: those with its three values first.
+    """
+    by_content = group((*candidates.sent_rows, *candidates.animals), content_of)
+    if not by_content:
+        return {}
+    names = {content[:2] for content in by_content}
+    positions = [
+        position
+        for position, row in enumerate(rows)
+        if row.name_and_category in names
+        and position not in doubtful
+        and (row.is_left_out_as_equal or (row.waits and not row.answered))
+    ]
+    # those that were left out have taken theirs
+    positions.sort(key=lambda position: not rows[position].is_left_out_as_equal)
+    pairs: dict[int, Entry] = {}
+    for position in positions:
+        if equal_entries := by_content.get(rows[position].content):
+            pairs[position] = _take(equal_entries, rows[position])
+    sent_by_name = _group_left(candidates.sent_rows, pairs)
+    animals_by_name = _group_left(candidates.animals, pairs)
+    for position in positions:
+        row = rows[position]
+        name = row.name_and_category
+        if position in pairs:
+            continue
+        if sent_by_name[name]:
+            pairs[position] = _take(sent_by_name[name], row)
+        elif row.content.status is None and animals_by_name[name]:
+            pairs[position] = _take(animals_by_name[name], row)
+    return pairs
+
+
+def _take(candidates: list[Entry], row: Entry) -> Entry:
+    """Take a row of its own import first; one that was left out, something else."""
+    return candidates.pop(-1 if row.is_left_out_as_equal else 0)
+
+
+def _group_left(
+    candidates: Iterable[Entry], pairs: Mapping[int, Entry]
+) -> defaultdict[tuple[str, int], list[Entry]]:
+    """Return the candidates that no row has yet, by name and category."""
+    paired = {(entry.entry_id, entry.pet_id) for entry in pairs.values()}
+    left = (c for c in candidates if (c.entry_id, c.pet_id) not in paired)
+    return group(left, attrgetter("name_and_category"))
+
+
+def _find_changes(
+    rows: Sequence[Entry],
+    open_positions: Iterable[int],
+    entries: Sequence[Entry],
+    removed: Sequence[Entry],
+) -> dict[int, Doubt]:
+    """
+    Return the new rows that stand where rows of this import are gone, in its last
+    version that was no part of one before, or in that of its last run.
+    """
+    if not removed:
+        return {}
+    contents = [row.content for row in rows]
+    new_rows = group(
+        (p for p in open_positions if not rows[p].entry_id), contents.__getitem__
+    )
+    whole = [entry for entry in entries if entry.position is not None]
+    versions = (
+        sorted(whole, key=attrgetter("position")),
+        [entry for entry in entries if entry.present],
+    )
+    doubts: dict[int, Doubt] = {}
+    for version in versions:
+        for removed_there, contents_there in _gaps(version, removed, contents):
+            positions = [p for content in contents_there for p in new_rows[content]]
+            doubts = _name_changes(sorted(positions), removed_there) | doubts
+    return doubts
+
+
+def _name_changes(
+    positions: Sequence[int], removed: Sequence[Entry]
+) -> dict[int, Doubt]:
+    """Say of each new row in whose place it may stand."""
+    in_order = sorted(removed, key=attrgetter("number"))  # the same in each run
+    last = len(in_order) - 1
+    return {
+        position: Doubt("changed list", in_order[min(index, last)])
+        for index, position in enumerate(positions)
+    }
+
+
+def _gaps(
+    version: Sequence[Entry],
+    removed: Iterable[Entry],
+    contents: Sequence[PetValues],
+) -> Iterator[tuple[list[Entry], set[PetValues]]]:
+    """
+    Yield the rows that are gone between two neighbours, and the values of the rows that
+    the file has between them.
+
+    Neighbours are rows that are still there, and that equal no row which came or went.
+    Where their order changed, there is one gap: the whole file.
+
+    Args:
+        version: Rows of an import, in the order of one of its versions.
+        removed: Those that are gone.
+        contents: The values of each row of the file.
+    """
+    before = [entry.content for entry in version]
+    counts = Counter(before)
+    counts_in_file = Counter(contents)
+    neighbours = {
+        content for content in counts if counts[content] == counts_in_file[content]
+    }
+    order = [content for content in before if content in neighbours]
+    if order != [content for content in contents if content in neighbours]:
+        neighbours.clear()
+    removed_by_content = group(removed, content_of)
+    contents_between = _between(contents, neighbours)
+    for gap, gone in _between(before, neighbours).items():
+        removed_there = [
+            entry
+            for content in gone & removed_by_content.keys()
+            for entry in removed_by_content[content]
+        ]
+        if removed_there:
+            yield removed_there, contents_between[gap]
+
+
+def _between(
+    contents: Sequence[PetValues], neighbours: Collection[PetValues]
+) -> defaultdict[int, set[PetValues]]:
+    """Return the values of the other rows, by how many neighbours are before them."""
+    values = defaultdict(set)
+    neighbours_before = 0
+    for content in contents:
+        if content in neighbours:
+            neighbours_before += 1
+        else:
+            values[neighbours_before].add(content)
+    return values

@@ -23,39 +23,38 @@ from petstore_tools.text import printable
 if TYPE_CHECKING:
     import pandas as pd
 
-_FORMAT = 5
+_FORMAT = 6
 TABLES = f"""
 PRAGMA user_version = {_FORMAT};
 CREATE TABLE import (
     id TEXT PRIMARY KEY, environment TEXT NOT NULL, service_id TEXT NOT NULL,
     path TEXT NOT NULL, sheet TEXT NOT NULL,
-    bad_rows INTEGER NOT NULL, changed_at REAL NOT NULL,
-    -- doubtful rows as a person was shown them, each with its answer, `ask` where there
-    -- is none yet: a JSON list of pairs
-    question TEXT
+    -- rows of the file that have problems, and that are no animals
+    bad_rows INTEGER NOT NULL, remarks INTEGER NOT NULL, changed_at REAL NOT NULL,
+    -- the answer to the doubtful rows, `ask` where there is none yet, and these rows as
+    -- a person was shown them: a JSON list
+    answer TEXT NOT NULL, question TEXT NOT NULL
 );
 CREATE TABLE row (
     entry_id INTEGER PRIMARY KEY,
     import TEXT NOT NULL REFERENCES import (id) ON DELETE CASCADE,
     name TEXT NOT NULL, category_id INTEGER NOT NULL, status TEXT,
-    -- title of a column and the key there, in two lines
     number INTEGER NOT NULL, row_key TEXT NOT NULL,
+    -- the values of the file where they are others: a JSON list
+    edited TEXT,
     present INTEGER NOT NULL DEFAULT 1, position INTEGER,
     state TEXT NOT NULL CHECK (
         state IN ('unsent', 'sending', 'created', 'rejected', 'unknown', 'skipped')
     ),
-    answered INTEGER NOT NULL, equals INTEGER NOT NULL, compared INTEGER NOT NULL,
+    answered INTEGER NOT NULL, compared INTEGER NOT NULL,
     -- of the animal that it made; of the one that the file says it is
     pet_id INTEGER UNIQUE CHECK (pet_id IS NULL OR state = 'created'),
     listed_id INTEGER,
-    alias TEXT NOT NULL, detail TEXT NOT NULL, may_be TEXT NOT NULL DEFAULT '',
+    detail TEXT NOT NULL, may_be TEXT NOT NULL DEFAULT '',
     sent_after INTEGER NOT NULL DEFAULT 0, absent INTEGER NOT NULL DEFAULT 0,
     lost_at REAL NOT NULL DEFAULT 0, changed_at REAL NOT NULL,
-    reject_of INTEGER NOT NULL,
-    -- nobody sent it, or left it out for good
-    waits INTEGER AS (
-        state IN ('unsent', 'rejected') OR state = 'skipped' AND NOT answered
-    )
+    -- nobody sent it, or left it out
+    waits INTEGER AS (state IN ('unsent', 'rejected'))
 );
 CREATE INDEX row_values ON row (name, category_id);
 CREATE INDEX row_import ON row (import);
@@ -63,21 +62,12 @@ CREATE INDEX row_listed ON row (listed_id);
 CREATE UNIQUE INDEX row_keys ON row (row_key, import) WHERE row_key != '';
 CREATE TABLE listing (number INTEGER PRIMARY KEY);
 CREATE TABLE shown (pet_id INTEGER PRIMARY KEY, listing INTEGER NOT NULL);
-CREATE TABLE changed (field TEXT PRIMARY KEY);
 CREATE TABLE written (
     import TEXT NOT NULL REFERENCES import (id) ON DELETE CASCADE, digest TEXT NOT NULL,
     PRIMARY KEY (import, digest)
-);
-CREATE TABLE reject (
-    import TEXT NOT NULL REFERENCES import (id) ON DELETE CASCADE,
-    path TEXT NOT NULL, number INTEGER NOT NULL, cells TEXT NOT NULL,
-    PRIMARY KEY (import, path, number)
 )
 """
 _TEMPORARY = """
-CREATE TEMP TABLE file (
-    name TEXT NOT NULL, category_id INTEGER NOT NULL, row_key TEXT NOT NULL
-);
 CREATE TEMP TABLE animal (
     id INTEGER PRIMARY KEY, name TEXT NOT NULL, category_id INTEGER NOT NULL,
     status TEXT
@@ -86,8 +76,8 @@ CREATE INDEX temp.animal_values ON animal (name, category_id)
 """
 # one of which no more is known than a question that awaits its answer is not shown
 _SHOWN = """
-SELECT environment, service_id, path, sheet, bad_rows, changed_at FROM import
-WHERE ifnull(question, '[]') = '[]' OR id IN (SELECT import FROM row)
+SELECT environment, service_id, path, sheet, bad_rows, remarks, changed_at FROM import
+WHERE question = '[]' OR id IN (SELECT import FROM row)
 """
 _STATES = """
 SELECT iif(may_be = '', state, 'ambiguous') AS became, count(*), max(changed_at)
@@ -236,6 +226,15 @@ def import_lock(folder: Path, name: str, *, wait_s: float = 0.5) -> Iterator[Non
             lock.close()
 
 
+def is_running(folder: Path, name: str) -> bool:
+    """Say whether a run of an import is under way."""
+    try:
+        with import_lock(folder, name, wait_s=0):
+            return False
+    except JournalError:
+        return True
+
+
 @dataclass(frozen=True)
 class ImportInfo:
     """
@@ -245,7 +244,8 @@ class ImportInfo:
         target: What it is for.
         changed_at: Unix seconds of its last change.
         states: Rows by state; `ambiguous` are unknown ones that only a person can
-            decide. Rows with problems count as rejected.
+            decide. Rows with problems count as rejected, rows that are no animals as
+            skipped.
         bad_rows: Rows with problems that its file had.
     """
 
@@ -299,13 +299,13 @@ def read_imports(path: Path) -> list[ImportInfo]:
     """Return the imports of one database."""
     infos = []
     with closing(open_database(path)) as db, journal_errors(path):
-        for *place, name, sheet, bad_rows, changed_at in db.execute(_SHOWN):
+        for *place, name, sheet, bad_rows, remarks, changed_at in db.execute(_SHOWN):
             target = Target(*place, Path(name), sheet)  # type: ignore[call-arg]
-            states = Counter(rejected=bad_rows)
+            states = Counter(rejected=bad_rows, skipped=remarks)
             for state, rows, time in db.execute(_STATES, (target.id,)):
                 states[state] += rows
                 changed_at = max(changed_at, time)
-            infos.append(ImportInfo(target, changed_at, states, bad_rows))
+            infos.append(ImportInfo(target, changed_at, +states, bad_rows))
     return infos
 
 

@@ -3,45 +3,48 @@ The journal: one SQLite database for all imports to a place, where what is inten
 durable before it is done.
 """
 
+import json
 import sqlite3
 import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict
+from operator import attrgetter
 from pathlib import Path
+from typing import Any
 
 from petstore_tools import sqlite
 from petstore_tools.clock import Clock, SystemClock
 from petstore_tools.errors import JournalError
-from petstore_tools.importing.doubtful import may_be
 from petstore_tools.importing.entries import Entry
 from petstore_tools.importing.imports import (
     TABLES,
     Target,
     import_lock,
+    is_running,
     journal_errors,
     open_database,
 )
+from petstore_tools.importing.options import Doubtful
 from petstore_tools.importing.reconcile import Outcome
 from petstore_tools.importing.values import PetValues
 
 _ENTRY = (
-    "entry_id, import, name, category_id, status, number, row_key, present, waits,"
-    " state, answered, equals, compared, ifnull(pet_id, listed_id),"
-    " listed_id IS NOT NULL, alias, detail, changed_at, may_be, sent_after, absent,"
-    " position, reject_of"
+    "number, name, category_id, status, row_key, ifnull(pet_id, listed_id),"
+    " listed_id IS NOT NULL, edited, entry_id, import, state, present, position,"
+    " answered, compared, detail, changed_at, may_be, sent_after, absent"
 )
 _ADD_IMPORT = """
 INSERT INTO import VALUES (
-    :id, :environment, :service_id, :path, :sheet, :bad_rows, :now, :question
-) ON CONFLICT DO UPDATE SET
-    bad_rows = excluded.bad_rows, changed_at = excluded.changed_at,
-    question = ifnull(excluded.question, question)
+    :id, :environment, :service_id, :path, :sheet, :bad_rows, :remarks, :now, 'ask',
+    '[]'
+) ON CONFLICT DO UPDATE SET bad_rows = excluded.bad_rows, remarks = excluded.remarks,
+    changed_at = excluded.changed_at
 """
 # what a file says of each row, and what only of one that was not sent
-_OF_FILE = "number row_key alias reject_of listed_id".split()
-_OF_WAITING = "name category_id status detail answered equals state".split()
+_OF_FILE = "number row_key listed_id edited".split()
+_OF_WAITING = "name category_id status detail answered state".split()
 _ADDED = ["entry_id", "import", "compared", "changed_at", *_OF_FILE, *_OF_WAITING]
 _UPDATES = [f"{name} = excluded.{name}" for name in _OF_FILE]
 _UPDATES += [f"{name} = iif(waits, excluded.{name}, {name})" for name in _OF_WAITING]
@@ -53,9 +56,14 @@ ON CONFLICT (entry_id) DO UPDATE SET present = 1,
 # a key of the file is taken from the row that had it, which then has none of a file
 _LEAVE_FILE = """
 UPDATE row SET present = 0, row_key = iif(
-    row_key != '' AND row_key IN (SELECT row_key FROM temp.file),
+    row_key != '' AND row_key IN (SELECT value FROM json_each(?)),
     row_key || char(10) || entry_id, row_key
 ) WHERE import = ?
+"""
+_GIVE_KEY_UP = """
+UPDATE row SET present = 0, row_key = iif(
+    row_key = '', '', row_key || char(10) || entry_id
+) WHERE entry_id = :entry_id
 """
 # a file that leaves rows out and brings no new one is a part of the one before it
 _TAKE_POSITIONS = """
@@ -81,25 +89,39 @@ UPDATE row SET state = :state, pet_id = :pet_id, detail = :detail, may_be = :may
 WHERE entry_id = :entry_id AND (:by_listing OR state = 'sending')
 """
 _INTEND = """
-UPDATE row SET state = iif(:may_leave, 'sending', 'skipped'), detail = :detail,
-    answered = answered AND :may_leave, absent = 0, changed_at = :now,
+UPDATE row SET state = 'sending', detail = '', absent = 0, changed_at = :now,
+    name = :name, category_id = :category_id, status = :status, edited = NULL,
     sent_after = (SELECT ifnull(max(number), 0) FROM listing)
 WHERE entry_id = :entry_id AND state = 'unsent'
 """
-# the animal of a row, or one of a listing, is this import's; found by the animal, not
-# by the import
-IS_OURS = """
-EXISTS (SELECT 1 FROM row o WHERE +import = :id AND (pet_id = {0} OR listed_id = {0}))
+# names and categories of a file
+_NAMES = """
+(SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]')
+FROM json_each(:names))
 """
-# rows that other imports sent of some names and categories (a query); one that was
-# left out as equal is no further one
-ROWS_LIKE = f"""
-import != :id AND NOT waits AND (name, category_id) IN ({{}})
-AND (state != 'skipped' OR detail NOT LIKE 'equal:%')
-AND NOT {IS_OURS.format("ifnull(row.pet_id, row.listed_id)")}
+# that were sent, or that a running import is to send
+_TAKES_PART = """
+(NOT waits OR state = 'unsent' AND present
+AND import IN (SELECT value FROM json_each(:running)))
 """
-# rows that other imports sent with some keys (a query)
-WITH_KEYS = "import != :id AND NOT waits AND row_key != '' AND row_key IN ({})"
+_OF_OTHERS = f"""
+{_TAKES_PART} AND import IN (
+    SELECT import FROM row WHERE import != :id AND {_TAKES_PART}
+    AND ((name, category_id) IN {_NAMES} OR edited IS NOT NULL
+        AND (json_extract(edited, '$[0]'), json_extract(edited, '$[1]')) IN {_NAMES})
+)
+"""
+_HAS_OTHERS = "SELECT EXISTS (SELECT 1 FROM row WHERE import != ?)"
+_WITH_UNSENT = """
+SELECT DISTINCT import FROM row WHERE import != ? AND state = 'unsent' AND present
+"""
+# no row of this import is the animal; found by the animal, not by the import
+_IS_NOT_OURS = """
+NOT EXISTS (
+    SELECT 1 FROM row o WHERE +import = :id
+    AND (pet_id = animal.id OR listed_id = animal.id)
+)
+"""
 _CLOCK = SystemClock()
 
 
@@ -116,8 +138,7 @@ class Journal:
         id: Name of the import.
         folder, target, clock: As given.
         wait_s: How long a change waits for other programs.
-        bad_rows: Rows of the file that have problems.
-        compared_ids: Rows of other imports that the file was compared with.
+        bad_rows, remarks: Rows of the file that have problems, or are no animals.
     """
 
     def __init__(self, folder: Path, target: Target, clock: Clock) -> None:
@@ -125,7 +146,7 @@ class Journal:
         self.target = target
         self.wait_s = sqlite.BUSY_S
         self.bad_rows = 0
-        self.compared_ids: set[int] = set()
+        self.remarks = 0
         self.clock = clock
         self.folder = folder
         self._path = folder / f"{target.database_name}.db"
@@ -145,78 +166,127 @@ class Journal:
             # a create that equals nothing asks for no names of files
             imports = db.execute("SELECT id, path, sheet FROM import") if rows else ()
             files = {
-                id_: Target("", "", Path(path), sheet).label
-                for id_, path, sheet in imports
+                id_: self._label(Path(path), sheet) for id_, path, sheet in imports
             }
-        return [
-            Entry(*row[:2], files[row[1]], PetValues(*row[2:5]), *row[5:])  # type: ignore[call-arg]
-            for row in rows
-        ]
+        return [_read_entry(row, files) for row in rows]
+
+    def _label(self, path: Path, sheet: str) -> str:
+        """Name a file for people; one of the name of our file, with its folder."""
+        label = Target("", "", path, sheet).label
+        is_namesake = label == self.target.label and path != self.target.path
+        return f"{label} in {path.parent}" if is_namesake else label
+
+    def read_others(self, rows: Iterable[Entry]) -> list[Entry]:
+        """
+        Return the rows of other imports that share a name and category with a file:
+        those that were sent, and those that a running import is to send.
+        """
+        with self.reading() as db:
+            is_alone = not db.execute(_HAS_OTHERS, (self.id,)).fetchone()[0]
+            imports = db.execute(_WITH_UNSENT, (self.id,)).fetchall()
+        if is_alone:
+            return []
+        running = [name for (name,) in imports if is_running(self.folder, name)]
+        facts = {"names": _names_json(rows), "running": json.dumps(running)}
+        others = self.read(_OF_OTHERS, **facts)
+        return sorted(others, key=attrgetter("entry_id"))
+
+    def read_animals(
+        self, where: str = "id IN (SELECT value FROM json_each(:ids))", **facts: object
+    ) -> list[Entry]:
+        """Return animals of the last listing that was taken."""
+        query = f"SELECT id, name, category_id, status FROM temp.animal WHERE {where}"
+        with self.reading() as db:
+            animals = db.execute(query, {"id": self.id, **facts})
+            return [
+                Entry(0, PetValues(*content), pet_id=pet_id, state="created")
+                for pet_id, *content in animals
+            ]
+
+    def read_animals_named(
+        self, rows: Iterable[Entry], condition: str = "1"
+    ) -> list[Entry]:
+        """
+        Return animals of the last listing that share a name and category with a row.
+        """
+        with self.reading() as db:
+            is_empty = db.execute("SELECT NOT EXISTS (SELECT 1 FROM temp.animal)")
+            if is_empty.fetchone()[0]:
+                return []
+        where = f"(name, category_id) IN {_NAMES} AND {condition}"
+        return self.read_animals(where, names=_names_json(rows))
+
+    def read_foreign_animals(self, rows: Iterable[Entry]) -> list[Entry]:
+        """Return those of these animals that no row of this import is."""
+        return self.read_animals_named(rows, _IS_NOT_OURS)
 
     def unsent(self) -> list[Entry]:
-        """Return the rows of the file that are to be sent."""
-        return self.read("import = :id AND present AND state = 'unsent'")
+        """Return the rows of the file that are to be sent, with the values there."""
+        return [
+            entry._replace(content=entry.edited or entry.content)
+            for entry in self.read("import = :id AND present AND state = 'unsent'")
+        ]
 
     def counts(self) -> Counter[str]:
         """Count the rows of this import that the file has, by state."""
         return Counter(entry.state for entry in self.read("import = :id AND present"))
 
-    def take_file(self, rows: Iterable[Entry]) -> None:
-        """Take the rows of a file, which the next questions are about."""
-        with self.transaction() as db:
-            db.execute("DELETE FROM temp.file")
-            names = ((*row.content[:2], row.row_key) for row in rows)
-            db.executemany("INSERT INTO temp.file VALUES (?, ?, ?)", names)
-
     def add_file(self, rows: Sequence[Entry], *, compared: bool) -> None:
         """
-        Add the rows of a file.
+        Add the rows of a file, in a transaction.
 
         Args:
             rows: In the order of the file, each with its entry (`match`), and with the
                 state that it has where it waits.
             compared: The rows were compared with a listing.
         """
-        now = self.clock.now()
-        records = (
-            row._asdict()
-            | row.content._asdict()
-            | {
-                "entry_id": row.entry_id or None,
-                "import": self.id,
-                "compared": compared,
-                "listed_id": row.pet_id if row.has_id else None,
-                "changed_at": now,
-            }
-            for row in rows
+        records = (self._record_of(row, compared=compared) for row in rows)
+        db = self._db
+        self.add_import()
+        row_keys = json.dumps([row.row_key for row in rows if row.row_key])
+        db.execute(_LEAVE_FILE, (row_keys, self.id))
+        db.executemany(_ADD, records)
+        db.execute(
+            "DELETE FROM row WHERE import = ? AND NOT present"
+            " AND state IN ('unsent', 'rejected')",
+            (self.id,),
         )
-        with self.transaction() as db:
-            self.add_import(question="[]")
-            db.execute(_LEAVE_FILE, (self.id,))
-            db.executemany(_ADD, records)
-            db.execute(
-                "DELETE FROM row WHERE import = ? AND NOT present"
-                " AND state IN ('unsent', 'rejected')",
-                (self.id,),
-            )
-            brings_rows = any(not row.entry_id for row in rows)
-            db.execute(_TAKE_POSITIONS, {"id": self.id, "brings_rows": brings_rows})
+        brings_rows = any(not row.entry_id for row in rows)
+        db.execute(_TAKE_POSITIONS, {"id": self.id, "brings_rows": brings_rows})
+
+    def part_edit(self, entry: Entry) -> None:
+        """
+        Make a row of its own, to be sent, of one that was taken for an edit; in a
+        transaction.
+        """
+        assert entry.edited is not None
+        row = Entry(entry.number, entry.edited, row_key=entry.row_key, answered=True)
+        self._db.execute(_GIVE_KEY_UP, {"entry_id": entry.entry_id})
+        self._db.execute(_ADD, self._record_of(row, compared=True))
+
+    def _record_of(self, row: Entry, *, compared: bool) -> dict[str, object]:
+        """Return what `_ADD` writes of a row."""
+        return {
+            **row._asdict(),
+            **row.content._asdict(),
+            "entry_id": row.entry_id or None,
+            "import": self.id,
+            "edited": row.edited and json.dumps(row.edited),
+            "compared": compared,
+            "listed_id": row.pet_id if row.has_id else None,
+            "changed_at": self.clock.now(),
+        }
 
     def record(
         self, outcomes: Iterable[tuple[Entry, Outcome]], *, intent: Entry | None = None
-    ) -> bool:
+    ) -> None:
         """
         Record what became of rows on their way, and that another one is to leave, in
         one commit.
 
         Args:
             outcomes: The rows, and what became of each.
-            intent: The row that is sent next. Where another import sent one with its
-                name and category, or its key, since the file was compared, it is left
-                out until the next run.
-
-        Returns:
-            Whether the next row may leave.
+            intent: The row that is sent next.
 
         Raises:
             JournalError: A row is not on its way, or the file cannot be written.
@@ -228,22 +298,8 @@ class Journal:
                     detail = f"the answer names id {outcome.pet_id}, another animal's"
                     outcome = Outcome(outcome.state, detail=detail)
                 self.settle(entry, outcome)
-                changed = ((field,) for field in outcome.changed)
-                db.executemany("INSERT OR IGNORE INTO changed VALUES (?)", changed)
-            if intent is None:
-                return False
-            names = "SELECT :name, :category_id"
-            like = self.read(ROWS_LIKE.format(names), **intent.content._asdict())
-            if intent.row_key:
-                like += self.read(WITH_KEYS.format(":row_key"), row_key=intent.row_key)
-            later_rows = [
-                row
-                for row in like
-                if row.entry_id not in self.compared_ids and may_be(row, intent)
-            ]
-            detail = f"{later_rows[-1]} was sent meanwhile" if later_rows else ""
-            self._change(_INTEND, intent, may_leave=not later_rows, detail=detail)
-        return not later_rows
+            if intent is not None:
+                self._change(_INTEND, intent, **intent.content._asdict())
 
     def settle(
         self, entry: Entry, outcome: Outcome, *, by_listing: bool = False
@@ -268,6 +324,11 @@ class Journal:
         with self.reading() as db:
             return db.execute(written, (self.id, digest)).fetchone() is not None
 
+    def read_sources(self) -> set[Path]:
+        """Return the files that are the source of an import to the place."""
+        with self.reading() as db:
+            return {Path(path) for (path,) in db.execute("SELECT path FROM import")}
+
     def note_written(self, digest: str) -> None:
         """
         Note the digest of a result file, before it is written: also of an import that
@@ -277,28 +338,35 @@ class Journal:
             self.add_import()
             db.execute("INSERT OR IGNORE INTO written VALUES (?, ?)", (self.id, digest))
 
-    def note_rejects(self, path: str, cells: Mapping[int, str]) -> None:
-        """
-        Note which rows are in a rejects file of this import.
-
-        Args:
-            path: Of that file.
-            cells: A digest of the cells of each row, by its number.
-        """
-        rows = ((self.id, path, number, digest) for number, digest in cells.items())
-        with self.transaction() as db:
-            db.executemany("INSERT OR REPLACE INTO reject VALUES (?, ?, ?, ?)", rows)
-
     def forget(self) -> None:
         """Delete what is known of this import, so that its file counts as new."""
         with self.transaction() as db:
             db.execute("DELETE FROM import WHERE id = ?", (self.id,))
 
-    def add_import(self, question: str | None = None) -> None:
-        """Add this import, or change it; without a question, that stays as it is."""
-        facts = asdict(self.target) | {"question": question, "bad_rows": self.bad_rows}
-        facts |= {"path": str(self.target.path), "id": self.id}
+    def add_import(self) -> None:
+        """Add this import, or change it, in a transaction."""
+        facts = asdict(self.target) | {"path": str(self.target.path), "id": self.id}
+        facts |= {"bad_rows": self.bad_rows, "remarks": self.remarks}
         self._db.execute(_ADD_IMPORT, facts | {"now": self.clock.now()})
+
+    def read_question(self) -> tuple[Doubtful, list[str]]:
+        """
+        Return the answer to the last question, `ask` where there is none, and the rows
+        as a person was shown them.
+        """
+        query = "SELECT answer, question FROM import WHERE id = ?"
+        with self.reading() as db:
+            known = db.execute(query, (self.id,)).fetchone()
+        if known is None:
+            return "ask", []
+        answer, rows = known
+        return answer, json.loads(rows)
+
+    def note_question(self, answer: Doubtful, rows: Sequence[str]) -> None:
+        """Note which rows a person was shown, and the answer, in a transaction."""
+        self.add_import()
+        update = "UPDATE import SET answer = ?, question = ? WHERE id = ?"
+        self._db.execute(update, (answer, json.dumps(rows), self.id))
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
@@ -316,6 +384,31 @@ class Journal:
             if not self._db.in_transaction:  # whose commit an interrupt ends
                 self._db.execute(f"PRAGMA busy_timeout = {sqlite.BUSY_S * 1_000:.0f}")
             yield self._db
+
+
+def _names_json(rows: Iterable[Entry]) -> str:
+    """Return the names and categories of rows, for a query."""
+    return json.dumps([*{row.name_and_category for row in rows}])
+
+
+def _read_entry(row: Sequence[Any], files: Mapping[str, str]) -> Entry:
+    """Return a row of the table, in the order of `_ENTRY`."""
+    number, name, category_id, status, row_key, pet_id, has_id, edited, *facts = row
+    entry_id, import_id, *rest = facts
+    return Entry(
+        number,
+        PetValues(name, category_id, status),
+        (),
+        (),
+        row_key,
+        pet_id,
+        bool(has_id),
+        edited and PetValues(*json.loads(edited)),
+        entry_id,
+        import_id,
+        files[import_id],
+        *rest,
+    )
 
 
 @contextmanager

@@ -128,14 +128,6 @@ class Layout:
         return f"{letter} {self.header[index]!r}" if self.has_header else letter
 
     @property
-    def key_title(self) -> str | None:
-        """The title of the column of the row keys, "" for a letter, None for none."""
-        index = self.columns.get("row_key")
-        if index is None:
-            return None
-        return self.header[index].strip() if self.has_header else ""
-
-    @property
     def is_complete(self) -> bool:
         """Whether nothing is missing, and all that was named is there."""
         return not (self.missing or self.errors)

@@ -3,11 +3,14 @@ Lost rows, whose answer never came: what a listing of the inventory, or a person
 became of them.
 """
 
+import json
 import sqlite3
 from collections.abc import Iterable
 from contextlib import suppress
+from typing import NamedTuple
 
 from petstore_tools.errors import JournalError
+from petstore_tools.importing.entries import Entry
 from petstore_tools.importing.imports import import_lock
 from petstore_tools.importing.journal import Journal
 from petstore_tools.importing.reconcile import ABSENT, Animal, Outcome, decide
@@ -16,6 +19,7 @@ from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.inventory import Inventory
 from petstore_tools.listing.state import ListQuery
 from petstore_tools.models import PetRow
+from petstore_tools.text import pluralize
 from petstore_tools.throttle.gate import CallOptions
 
 # seconds since a row was lost; the steady clock begins anew when the machine starts,
@@ -35,18 +39,24 @@ _ANIMALS = """
 SELECT id, name, category_id, status, listing FROM temp.animal
 JOIN shown ON pet_id = id
 WHERE NOT EXISTS (SELECT 1 FROM row WHERE pet_id = id OR listed_id = id)
-AND (EXISTS (SELECT 1 FROM changed WHERE field = 'categoryId')
-    OR category_id IN (
-        SELECT category_id FROM row
-        WHERE state IN ('unknown', 'created') AND pet_id IS NULL
-    ))
+AND category_id IN (
+    SELECT category_id FROM row
+    WHERE state IN ('unknown', 'created') AND pet_id IS NULL
+)
+"""
+# animals whose 201 came not long ago, and that no listing showed: it lags behind
+_NOT_SHOWN = f"""
+SELECT count(*) FROM row WHERE state = 'created' AND lost_at <= :steady
+AND {_WAITED} < :lag_s AND pet_id NOT IN (SELECT pet_id FROM shown)
 """
 _MARK_LOST = """
 UPDATE row SET state = 'unknown', detail = ?, lost_at = ?, changed_at = ?
 WHERE import = ? AND state = 'sending'
 """
 # whatever equals it, a person said that this row is another one
-_AGREE = "UPDATE row SET answered = 1, equals = 1 << 30 WHERE entry_id = ?"
+_AGREE = "UPDATE row SET answered = 1 WHERE entry_id = ?"
+# seconds after which an animal that no listing shows may have left the shop
+LONGEST_LAG_S = 3_600.0
 LOST = "the run ended before the answer came"
 
 
@@ -67,18 +77,17 @@ def mark_dead(journal: Journal) -> None:
             mark_lost(journal, import_id)
 
 
-def seconds_lost(journal: Journal, *, with_equal: bool = False) -> list[float]:
+def seconds_lost(journal: Journal, others: Iterable[Entry] = ()) -> list[float]:
     """
     Return the seconds since each row of an import was lost that a listing can settle,
-    with those of other imports that may equal rows of the file.
+    with those of some rows of other imports.
     """
     seconds = (
         f"SELECT {_WAITED} FROM row WHERE state = 'unknown' AND may_be = ''"
-        " AND (import = :id OR :with_equal AND (name, category_id) IN"
-        " (SELECT name, category_id FROM temp.file))"
+        " AND (import = :id OR entry_id IN (SELECT value FROM json_each(:others)))"
     )
-    steady = journal.clock.steady()
-    facts = {"id": journal.id, "with_equal": with_equal, "steady": steady}
+    entry_ids = json.dumps([entry.entry_id for entry in others])
+    facts = {"id": journal.id, "others": entry_ids, "steady": journal.clock.steady()}
     with journal.reading() as db:
         return [row[0] for row in db.execute(seconds, facts)]
 
@@ -92,25 +101,52 @@ def take_inventory(
     return pages.listing
 
 
+class Settled(NamedTuple):
+    """
+    What listings of the inventory showed of lost rows.
+
+    Attributes:
+        listing: The last one; where it is not complete, it decided nothing.
+        listings: How many there were.
+        lacking: Animals whose 201 came within the last hour, and that no listing
+            showed: where there are such, it lags, and proves no row absent.
+    """
+
+    listing: Listing
+    listings: int
+    lacking: int
+
+    @property
+    def lag(self) -> str:
+        """Why a complete listing does not decide on all lost rows."""
+        animals = pluralize(self.lacking, "animal")
+        return (
+            f"the listing lacks {animals} that were created within the last hour, so"
+            " it shows later what became of the unknown rows: run the same call again"
+            " then"
+        )
+
+
 def settle(
     inventory: Inventory, journal: Journal, call_options: CallOptions
-) -> list[Listing]:
+) -> Settled:
     """
     List the inventory into the journal and find out what became of lost rows; where
-    rows are absent, a second time. Return the listings; one that is not complete
-    decides nothing.
+    rows are absent, a second time.
     """
-    listings: list[Listing] = []
-    for _ in range(2):
+    after_s = inventory.client.reconcile_after_s
+    decisions: dict[int, Outcome] = {}
+    listings = 0
+    while listings < 2:
+        listings += 1
         began = inventory.client.clock.steady()
-        listings.append(take_inventory(inventory, journal, call_options))
-        if not listings[-1].complete:
+        listing = take_inventory(inventory, journal, call_options)
+        if listing.complete:
+            decisions = reconcile(journal, began=began, after_s=after_s)
+        if not listing.complete or ABSENT not in decisions.values():
             break
-        after_s = inventory.client.reconcile_after_s
-        decisions = reconcile(journal, began=began, after_s=after_s)
-        if ABSENT not in decisions.values():
-            break
-    return listings
+    lacking = count_not_shown(journal, began=began, after_s=after_s)
+    return Settled(listing, listings, lacking if listing.complete else 0)
 
 
 def take_listing(journal: Journal, pages: Iterable[Iterable[PetRow]]) -> None:
@@ -143,21 +179,39 @@ def reconcile(journal: Journal, *, began: float, after_s: float) -> dict[int, Ou
             "INSERT OR IGNORE INTO shown SELECT id, ? FROM temp.animal", (number,)
         )
         rows = journal.read(_LOST, steady=began, after_s=after_s)
-        changed = {field for (field,) in db.execute("SELECT field FROM changed")}
         animals = [
             Animal(pet_id, PetValues(*content), since)
             for pet_id, *content, since in db.execute(_ANIMALS)
         ]
-        outcomes = decide(rows, animals, changed=changed)
+        lags = count_not_shown(journal, began=began, after_s=after_s) > 0
+        outcomes = decide(rows, animals, lags=lags)
         for row in rows:
             if outcome := outcomes.get(row.entry_id):
                 journal.settle(row, outcome, by_listing=True)
     return outcomes
 
 
+def count_not_shown(journal: Journal, *, began: float, after_s: float) -> int:
+    """
+    Count the animals that no complete listing showed, although their 201 came within
+    the hour before the last one began.
+    """
+    facts = {"steady": began, "lag_s": max(LONGEST_LAG_S, after_s)}
+    with journal.reading() as db:
+        (count,) = db.execute(_NOT_SHOWN, facts).fetchone()
+    return int(count)
+
+
+def are_all_gone(journal: Journal, entries: Iterable[Entry]) -> bool:
+    """Say whether the last listing shows no animal of some rows that have one."""
+    pet_ids = [entry.pet_id for entry in entries if entry.pet_id is not None]
+    return bool(pet_ids) and not journal.read_animals(ids=json.dumps(pet_ids))
+
+
 def record_decision(journal: Journal, number: int, pet_id: int | None) -> None:
     """
-    Record what a person says became of an unknown row, or that a skipped one is sent.
+    Record what a person says became of an unknown row, or that one is sent that was
+    left out, or taken for an edit of another row.
 
     Args:
         journal: Of its import.
@@ -171,7 +225,8 @@ def record_decision(journal: Journal, number: int, pet_id: int | None) -> None:
         "unsent" if pet_id is None else "created", pet_id, "decided by a person"
     )
     undecided = """import = :id AND number = :number
-        AND (state = 'unknown' OR state = 'skipped' AND :pet_id IS NULL)"""
+        AND (state = 'unknown'
+            OR :pet_id IS NULL AND (state = 'skipped' OR edited IS NOT NULL))"""
     with journal.transaction() as db:
         rows = journal.read(undecided, number=number, pet_id=pet_id)
         rows = [row for row in rows if row.present] or rows
@@ -180,6 +235,9 @@ def record_decision(journal: Journal, number: int, pet_id: int | None) -> None:
             raise JournalError(
                 f"row {number} of import {journal.id} {reason}: nothing was changed"
             )
+        if rows[0].state not in ("unknown", "skipped"):
+            journal.part_edit(rows[0])
+            return
         try:
             journal.settle(rows[0], outcome, by_listing=True)
             db.execute(_AGREE, (rows[0].entry_id,))

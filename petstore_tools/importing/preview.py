@@ -16,6 +16,7 @@ from petstore_tools.importing.read_sheet import NOT_SENT, ReadSheet
 from petstore_tools.importing.rows import Fix, group_problems
 from petstore_tools.importing.values import NO_ID, NO_STATUS, RowProblem
 from petstore_tools.listing.frames import text_dtype
+from petstore_tools.tabular.atomic import existing_numbers, numbered
 from petstore_tools.tabular.sources import row_label, row_labels
 from petstore_tools.text import (
     first_of,
@@ -114,14 +115,43 @@ class ImportPreview:
         return states["unknown"] + states["sending"]
 
     @property
+    def is_upper_bound(self) -> bool:
+        """Whether rows may be left out, since the inventory was not listed yet."""
+        can_be_doubtful = self.sheet.options.doubtful != "send"
+        return self.comparison.needs_listing and can_be_doubtful
+
+    @property
+    def created_file(self) -> str:
+        """Name of the newest list with ids that this import wrote, or will write."""
+        if not self.sheet.options.is_file:
+            return ""
+        name, first = self.sheet.name_result("created", self.environment)
+        path = self.sheet.options.path.resolve().with_name(name)
+        numbers = [*existing_numbers(path), first]
+        return numbered(path, max(numbers)).name
+
+    @property
+    def told_apart(self) -> str:
+        """By what rows are told apart."""
+        columns = self.sheet.layout.columns
+        label = self.sheet.layout.label
+        by_key = "row_key" in columns
+        if "petstore_id" in columns:
+            return "their petstore_id" + (", else their row key" if by_key else "")
+        if by_key:
+            return f"their row key, column {label(columns['row_key'])}"
+        better = f"petstore_id or {option('row_key', '…')}"
+        return f"their values ({better} tell them apart for good)"
+
+    @property
     def rows(self) -> int:
         """Rows below the header, blank ones left out."""
         return len(self.sheet.rows) + self.comparison.dropped
 
     @property
     def bad_rows(self) -> int:
-        """Rows that cannot be sent."""
-        return len(self.sheet.problem_rows)
+        """Rows that cannot be sent, and that are animals."""
+        return sum(not row.is_remark for row in self.sheet.problem_rows)
 
     @property
     def doubtful(self) -> pd.DataFrame:
@@ -145,22 +175,33 @@ class ImportPreview:
     @property
     def question(self) -> str:
         """What a person is asked about the doubtful rows, a line a sentence."""
-        lines = [
-            f"{_SKIP} leaves these rows out, {_SEND} creates them.",
-            "A new name or status in a file does not reach the service.",
-        ]
+        doubts = self.comparison.doubts.values()
+        meanings = [f"{_SKIP} leaves these rows out, {_SEND} creates them."]
+        if any(doubt.reason == "the same row key" for doubt in doubts):
+            meanings.append(
+                f"Of a row with the same row key, {_SKIP} says that it is the same"
+                f" animal with another name, {_SEND} that it is another animal."
+            )
+        if any(doubt.entry.is_open for doubt in doubts):
+            meanings.append(
+                "What is not known yet of a row of another file, an import of that file"
+                " finds out."
+            )
+        lines = [*meanings, "A new name or status does not reach the service."]
+        advice = f"name a column that tells rows apart: {option('row_key', '…')}"
+        if self.created_file:
+            advice = (
+                f"edit {self.created_file} from now on, which the import writes with"
+                f" the ids of the animals, or {advice}"
+            )
+        lines.append(f"Not to be asked again, {advice}.")
+        if self.comparison.sent:
+            lines.append(f"For another list under this name, {option('name', '…')}.")
         if self.environment != "sandbox":  # its journal ends with the program
             lines.append(
-                "Of those left out, petstore-tools imports reconcile"
-                f" {self.target.id} --row N --absent marks single ones to be sent."
+                "A single row that was left out is sent after petstore-tools imports"
+                f" reconcile {self.target.id} --row N --absent."
             )
-        if self.comparison.sent:
-            name = option("name", "…")
-            lines += [
-                f"{pluralize(self.comparison.sent, 'row')} of {self.file} count as sent"
-                " already.",
-                f"Another list under an old file name needs a name: {name}.",
-            ]
         return "\n".join(lines)
 
     @property
@@ -189,6 +230,8 @@ class ImportPreview:
                 " sent, and strict is set. Nothing was created. First:"
                 f" {self.problems[0]}"
             )
+        if self.refused_ids:
+            return self.refused_ids
         if not (self.is_affordable or options.doubtful == "send"):
             return (
                 "comparing the rows with the animals that exist takes"
@@ -197,6 +240,20 @@ class ImportPreview:
                 f" for it, {_SEND} sends the rows without it"
             )
         return ""
+
+    @property
+    def refused_ids(self) -> str:
+        """Why the ids of the file are another place's, "" where they are not."""
+        refused = self.comparison.refused_ids
+        ids = self.comparison.ids
+        if refused < 2 or 2 * refused <= ids:
+            return ""
+        return (
+            f"{refused:,} of the {ids:,} ids in {self.file} are those of other animals,"
+            f" so they come from another place than {self.environment} ({self.host})."
+            " Nothing was created. Delete the column petstore_id to import the rows"
+            " here"
+        )
 
     @cached_property
     def groups(self) -> list[Fix]:
@@ -282,6 +339,7 @@ class ImportPreview:
         left_out = defaultdict(list)
         for row in self.sheet.rows_left_out:
             left_out[row.reason].append(row.number)
+        remarks = [row.number for row in self.sheet.problem_rows if row.is_remark]
         counts = {
             "left for the same call without " + option("first"): (
                 self.unsent - self.to_send
@@ -299,11 +357,14 @@ class ImportPreview:
                 f"left out, {reason}: row {first_of(rows, SHOWN)}": len(rows)
                 for reason, rows in left_out.items()
             },
+            f"about the table, skipped: row {first_of(remarks, SHOWN)}": len(remarks),
             "blank, skipped": self.sheet.blank,
         }
         lines = [f"{count:,} {meaning}" for meaning, count in counts.items() if count]
-        sums = {"to send": self.to_send, "with problems": self.bad_rows}
-        parts = [f"{count:,} {meaning}" for meaning, count in sums.items() if count]
+        at_most = "at most " if self.is_upper_bound else ""
+        parts = [f"{at_most}{self.to_send:,} to send"] if self.to_send else []
+        if self.bad_rows:
+            parts.append(f"{self.bad_rows:,} with problems")
         return [", ".join(parts) or "nothing to send", *lines]
 
     def _lines(self) -> list[tuple[str, str]]:
@@ -323,6 +384,7 @@ class ImportPreview:
                 f"row {row.number}: {row.content}" for row in sheet.rows_to_send[:1]
             ],
             "rows": [f"{self.rows:,}: {sums}", *counts],
+            "told apart by": [self.told_apart],
             "note": self.notes,
             "read as": sheet.matches,
             "problem": [*map(self._problem, self.groups)],

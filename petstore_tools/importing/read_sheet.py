@@ -3,6 +3,7 @@ A sheet read to its end: each row to send, with problems, or left out, and the o
 that asks for what is missing.
 """
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeGuard
 
 from petstore_tools.errors import ArgumentError, SheetError
+from petstore_tools.importing.entries import Entry
 from petstore_tools.importing.layout import Layout, find_layout
 from petstore_tools.importing.options import ImportOptions
 from petstore_tools.importing.rows import (
@@ -26,7 +28,6 @@ from petstore_tools.importing.values import (
     NO_ID,
     NO_STATUS,
     STATUS_WORDS,
-    Row,
     RowLeftOut,
     RowProblem,
     Value,
@@ -49,6 +50,10 @@ SAMPLES = 3  # values shown of a column
 # categories or status words that are asked for: more are no words
 MOST_WORDS = 50
 NOT_SENT = "not sent"
+# a result file as the input, and its number
+_RESULT = re.compile(r"(.+)\.(created|rejected)(?:\.(\d+))?")
+# what Windows has in no file name
+_NO_FILE_NAME = re.compile(r'[\\/:*?"<>|\x00-\x1f]')
 
 
 class FileColumn(NamedTuple):
@@ -113,17 +118,17 @@ class ReadSheet:
 
     options: ImportOptions
     layout: Layout
-    rows: Sequence[Row]
+    rows: Sequence[Entry]
     rows_left_out: Sequence[RowLeftOut]
     blank: int
 
     @cached_property
-    def rows_to_send(self) -> list[Row]:
+    def rows_to_send(self) -> list[Entry]:
         """Rows that can be sent."""
         return [row for row in self.rows if not row.problems]
 
     @cached_property
-    def problem_rows(self) -> list[Row]:
+    def problem_rows(self) -> list[Entry]:
         """Rows that cannot."""
         return [row for row in self.rows if row.problems]
 
@@ -135,6 +140,26 @@ class ReadSheet:
         name = printable(self.options.import_path.name)
         sheet = self.layout.sheet
         return f"{name} ({sheet.name})" if len(sheet.names) > 1 else name
+
+    def name_result(self, outcome: str, environment: str) -> tuple[str, int]:
+        """
+        Return the name of a result file, and the first number that it may have: beside
+        a result file the next one. Names of a sandbox or of staging say so.
+        """
+        options = self.options
+        sheet = self.layout.sheet
+        stem = options.path.stem if options.name is None else options.name
+        number = 1
+        input_stem = _RESULT.fullmatch(stem)
+        if input_stem and input_stem[2] == outcome:
+            stem = input_stem[1]
+            number = int(input_stem[3] or 1) + 1
+        if len(sheet.names) > 1:
+            stem += f".{sheet.name}"
+        mark = f".{environment}"
+        if environment != "production" and f"{mark}." not in f"{stem}.":
+            stem += mark
+        return f"{_NO_FILE_NAME.sub('_', stem)}.{outcome}{sheet.suffix}", number
 
     @property
     def columns(self) -> list[FileColumn]:
@@ -220,10 +245,13 @@ def read_sheet(options: ImportOptions) -> ReadSheet:
             identify(rows, layout, field)
     if not any(rows):
         raise SheetError(f"{options.path.name} has a header and no rows")
+    for index, row in enumerate(rows):
+        if isinstance(row, Entry) and row.pet_id and not row.problems:
+            rows[index] = row._replace(has_id=True, state="created")
     return ReadSheet(
         options,
         layout,
-        [row for row in rows if isinstance(row, Row)],
+        [row for row in rows if isinstance(row, Entry)],
         [row for row in rows if isinstance(row, RowLeftOut)],
         blank=rows.count(None),
     )
@@ -322,7 +350,7 @@ def _free_columns(layout: Layout) -> dict[int, bool]:
     """Return the filled columns that are no field, and whether they hold words."""
     fields = layout.columns.values()
     columns: dict[int, bool] = {}
-    for _, cells, _ in records_below(layout):
+    for _, cells in records_below(layout):
         for index, cell in enumerate(cells):
             if index not in fields and not is_blank(cell):
                 columns[index] = columns.get(index, False) or cell[:1].isalpha()
@@ -370,12 +398,12 @@ def _meanings(
     return {"categories": ids, "statuses": meanings}, hints
 
 
-def _asks(row: AnyRow, missing: Collection[str]) -> TypeGuard[Row]:
+def _asks(row: AnyRow, missing: Collection[str]) -> TypeGuard[Entry]:
     """
     Say whether a row can be sent as soon as its words have a meaning, and the missing
     fields a column.
     """
-    problems = row.problems if isinstance(row, Row) else ()
+    problems = row.problems if isinstance(row, Entry) else ()
     return problems != () and all(
         problem.rule in (NO_ID, NO_STATUS) or problem.field in missing
         for problem in problems

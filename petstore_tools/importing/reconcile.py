@@ -11,11 +11,13 @@ the lost rows of all imports that share their three values:
   to its rows: as many as there are, and first to created rows whose animal is not
   known. *New* are those that no complete listing showed which ended before the first
   row of the set was sent.
-- The rest are *absent*. They are sent again when a second listing agrees.
+- The rest are *absent*. They are sent again when a second listing agrees. A listing
+  that lacks animals whose 201 came not long ago, and that none showed since, lags: it
+  proves no row absent.
 - A set waits while a row of its name and category is on its way, or was lost too late
   for this listing.
 - *Ambiguous*, for a person to decide: more animals than rows; no earlier listing that
-  tells what is new; no animal with these values, but one near them (`_likeness`).
+  tells what is new; no animal with these values, but one near them (`likeness`).
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -45,15 +47,12 @@ class Outcome:
         pet_id: Id of its animal, where that is known.
         detail: Why it is rejected or unknown, or what its answer showed, or "".
         candidates: Ids of animals that may be the row, where only a person can decide.
-        changed: Fields that the answer shows with another value than the one that was
-            sent.
     """
 
     state: State
     pet_id: int | None = None
     detail: str = ""
     candidates: tuple[int, ...] = ()
-    changed: frozenset[str] = frozenset()
 
 
 # for the first time, so that a second listing must agree
@@ -68,8 +67,8 @@ def judge(status: int, body: bytes, row: Entry) -> Outcome:
     Returns:
         Created, rejected or unknown; unsent where our request is wrong and not the row.
 
-    Spec: §4.2, §7. 413 and 422 are read as 400; any other 4xx means that the request is
-    wrong.
+    Spec: §4.2, §7. 409, 413 and 422 are read as 400; any other 4xx means that the
+    request is wrong.
     """
     if status == HTTPStatus.CREATED:
         return _created(body, row)
@@ -78,7 +77,7 @@ def judge(status: int, body: bytes, row: Entry) -> Outcome:
         reason = f"{status} {error.code}: {error.message}"[:LONGEST]
     except ValidationError:
         reason = f"{status} without an Error body"
-    if status in (400, 413, 422):
+    if status in (400, 409, 413, 422):
         return Outcome("rejected", detail=reason)
     return Outcome("unsent" if 400 <= status < 500 else "unknown", detail=reason)
 
@@ -99,7 +98,7 @@ def _created(body: bytes, row: Entry) -> Outcome:
     ]
     detail = ", ".join(f"{field} {answer[field]!r}" for field in changed)
     detail = f"the answer shows {detail}" if changed else ""
-    return Outcome("created", pet.id, detail, changed=frozenset(changed))
+    return Outcome("created", pet.id, detail)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,10 +118,7 @@ class Animal:
 
 
 def decide(
-    lost_rows: Iterable[Entry],
-    animals: Iterable[Animal],
-    *,
-    changed: Collection[str] = (),
+    lost_rows: Iterable[Entry], animals: Iterable[Animal], *, lags: bool = False
 ) -> dict[int, Outcome]:
     """
     Decide on rows by a complete listing that began late enough after they were lost.
@@ -131,18 +127,22 @@ def decide(
         lost_rows: Unknown rows, and created ones whose animal is not known, of all
             imports to the place. No row of their names and categories is on its way.
         animals: Those of the listing that no row owns.
-        changed: Fields in which the service was seen to change what it is sent.
+        lags: The listing lacks animals that were created not long ago, so it proves no
+            row absent.
 
     Returns:
         The outcome of each row, by its `entry_id`; `ABSENT` where no animal may be it
         for the first time. A created row without an animal is left out.
     """
     by_id = sorted(animals, key=attrgetter("id"))
-    similar_animals = group(by_id, lambda animal: _likeness(animal.content, changed))
-    similar_rows = group(lost_rows, lambda row: _likeness(row.content, changed))
+    similar_animals = group(by_id, lambda animal: likeness(animal.content))
+    similar_rows = group(lost_rows, lambda row: likeness(row.content))
     outcomes: dict[int, Outcome] = {}
-    for likeness, rows in similar_rows.items():
-        outcomes |= _decide_similar(rows, similar_animals[likeness])
+    for like, rows in similar_rows.items():
+        outcomes |= _decide_similar(rows, similar_animals[like])
+    if lags:
+        absent = (ABSENT, Outcome("unsent"))
+        outcomes = {id_: o for id_, o in outcomes.items() if o not in absent}
     return outcomes
 
 
@@ -235,13 +235,10 @@ def _new_animals(animals: Iterable[Animal], rows: Iterable[Entry]) -> list[Anima
     return [animal for animal in animals if animal.since > last_listing]
 
 
-def _likeness(content: PetValues, changed: Collection[str]) -> tuple[str, int]:
+def likeness(content: PetValues) -> tuple[str, int]:
     """
-    Return what near values share: they differ in status, case, blanks or normal form,
-    or in fields that the service changes.
+    Return what near values share: they differ in status, or in case, blanks or normal
+    form of the name.
     """
     name = normalize("NFKC", normalize("NFKC", content.name).casefold())
-    return (
-        "" if "name" in changed else "".join(name.split()),
-        0 if "categoryId" in changed else content.category_id,
-    )
+    return "".join(name.split()), content.category_id

@@ -5,8 +5,8 @@ all.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -15,15 +15,19 @@ from typing import TYPE_CHECKING, Any
 from petstore_tools.errors import JournalError, SheetError
 from petstore_tools.importing.comparison import Edit
 from petstore_tools.importing.entries import Entry
-from petstore_tools.importing.imports import digest
 from petstore_tools.importing.journal import Journal
 from petstore_tools.importing.layout import ADDED, Layout
 from petstore_tools.importing.preview import ImportPreview
 from petstore_tools.importing.read_sheet import ReadSheet
 from petstore_tools.importing.send import Stopped
-from petstore_tools.importing.values import FIELDS, PetValues, Row
+from petstore_tools.importing.values import FIELDS
 from petstore_tools.listing.frames import status_dtype, text_dtype
-from petstore_tools.tabular.atomic import check_folder, replace_file
+from petstore_tools.tabular.atomic import (
+    check_folder,
+    existing_numbers,
+    numbered,
+    replace_file,
+)
 from petstore_tools.tabular.cells import text_of
 from petstore_tools.tabular.sources import row_labels
 from petstore_tools.text import pluralize, some_of, utc_text
@@ -34,10 +38,6 @@ if TYPE_CHECKING:
 
 OUTCOMES = ("created", "rejected", "unknown", "unsent", "skipped")
 _ID_TITLE = "petstore_id"
-# a result file as the input, and its number
-_RESULT = re.compile(r"(.+)\.(created|rejected)(?:\.(\d+))?")
-# what Windows has in no file name
-_NO_FILE_NAME = re.compile(r'[\\/:*?"<>|\x00-\x1f]')
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class ImportResult:
     What became of every row of a file, earlier runs included.
 
     >>> store.import_pets("animals.csv", progress=False)
-    animals.csv → sandbox: 10 rows: 10 created; files: animals.sandbox.created.csv
+    animals.csv → sandbox: 10 rows: 10 created; go on with animals.sandbox.created.csv
 
     Attributes:
         file: Name of the file.
@@ -138,7 +138,7 @@ class ImportResult:
                 entry.state,
                 entry.pet_id,
                 int(entry.changed_at) or None,
-                edits.get(entry.number, entry.detail),
+                edits.get(entry.number, entry.reason),
                 entry.may_be,
             )
             for entry in self.entries
@@ -186,14 +186,19 @@ class ImportResult:
             remarks.append(f"the same call goes on from {utc_text(self.resumes_at)}")
         remarks += self.notes
         remarks += [f"not written: {file}" for file in self.not_written]
-        if self.edits:
-            rows = pluralize(len(self.edits), "row")
-            edits = "; ".join(some_of(self.edits))
+        new_edits = [edit for edit in self.edits if edit.is_new]
+        if new_edits:
+            rows = pluralize(len(new_edits), "row")
+            edits = "; ".join(some_of(new_edits))
             remarks.append(f"{rows} edited, which changes no animal: {edits}")
+        if earlier := len(self.edits) - len(new_edits):
+            remarks.append(f"{pluralize(earlier, 'row')} edited before")
         if self.ambiguous:
             remarks.append(f"{pluralize(self.ambiguous, 'row')} for a person to decide")
-        if self.files:
-            remarks.append(f"files: {', '.join(path.name for path in self.files)}")
+        for path in self.files:
+            is_list = ".created" in path.name
+            title = "go on with" if is_list else "rejected rows:"
+            remarks.append(f"{title} {path.name}")
         return remarks
 
     __repr__ = __str__
@@ -207,62 +212,20 @@ def entries_of_rows(sheet: ReadSheet, entries: Iterable[Entry]) -> list[Entry]:
         sheet: The file.
         entries: What became of those that could be sent.
     """
-    name_index = sheet.layout.columns["name"]
     next_entry = iter(entries)
     return [
-        _rejected_entry(row, name_index)
+        row
         if row.problems
         # of a DataFrame, the numbers of the file have labels
-        else next(next_entry)._replace(number=row.number, content=row.content)
+        else next(next_entry)._replace(
+            number=row.number, content=row.content, cells=row.cells
+        )
         for row in sheet.rows
     ]
 
 
-def _rejected_entry(row: Row, name_index: int) -> Entry:
-    """
-    Return what became of a row that cannot be sent; one with an id is an animal,
-    whatever else in it is bad.
-    """
-    name = "".join(row.cells[name_index : name_index + 1])
-    fields = [problem.field for problem in row.problems]
-    return Entry(
-        0,
-        "",
-        "",
-        PetValues(name, None, None),  # type: ignore[arg-type]
-        row.number,
-        state="skipped" if row.is_remark else "rejected",
-        pet_id=None if _ID_TITLE in fields else row.pet_id,
-        detail=row.reason,
-    )
-
-
-def _name_file(preview: ImportPreview, outcome: str) -> tuple[str, int]:
-    """
-    Return the name of a result file, and the first number that it may have: beside a
-    result file the next one. Names of a sandbox or of staging say so.
-    """
-    options = preview.sheet.options
-    sheet = preview.sheet.layout.sheet
-    stem = options.path.stem if options.name is None else options.name
-    number = 1
-    input_stem = _RESULT.fullmatch(stem)
-    if input_stem and input_stem[2] == outcome:
-        stem = input_stem[1]
-        number = int(input_stem[3] or 1) + 1
-    if len(sheet.names) > 1:
-        stem += f".{sheet.name}"
-    mark = f".{preview.environment}"
-    if preview.environment != "production" and f"{mark}." not in f"{stem}.":
-        stem += mark
-    return f"{_NO_FILE_NAME.sub('_', stem)}.{outcome}{sheet.suffix}", number
-
-
 def write_files(
-    preview: ImportPreview,
-    journal: Journal,
-    entries: Sequence[Entry],
-    removed_entries: Iterable[Entry],
+    preview: ImportPreview, journal: Journal, entries: Sequence[Entry]
 ) -> tuple[tuple[Path, ...], tuple[str, ...]]:
     """
     Write what was created and rejected beside the input; of a DataFrame, nothing.
@@ -273,8 +236,8 @@ def write_files(
     Args:
         preview: The file as it was checked.
         journal: It knows which files are ours.
-        entries: What became of each row, in the order of the file.
-        removed_entries: Rows that were created, and that the file has no more.
+        entries: What became of each row, in the order of the file, then of those that
+            were created and that the file has no more.
 
     Returns:
         The files that were written, and what could not be written, and why.
@@ -282,40 +245,30 @@ def write_files(
     if not preview.sheet.options.is_file:
         return (), ()
     sheet = preview.sheet
-    path = sheet.options.path.resolve()
-    lines = [*zip(sheet.rows, entries, strict=True)]
-    for entry in removed_entries:
-        cells = _known_cells(sheet.layout, entry)
-        lines.append((Row(entry.number, entry.content, cells), entry))
+    source = sheet.options.path.resolve()
     tables = {
-        "created": _fill_created(lines, sheet.layout),
-        "rejected": _fill_rejected(lines, sheet.layout),
+        "created": _fill_created(entries, sheet.layout),
+        "rejected": _fill_rejected(entries, sheet.layout),
     }
     files = []
     failures = []
     for outcome, (titles, rows, bad_cells) in tables.items():
-        name, number = _name_file(preview, outcome)
+        name, first_number = sheet.name_result(outcome, preview.environment)
         content = b""
         try:
-            file = check_folder(path) / name
+            path = check_folder(source) / name
             if rows:
                 content = sheet.layout.sheet.content(
                     titles, rows, above=sheet.layout.cells_above, bad_cells=bad_cells
                 )
                 journal.note_written(sha256(content).hexdigest())
-            file = _find_place(file, number, path, journal)
-            if rows and outcome == "rejected":
-                digests = {
-                    row.number: digest(*row.cells)
-                    for row, entry in lines
-                    if entry.state == outcome
-                }
-                journal.note_rejects(str(file), digests)
+            file = _find_place(path, first_number, source, journal)
             if rows:
                 replace_file(file, content)
                 files.append(file)
             else:
                 file.unlink(missing_ok=True)
+            _delete_older(path, file, journal)
         except (OSError, SheetError, JournalError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             if isinstance(error, PermissionError):
@@ -328,14 +281,14 @@ def write_files(
 _Table = tuple[list[str], list[list[str]], set[tuple[int, int]]]
 
 
-def _fill_created(lines: Iterable[tuple[Row, Entry]], layout: Layout) -> _Table:
+def _fill_created(entries: Iterable[Entry], layout: Layout) -> _Table:
     """Return titles and rows of a created file: each animal, with its id."""
     header = layout.header
     index = layout.columns.get(_ID_TITLE, len(header))
     animals = [
-        (row.cells, text_of(entry.pet_id))
-        for row, entry in lines
-        if entry.state == "created" or entry.pet_id is not None
+        (entry.cells or _known_cells(layout, entry), text_of(entry.pet_id))
+        for entry in entries
+        if entry.pet_id is not None
     ]
     titles, *rows = [
         [*cells[:index], pet_id, *cells[index + 1 :]]
@@ -344,24 +297,23 @@ def _fill_created(lines: Iterable[tuple[Row, Entry]], layout: Layout) -> _Table:
     return titles, rows, set()
 
 
-def _fill_rejected(lines: Iterable[tuple[Row, Entry]], layout: Layout) -> _Table:
+def _fill_rejected(entries: Iterable[Entry], layout: Layout) -> _Table:
     """
     Return titles, rows and the bad cells of a rejects file: each row with its number in
-    the first source, and with its problems.
+    the source, and with its problems.
     """
     columns = layout.columns
     width = len(layout.header)
     rows: list[list[str]] = []
     bad_cells = set()
-    for row, entry in lines:
+    for entry in entries:
         if entry.state == "rejected":
-            for field in [problem.field for problem in row.problems] or ["name"]:
+            for field in [problem.field for problem in entry.problems] or ["name"]:
                 bad_cells.add((len(rows), columns.get(field, columns["name"])))
-            cells = [*row.cells, *[""] * (width - len(row.cells))]
+            cells = [*entry.cells, *[""] * (width - len(entry.cells))]
             if len(cells) > width:  # nothing is lost, and it stays a problem
                 cells[width - 1 :] = [layout.sheet.delimiter.join(cells[width - 1 :])]
-            number = text_of(row.reject_of or row.number)
-            rows.append([*cells, number, entry.detail])
+            rows.append([*cells, text_of(entry.number), entry.reason])
     return [*layout.header, *ADDED], rows, bad_cells
 
 
@@ -375,13 +327,31 @@ def _known_cells(layout: Layout, entry: Entry) -> tuple[str, ...]:
 
 
 def _find_place(path: Path, number: int, source: Path, journal: Journal) -> Path:
-    """Return the first numbered path where a file of this import is, or none."""
-    while True:
-        file = path.with_stem(f"{path.stem}.{number}") if number > 1 else path
-        if not file.exists() or (
-            file.is_file()  # a folder or a pipe is somebody's
-            and file.resolve() != source
-            and journal.is_ours(sha256(file.read_bytes()).hexdigest())
-        ):
-            return file
-        number += 1
+    """Return the newest of the numbered paths, or the next where that is not ours."""
+    number = max([*existing_numbers(path), number])
+    newest = numbered(path, number)
+    is_free = not newest.exists() or _is_ours(newest, source, journal)
+    return newest if is_free else numbered(path, number + 1)
+
+
+def _is_ours(file: Path, source: Path, journal: Journal) -> bool:
+    """Say whether this import wrote a file, and nobody changed it."""
+    return (
+        file.is_file()  # a folder or a pipe is somebody's
+        and file.resolve() != source
+        and journal.is_ours(sha256(file.read_bytes()).hexdigest())
+    )
+
+
+def _delete_older(path: Path, newest: Path, journal: Journal) -> None:
+    """
+    Delete the other numbered files of this import that nobody changed, and that are no
+    source; one that cannot be deleted stays.
+    """
+    sources = journal.read_sources()
+    for number in existing_numbers(path):
+        file = numbered(path, number)
+        is_numbered = number > 1 and file != newest and file.resolve() not in sources
+        if is_numbered and _is_ours(file, newest, journal):
+            with suppress(OSError):
+                file.unlink()

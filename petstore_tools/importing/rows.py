@@ -3,20 +3,20 @@ The rows of a sheet below its header: each to send, with problems, or left out; 
 what fixes the problems.
 """
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple
 
 from petstore_tools import spec
-from petstore_tools.importing.entries import group
+from petstore_tools.importing.entries import Entry, group
 from petstore_tools.importing.layout import Layout
 from petstore_tools.importing.values import (
     ABOUT_TABLE,
     ALONE,
     FIELDS,
     PetValues,
-    Row,
     RowLeftOut,
     RowProblem,
     cell_kind,
@@ -29,7 +29,6 @@ from petstore_tools.tabular.cells import (
     are_blank,
     column_letter,
     is_blank,
-    whole_number,
 )
 from petstore_tools.text import first_of, option, pluralize, quoted
 
@@ -52,29 +51,39 @@ _REPETITIONS = {
     ),
 }
 _FEW = 3  # rows that a line shows, and values of theirs
-AnyRow = Row | RowLeftOut | None
+# what a title is made of: no digit stands in it
+_WORDS = re.compile(r"\s*[^\W\d_]\D*")
+_HEADER_AGAIN = "the header again"
+_NOTHING = PetValues("", None, None)  # type: ignore[arg-type]
+AnyRow = Entry | RowLeftOut | None
 
 
-def records_below(layout: Layout) -> Iterator[tuple[int, Sequence[str], int]]:
+def records_below(layout: Layout) -> Iterator[tuple[int, Sequence[str]]]:
     """
-    Yield the rows below the header; of a rejects file with the cells as they were, and
-    with the number of the row in the sheet that was imported, else 0.
+    Yield the rows below the header; of a rejects file without what was added to them.
     """
     width = len(layout.header)
     end = width + layout.added_columns
     for number, cells in layout.sheet.records():
         if number > layout.header_row:
-            original = 0
             if layout.added_columns and not isinstance(cells, MalformedLine):
-                original = whole_number("".join(cells[width : width + 1])) or 0
                 cells = [*cells[:width], *cells[end:]]
-            yield number, cells, original
+            yield number, cells
 
 
-def read_rows(layout: Layout) -> Iterator[AnyRow]:
+def read_rows(layout: Layout) -> list[AnyRow]:
     """
-    Yield each row below the header: one to send, one with all its problems, one that is
-    left out, or None where every cell is empty.
+    Return each row below the header: one to send, one with all its problems, one that
+    is left out, or None where every cell is empty.
+    """
+    rows = [*_decide_rows(layout)]
+    _mark_other_tables(rows, layout)
+    return rows
+
+
+def _decide_rows(layout: Layout) -> Iterator[AnyRow]:
+    """
+    Yield each row by itself.
 
     Where a row is short, what has no column or may be empty counts as empty. In a text,
     a row of another width may have lost a sign.
@@ -87,7 +96,7 @@ def read_rows(layout: Layout) -> Iterator[AnyRow]:
     last = max(columns.get(name, -1) for name in spec.REQUIRED)
     # of a field without a column, the cell behind the last one
     pick_fields = itemgetter(*(columns.get(name, width) for name in FIELDS))
-    for number, cells, original in records_below(layout):
+    for number, cells in records_below(layout):
         whole = (*cells[:width], *[""] * (width - len(cells)))
         fields = pick_fields((*whole, ""))
         beyond = cells if len(cells) <= last else cells[width:]
@@ -99,30 +108,26 @@ def read_rows(layout: Layout) -> Iterator[AnyRow]:
             problem = rule, "check for a missing quote or comma"
         if problem:
             line = RowProblem(number, "", "", ", ".join(cells), *problem)
-            yield Row(number, PetValues("", 0, None), tuple(cells), (line,))
+            yield _reject(Entry(number, _NOTHING, tuple(cells)), line, layout)
         elif number in sheet.hidden:
             yield RowLeftOut(number, "hidden")
         elif are_blank(fields):
             reason = "filled only in columns that are not imported"
             yield None if are_blank(cells) else RowLeftOut(number, reason)
         elif [cell.strip().casefold() for cell in whole] == header:
-            yield RowLeftOut(number, "the header again")
+            yield RowLeftOut(number, _HEADER_AGAIN)
         else:
-            yield _decide(number, whole, fields, original, layout)
+            yield _decide(number, whole, fields, layout)
 
 
 def _decide(
-    number: int,
-    cells: tuple[str, ...],
-    fields: Sequence[str],
-    original: int,
-    layout: Layout,
-) -> Row:
+    number: int, cells: tuple[str, ...], fields: Sequence[str], layout: Layout
+) -> Entry:
     """Decide each cell of a row that is not empty."""
     values: list[Any] = [*map(layout.matcher.decide, FIELDS, fields)]
-    if note := _note(cells, fields, values[2], layout):
+    if note := _note(number, cells, fields, values[2], layout):
         values = [Problem(note, "complete the row, or delete it"), None, None]
-    row = Row(number, PetValues(*values), cells, reject_of=original)
+    row = Entry(number, PetValues(*values), cells)
     if Problem in map(type, values):
         for field, value in zip(FIELDS, values, strict=True):
             if isinstance(value, Problem):
@@ -130,35 +135,109 @@ def _decide(
     return row
 
 
-def add_problem(row: Row, field: str, problem: Problem, layout: Layout) -> Row:
-    """Return a row with a further problem, that of a field."""
+def add_problem(row: Entry, field: str, problem: Problem, layout: Layout) -> Entry:
+    """Return a row with a further problem, that of a field, "" for the whole row."""
     index = layout.columns.get(field)
     letter = "" if index is None else column_letter(index)
     cell = "" if index is None else row.cells[index]
-    further = RowProblem(row.number, letter, field, cell, *problem)
-    return row._replace(problems=(*row.problems, further))
+    if field == "petstore_id":
+        row = row._replace(pet_id=None)
+    return _reject(row, RowProblem(row.number, letter, field, cell, *problem), layout)
+
+
+def _reject(row: Entry, problem: RowProblem, layout: Layout) -> Entry:
+    """Return a row with a further problem: of its values, only the name is kept."""
+    index = layout.columns.get("name", 0)
+    name = "".join(row.cells[index : index + 1])
+    row = row._replace(
+        content=_NOTHING._replace(name=name), problems=(*row.problems, problem)
+    )
+    return row._replace(state="skipped" if row.is_remark else "rejected")
 
 
 def _note(
-    cells: Sequence[str], fields: Sequence[str], status: object, layout: Layout
+    number: int,
+    cells: Sequence[str],
+    fields: Sequence[str],
+    status: object,
+    layout: Layout,
 ) -> str:
     """
-    Say why a row is no animal, "" where it may be one: no default fills a row that
-    stands alone, or that begins like a total, a page or a signature; and a total needs
-    a status of its own.
+    Say why a row is no animal, "" where it may be one.
+
+    A sum over a column is a total, whatever else stands in its row. No default fills a
+    row that stands alone, beside a note at most, or that begins like a total, a page or
+    a signature; and a total needs a status of its own.
     """
+    columns = layout.columns.values()
+    if any((number, index) in layout.sheet.total_cells for index in columns):
+        return ABOUT_TABLE
     name, category, typed_status = fields
     has_category = category.strip() or cell_kind(category)
     has_status = typed_status.strip() and isinstance(status, str)
     if has_category and has_status:
         return ""
     needs_default = name.strip() and not has_category
+    filled_cells = [cell for cell in cells if not is_blank(cell)]
     first_cell = next(filter(str.strip, cells), name)
     is_remark = is_total(name) or (needs_default and is_note(name))
     if is_remark or (not has_status and name != first_cell and is_total(first_cell)):
         return ABOUT_TABLE
-    is_alone = needs_default and sum(map(is_blank, cells)) == len(cells) - 1
-    return ALONE if is_alone and len(layout.columns.keys() & {*FIELDS}) > 1 else ""
+    is_alone = len(filled_cells) == 1
+    has_note = len(filled_cells) == 2 and any(map(is_note, filled_cells))
+    is_short = needs_default and (is_alone or has_note)
+    return ALONE if is_short and len(layout.columns.keys() & {*FIELDS}) > 1 else ""
+
+
+def _mark_other_tables(rows: list[AnyRow], layout: Layout) -> None:
+    """
+    Make problem rows of those below a line of other titles, behind a gap or a total,
+    until the header comes again: their numbers are no categories.
+    """
+    problem: Problem | None = None
+    last_number = layout.header_row
+    for index, row in enumerate(rows):
+        if isinstance(row, RowLeftOut) and row.reason == _HEADER_AGAIN:
+            problem = None
+        if isinstance(row, Entry):
+            next_row = rows[index + 1] if index + 1 < len(rows) else None
+            is_apart = row.number - last_number > 1
+            if not problem and is_apart and _are_titles(row, next_row, layout):
+                problem = Problem(
+                    f"stands below row {row.number}, which holds the titles of another"
+                    " table",
+                    f"delete these rows; if they are animals, correct row {row.number}",
+                )
+            if problem and not row.is_remark:
+                rows[index] = add_problem(row, "", problem, layout)
+        if row and not (isinstance(row, Entry) and row.is_remark):
+            last_number = row.number
+
+
+def _are_titles(row: Entry, next_row: AnyRow, layout: Layout) -> bool:
+    """
+    Say whether a row holds the titles of another table: words alone, also in place of a
+    category and a status, above a row that has a category.
+    """
+    index = layout.columns.get("categoryId")
+    fields = {problem.field for problem in row.problems}
+    if index is None or "categoryId" not in fields or row.is_remark:
+        return False
+    words = [cell for cell in row.cells if not is_blank(cell)]
+    are_words = all(type(cell) is str and _WORDS.fullmatch(cell) for cell in words)
+    status_index = layout.columns.get("status")
+    has_status = (
+        status_index is not None
+        and "status" not in fields
+        and not is_blank(row.cells[status_index])
+    )
+    return (
+        len(words) > 1
+        and are_words
+        and not has_status
+        and isinstance(next_row, Entry)
+        and not any(problem.field == "categoryId" for problem in next_row.problems)
+    )
 
 
 def identify(rows: list[AnyRow], layout: Layout, field: str) -> None:
@@ -190,7 +269,7 @@ def identify(rows: list[AnyRow], layout: Layout, field: str) -> None:
 
 def _may_be_animal(row: Any) -> bool:
     """Say whether a row is no total, no note and no line that cannot be read."""
-    is_row = isinstance(row, Row) and not row.is_remark
+    is_row = isinstance(row, Entry) and not row.is_remark
     return is_row and all(problem.field for problem in row.problems)
 
 

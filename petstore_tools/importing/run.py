@@ -1,5 +1,5 @@
 """
-One run of an import: compare with the journal, list the inventory, ask, add the rows,
+One run of an import: check the file, list the inventory, compare, ask, add the rows,
 send, reconcile, write the results.
 """
 
@@ -21,12 +21,17 @@ from petstore_tools.errors import (
     SheetError,
 )
 from petstore_tools.http.client import Client
-from petstore_tools.importing.comparison import answer, compare, find_edits
-from petstore_tools.importing.identity import read_animals
+from petstore_tools.importing.comparison import (
+    Comparison,
+    answer,
+    compare,
+    find_edits,
+)
 from petstore_tools.importing.imports import Target
 from petstore_tools.importing.journal import Journal, open_journal, read_journal
 from petstore_tools.importing.lost_rows import (
     NAMELESS,
+    are_all_gone,
     mark_dead,
     mark_lost,
     seconds_lost,
@@ -51,7 +56,7 @@ from petstore_tools.importing.send import (
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.inventory import Inventory
 from petstore_tools.tabular.atomic import check_folder
-from petstore_tools.text import option
+from petstore_tools.text import option, pluralize, some_of
 from petstore_tools.throttle.gate import CallOptions
 from petstore_tools.throttle.quota import LIKELY_S, forecast, read_quota
 
@@ -134,22 +139,15 @@ def _target(client: Client, sheet: ReadSheet) -> Target:
     return Target(client.environment, client.service_id, path, name)
 
 
-def check(
-    inventory: Inventory,
-    sheet: ReadSheet,
-    journal: Journal,
-    listing: Listing | None = None,
-) -> ImportPreview:
+def check(inventory: Inventory, sheet: ReadSheet, journal: Journal) -> ImportPreview:
     """
-    Compare a file with the journal, and with the listing that it holds, if there is
-    one; the inventory knows what the key has left.
+    Compare a file with the journal; the inventory knows what the key has left.
     """
     options = sheet.options
     client = inventory.client
-    is_complete = listing is not None and listing.complete
-    sheet, comparison = compare(journal, sheet, complete=is_complete)
+    sheet, comparison = compare(journal, sheet)
     notes = sheet.notes
-    if comparison.needs_listing and listing is None:
+    if comparison.needs_listing:
         notes.append(
             "the rows are not compared with the animals that exist yet: the import"
             " lists these first"
@@ -198,7 +196,7 @@ class _Run:
             on_wait=self._sender.show_wait,
         )
         self._notes: list[str] = []
-        self._compared = False
+        self._listing: Listing | None = None  # of the inventory, before rows are added
         self._added = False
 
     def prepare(self, announce: Announce) -> bool:
@@ -211,8 +209,11 @@ class _Run:
         await_threads(self._journal, self._client.max_wait_s)
         mark_lost(self._journal, self._journal.id)
         mark_dead(self._journal)
-        self._check()
-        self._before = self._preview
+        self._preview = check(self._inventory, self._sheet, self._journal)
+        problem_rows = self._preview.sheet.problem_rows
+        self._journal.bad_rows = sum(not row.is_remark for row in problem_rows)
+        self._journal.remarks = sum(row.is_remark for row in problem_rows)
+        self._before = self._preview.comparison
         if announce(self._preview) is False:
             return False
         if self._preview.refusal:
@@ -221,20 +222,14 @@ class _Run:
             check_folder(self._options.path)
         return True
 
-    def _check(self, listing: Listing | None = None) -> None:
-        """Compare the file, also with a listing that the journal has taken."""
-        self._preview = check(self._inventory, self._sheet, self._journal, listing)
-        problem_rows = self._preview.sheet.problem_rows
-        self._journal.bad_rows = sum(not row.is_remark for row in problem_rows)
-
     def finish(self, ask: Ask) -> ImportResult:
-        """Compare, add, send, reconcile, and say what became of every row."""
+        """List, compare, ask, add, send, reconcile, and say what became of each row."""
         try:
-            if self._preview.comparison.needs_listing and self._preview.is_affordable:
-                self._compare()
+            if self._before.needs_listing and self._preview.is_affordable:
+                self._list()
             self._add(ask)
             stopped = self._send()
-        except DoubtfulRowsError:
+        except (DoubtfulRowsError, SheetError):
             raise
         except (PetstoreError, KeyboardInterrupt, SystemExit) as error:
             clear_frames(error.__traceback__)
@@ -250,54 +245,68 @@ class _Run:
                 raise KeyboardInterrupt from error
             raise
 
-    def _compare(self) -> None:
+    def _list(self) -> None:
         """List the inventory: it settles what is unknown, and shows what exists."""
-        lost_s = seconds_lost(self._journal, with_equal=True)
+        lost_s = seconds_lost(self._journal, self._before.others)
         await_answers(self._client, lost_s, self._calls)
-        listings = settle(self._inventory, self._journal, self._calls)
-        pet_ids = {entry.pet_id for entry in self._preview.comparison.entries} - {None}
-        if not listings[-1].complete:
+        settled = settle(self._inventory, self._journal, self._calls)
+        self._listing = settled.listing
+        if not self._listing.complete:
             self._notes.append(
                 "the listing of the inventory is not complete, so the rows were"
                 " compared only with what it showed"
-                f" ({listings[-1].reason.rstrip('.')})"
+                f" ({self._listing.reason.rstrip('.')})"
             )
-        elif pet_ids and not read_animals(self._journal, pet_ids):
+        elif are_all_gone(self._journal, self._before.entries):
             self._notes.append(
                 "none of the animals that this import created exists any more; if the"
                 " service was emptied, petstore-tools imports forget"
                 f" {self._journal.id} lets it begin anew"
             )
-        self._compared = True
-        self._check(listings[-1])
 
     def _add(self, ask: Ask) -> None:
         """
-        Add the rows to the journal, with the answer to those that are doubtful.
+        Compare the file, ask about rows that are doubtful, and add all to the journal:
+        in one transaction, so that of two imports one sees the rows of the other.
 
         Raises:
             DoubtfulRowsError: There are such rows, and nobody said what happens to
                 them.
+            SheetError: Most ids of the file are other animals'.
         """
-        preview = self._preview
-        comparison = preview.comparison
-        answers = answer(self._journal, comparison, self._options.doubtful)
-        doubts = {
-            position: doubt
-            for position, doubt in comparison.doubts.items()
-            if answers[position] == "ask"
-        }
-        if doubts:
-            undecided = replace(comparison, doubts=doubts)
-            question = replace(preview, comparison=undecided)
-            decision = ask(question)
-            if decision == "ask":
-                said = f"{question.doubt}\nNothing was sent."
-                raise DoubtfulRowsError(said, question)
-            answers |= dict.fromkeys(doubts, decision)
-        rows = comparison.with_answers(answers)
-        self._journal.add_file(rows, compared=self._compared)
+        said = self._options.doubtful
+        is_decided = False
+        while not is_decided:
+            with self._journal.transaction():
+                comparison = self._compare()
+                if not self._preview.refused_ids:
+                    said = answer(self._journal, comparison, said)
+                    is_decided = said != "ask" or not comparison.doubts
+                if is_decided:
+                    rows = comparison.with_answer(said)
+                    is_compared = self._listing is not None
+                    self._journal.add_file(rows, compared=is_compared)
+            if self._preview.refused_ids:
+                raise SheetError(self._preview.refused_ids)
+            if not is_decided:
+                said = ask(self._preview)
+                if said == "ask":
+                    question = f"{self._preview.doubt}\nNothing was sent."
+                    raise DoubtfulRowsError(question, self._preview)
         self._added = True
+        self._notes += [
+            f"{row}: the inventory does not have this animal any more"
+            for row in some_of(comparison.gone)
+        ]
+
+    def _compare(self) -> Comparison:
+        """Compare the file with the journal, and with the listing that it holds."""
+        complete = self._listing is not None and self._listing.complete
+        sheet, comparison = compare(self._journal, self._sheet, complete=complete)
+        self._preview = replace(self._preview, sheet=sheet, comparison=comparison)
+        problem_rows = sheet.problem_rows
+        self._journal.bad_rows = sum(not row.is_remark for row in problem_rows)
+        return comparison
 
     def _send(self) -> Stopped | None:
         """
@@ -328,14 +337,17 @@ class _Run:
             too_early = await_answers(self._client, lost_s, self._calls)
             if too_early is not None:
                 return Stopped("service", failing) if failing else too_early
-            listings = settle(self._inventory, self._journal, self._calls)
-            listed += len(listings)
-            if not listings[-1].complete:
+            settled = settle(self._inventory, self._journal, self._calls)
+            listed += settled.listings
+            if not settled.listing.complete:
+                reason = settled.listing.reason
                 return Stopped(
                     "unknown rows",
                     "what became of the unknown rows is shown only by a complete"
-                    f" listing: {listings[-1].reason}",
+                    f" listing: {reason}",
                 )
+            if settled.lacking and seconds_lost(self._journal):
+                return Stopped("unknown rows", settled.lag)
         # else a created file would have rows that say of no animal which one they are
         if self._journal.read(f"import = :id AND {NAMELESS}"):
             settle(self._inventory, self._journal, self._calls)
@@ -354,8 +366,12 @@ class _Run:
         sent_entries = preview.comparison.rows
         if self._added:
             sent_entries = [entry for entry in all_entries if entry.present]
-        rows = preview.sheet.rows_to_send
-        sent_entries, edits = find_edits(self._journal, rows, sent_entries)
+        sent_entries, edits = find_edits(
+            self._journal,
+            preview.sheet.rows_to_send,
+            sent_entries,
+            self._before.entries,
+        )
         entries = entries_of_rows(preview.sheet, sent_entries)
         created_entries = [
             entry
@@ -363,13 +379,18 @@ class _Run:
             if entry.state == "created" and not entry.has_id
         ]
         removed_entries = [entry for entry in created_entries if not entry.present]
+        unnamed = sum(entry.pet_id is None for entry in created_entries)
+        if unnamed:
+            self._notes.append(
+                f"the id of {pluralize(unnamed, 'row')} that was created is not known"
+                " yet, so the created file lacks it: the same call finds it"
+            )
         files, not_written = write_files(
-            preview, self._journal, entries, removed_entries
+            preview, self._journal, [*entries, *removed_entries]
         )
         counts = Counter(skipped=preview.comparison.dropped)
         counts.update(entry.state for entry in entries)
-        before = self._before.comparison
-        earlier = {e.entry_id for e in before.entries if e.state == "created"}
+        earlier = {e.entry_id for e in self._before.entries if e.state == "created"}
         skipped = sum(entry.state == "skipped" for entry in sent_entries)
         return ImportResult(
             file=preview.file,
@@ -378,7 +399,7 @@ class _Run:
             **{outcome: counts[outcome] for outcome in OUTCOMES},
             ambiguous=sum(entry.may_be != "" for entry in entries),
             created_now=sum(e.entry_id not in earlier for e in created_entries),
-            skipped_now=max(0, skipped - before.states["skipped"]),
+            skipped_now=max(0, skipped - self._before.states["skipped"]),
             stopped=stopped,
             journal=self._journal.id,
             files=files,

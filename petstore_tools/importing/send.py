@@ -292,7 +292,7 @@ class _Connection:
         try:
             with self._client.clock.working():
                 while (entry := self._sender.next()) is not None:
-                    with suppress(CallCancelled):  # the row is unsent, or left out
+                    with suppress(CallCancelled):  # the row is unsent
                         self._send(entry)
         except BaseException as error:
             self._sender.stop(error)  # at once: a commit takes time
@@ -304,8 +304,9 @@ class _Connection:
 
     def _send(self, entry: Entry) -> None:
         def before() -> None:
-            if self._sender.has_ended or not self._record(entry):
+            if self._sender.has_ended:
                 raise CallCancelled
+            self._record(entry)
             self._left_at = time.perf_counter()
 
         def on_no_effect() -> None:
@@ -343,13 +344,11 @@ class _Connection:
         self._outcomes.append((entry, outcome))
         self._sender.count(outcome, latency_s)
 
-    def _record(self, intent: Entry | None = None) -> bool:
-        """Record what is known; return whether the row that is next may leave."""
-        if not self._outcomes and intent is None:
-            return False
-        may_leave = self._sender.journal.record(self._outcomes, intent=intent)
-        self._outcomes.clear()
-        return may_leave
+    def _record(self, intent: Entry | None = None) -> None:
+        """Record what is known, and which row is next."""
+        if self._outcomes or intent is not None:
+            self._sender.journal.record(self._outcomes, intent=intent)
+            self._outcomes.clear()
 
     def _on_wait(self, wait: Wait | None) -> None:
         """Record what is known before a wait."""

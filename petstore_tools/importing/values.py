@@ -331,40 +331,6 @@ class RowProblem(NamedTuple):
         return f"row {self.row}{column}{typed} {self.rule}; {self.help}"
 
 
-class Row(NamedTuple):
-    """
-    A row that is not left out.
-
-    Attributes:
-        number: As the spreadsheet counts, from 1; of a DataFrame a FrameRow.
-        content: The values that are sent, where it has no problem.
-        cells: All cells of the row as typed.
-        problems: Why it cannot be sent.
-        row_key: Its key as it is compared (`row_key=`), "" without one.
-        pet_id: Of its animal (`petstore_id`), None where the row is new.
-        reject_of: In a rejects file, its row in the sheet that was imported; 0 for
-            none.
-    """
-
-    number: int
-    content: PetValues
-    cells: tuple[str, ...]
-    problems: tuple[RowProblem, ...] = ()
-    row_key: str = ""
-    pet_id: int | None = None
-    reject_of: int = 0
-
-    @property
-    def is_remark(self) -> bool:
-        """Whether it is no animal, but a line about the table."""
-        return any(problem.rule == ABOUT_TABLE for problem in self.problems)
-
-    @property
-    def reason(self) -> str:
-        """Its problems in one line."""
-        return "; ".join(map(str, self.problems))
-
-
 class RowLeftOut(NamedTuple):
     """
     A row that is not empty and not imported; its reason ends a sentence: `hidden`.

@@ -1,6 +1,8 @@
 """Files that are written whole or not at all."""
 
+import errno
 import os
+import re
 import secrets
 import shutil
 import tempfile
@@ -10,6 +12,11 @@ from pathlib import Path
 
 from petstore_tools.errors import OutputError, SheetError
 
+_HELPS = {
+    errno.ENOENT: "create it, or choose another one",
+    errno.ENOSPC: "make room on its disk, or choose another folder",
+    errno.EDQUOT: "make room on its disk, or choose another folder",
+}
 _PAUSES_S = (0.02, 0.05, 0.1, 0.2, 0.4)
 
 
@@ -29,9 +36,9 @@ def check_writable(path: Path) -> None:
         with tempfile.TemporaryFile(dir=folder) as file:
             file.write(b"a disk that is full refuses this")
     except OSError as error:
+        help_ = _HELPS.get(error.errno or 0, "choose another folder")
         raise OutputError(
-            f"the folder {folder} cannot be written ({error.strerror}): create it, or"
-            " choose another one"
+            f"the folder {folder} cannot be written ({error.strerror}): {help_}"
         ) from error
 
 
@@ -53,6 +60,23 @@ def check_folder(path: Path) -> Path:
         f"the result files of {path.name} can be written neither beside it nor in the"
         f" current folder ({reason}); run the import in another folder"
     )
+
+
+def numbered(path: Path, number: int) -> Path:
+    """
+    Return the path of a further file of a name; the first has no number.
+
+    >>> numbered(Path("animals.created.csv"), 2).name
+    'animals.created.2.csv'
+    """
+    return path.with_stem(f"{path.stem}.{number}") if number > 1 else path
+
+
+def existing_numbers(path: Path) -> list[int]:
+    """Return the numbers of the files of a name that are there, in their order."""
+    names = re.compile(rf"{re.escape(path.stem)}(?:\.(\d+))?{re.escape(path.suffix)}")
+    matches = map(names.fullmatch, os.listdir(path.parent))
+    return sorted(int(match[1] or 1) for match in matches if match)
 
 
 def write_output(path: Path, content: bytes) -> None:

@@ -93,6 +93,7 @@ class MalformedLine(list[str]):
         self.reason = reason
 
 
+_TOTALS = r"\b(?:SUM|SUBTOTAL|COUNTA?|AVERAGE|AGGREGATE)\("
 Record = tuple[int, Sequence[str]]  # the number of a row, and its cells
 
 
@@ -109,6 +110,8 @@ class Sheet:
         names: Of all sheets of the workbook.
         hidden: Rows that the spreadsheet does not show.
         hidden_columns: Columns that it does not show, from 0.
+        total_cells: Row and column, from 0, of each cell that sums its own column, or
+            that a table of the workbook has in its totals row.
         is_unseen: Whether nobody can tell what it hides.
     """
 
@@ -119,6 +122,7 @@ class Sheet:
     names: tuple[str, ...] = ()
     hidden: set[int] = field(default_factory=set)
     hidden_columns: set[int] = field(default_factory=set)
+    total_cells: set[tuple[int, int]] = field(default_factory=set)
     is_unseen: bool = False
 
     content: ClassVar[Callable[..., bytes]]
@@ -215,6 +219,20 @@ def is_blank(cell: str) -> bool:
 def are_blank(cells: Iterable[str]) -> bool:
     """Say whether nothing is in any of some cells."""
     return all(map(is_blank, cells))
+
+
+def is_total_formula(formula: str, column: int) -> bool:
+    """
+    Say whether a formula, of .xlsx or .ods, sums or counts a range of a column.
+
+    >>> is_total_formula("SUM(B2:B9)", 1), is_total_formula("SUM(C2:C9)", 1)
+    (True, False)
+    """
+    letter = column_letter(column)
+    cell = rf"(?:[^\s,;:()]*[.!])?\$?{letter}\$?\d*\]?"
+    column_of_table = r"\w*\[(?!#This|@)"
+    cells = rf"[^()]*?(?:{cell}:{cell}|{column_of_table})"
+    return re.search(_TOTALS + cells, formula) is not None
 
 
 @cache

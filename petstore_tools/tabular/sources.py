@@ -141,6 +141,11 @@ def open_source(
     suffix = path.suffix.casefold()
     if os.path.isdir(path):  # also of a name that is too long
         raise SheetError(f"{path.name or path} is a folder: give the path of a file")
+    if path.name.startswith("~$"):
+        raise SheetError(
+            f"{path.name} only says that {path.name[2:]} is open in Excel: give the"
+            f" path of {path.name[2:]}"
+        )
     if suffix not in FORMATS:
         raise SheetError(
             f"{path.name or path} cannot be imported; save the sheet as one of these:"

@@ -6,14 +6,20 @@ text, and says what it was if it was none.
 import re
 import struct
 import zipfile
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from io import BytesIO
+from typing import NamedTuple
 
 from python_calamine import CalamineWorkbook, PasswordError, SheetVisibleEnum
 
 from petstore_tools.errors import SheetError
-from petstore_tools.tabular.cells import FORMATTED, NUMBER, text_of
+from petstore_tools.tabular.cells import (
+    FORMATTED,
+    NUMBER,
+    is_total_formula,
+    text_of,
+)
 from petstore_tools.tabular.xlsx import CATEGORY_SHEET, Worksheet, XlsxBook
 from petstore_tools.text import option
 
@@ -21,10 +27,13 @@ from petstore_tools.text import option
 _MAX_BYTES = 1 << 28
 # of a sheet that calamine reads, from A1 to the last one
 _MAX_CELLS = 8_000_000
-# the record of .xlsb that says how far a sheet goes
+# the records of .xlsb and of .xls that say how far a sheet goes
 _XLSB_SIZE = re.compile(rb"\x94\x01\x10....(.{12})", re.DOTALL)
+_XLS_SIZE = re.compile(rb"\x00\x02\x0e\x00(.{12})\x00\x00", re.DOTALL)
 _ODS_ROW = re.compile(rb"<table:table-row(?=[\s/>])")
+_ODS_CELL = re.compile(rb"<table:(?:covered-)?table-cell([^>]*)>")
 _HIDDEN = re.compile(rb'table:visibility="(?!visible)')
+_FORMULA = re.compile(rb'table:formula="([^"]*)"')
 _REPEAT_COUNT = re.compile(rb'-repeated="(\d+)"')
 _NUMERIC_BOOLEAN = re.compile(  # which may be shown as TRUE
     rb'<table:table-cell(?![^>]*boolean-value="(?:true|false)")[^>]*value-type="boolean"'
@@ -33,13 +42,17 @@ _NUMERIC_BOOLEAN = re.compile(  # which may be shown as TRUE
 _COVERED_VALUE = re.compile(rb"<table:covered-table-cell[^>]*office:value-type")
 _DISPLAYED_NUMBER = re.compile(rb'office:value="([^"]+)"[^>]*><text:p(?:/>|>([^<]*))')
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
-# the stream of .xls, as its directory names it, and records of it
-_WORKBOOK = re.compile(rb"(W\0o\0r\0k\0b|B)\0o\0o\0k\0\0\0")
-_SHEET, _SIZE, _ROW = 0x85, 0x200, 0x208
 _UNSEEN_NOTE = (
     "formulas without a value, errors and, but in .ods, how a number is shown cannot be"
     " seen in this kind of workbook"
 )
+
+
+class _Seen(NamedTuple):
+    """What calamine does not tell of a sheet: `hidden` and `total_cells` of `Sheet`."""
+
+    hidden: set[int]
+    total_cells: set[tuple[int, int]]
 
 
 class _CalamineBook:
@@ -49,14 +62,15 @@ class _CalamineBook:
 
     Args:
         content: Of the file.
-        hidden: Rows that are not shown, by sheet; none where that cannot be seen.
+        seen: Of each sheet, the rows that are not shown, and the cells that sum their
+            column; none where that cannot be seen.
         formatted: Numbers of which a cell shows another text.
     """
 
     def __init__(
         self,
         content: bytes,
-        hidden: Iterable[set[int]] = (),
+        seen: Iterable[_Seen] = (),
         formatted: Collection[float] = (),
     ) -> None:
         self._formatted = formatted
@@ -65,16 +79,18 @@ class _CalamineBook:
             sheet.name: sheet.visible == SheetVisibleEnum.Visible
             for sheet in self._book.sheets_metadata
         }
-        self._hidden = dict(zip(self.sheets, hidden, strict=False))
+        self._seen = dict(zip(self.sheets, seen, strict=False))
 
     def read(self, name: str) -> Worksheet:
         """Read a sheet, each cell from A1 to the last one."""
         sheet = self._book.get_sheet_by_name(name)
+        hidden, total_cells = self._seen.get(name, _Seen(set(), set()))
         worksheet = Worksheet(
             name=name,
             notes=(_UNSEEN_NOTE,),
-            is_unseen=name not in self._hidden,
-            hidden=self._hidden.get(name, set()),
+            is_unseen=name not in self._seen,
+            hidden=hidden,
+            total_cells=total_cells,
             merged=sheet.merged_cell_ranges or [],
         )
         rows = sheet.to_python(skip_empty_area=False)
@@ -130,13 +146,16 @@ def _open_ods(content: bytes, book: zipfile.ZipFile) -> _CalamineBook:
         for number, text in _DISPLAYED_NUMBER.findall(xml)
         if text.strip().replace(b",", b".") != number
     }
-    hidden = map(_hidden_rows, xml.split(b"<table:table ")[1:])
-    return _CalamineBook(content, [*hidden], formatted)
+    seen = map(_scan_table, xml.split(b"<table:table ")[1:])
+    return _CalamineBook(content, [*seen], formatted)
 
 
-def _hidden_rows(table: bytes) -> set[int]:
-    """Return which rows of a table of .ods are not shown and hold something."""
-    hidden: set[int] = set()
+def _scan_table(table: bytes) -> _Seen:
+    """
+    Return which rows of a table of .ods are not shown and hold something, and which
+    cells sum their column.
+    """
+    seen = _Seen(set(), set())
     width = 0
     next_number = 1
     for row in _ODS_ROW.split(table)[1:]:
@@ -148,8 +167,20 @@ def _hidden_rows(table: bytes) -> set[int]:
             width = max(width, sum(map(_repeat_count, cells.split(b"-cell")[1:])))
             _check_size(next_number - 1, width)
             if _HIDDEN.search(element):
-                hidden.update(range(number, next_number))
-    return hidden
+                seen.hidden.update(range(number, next_number))
+        if b"table:formula=" in row:
+            seen.total_cells.update((number, column) for column in _total_columns(row))
+    return seen
+
+
+def _total_columns(row: bytes) -> Iterator[int]:
+    """Yield the columns of a row of .ods whose cells sum their column."""
+    column = 0
+    for cell in _ODS_CELL.findall(row):
+        formula = _FORMULA.search(cell)
+        if formula and is_total_formula(formula[1].decode(), column):
+            yield column
+        column += _repeat_count(cell)
 
 
 def _repeat_count(element: bytes) -> int:
@@ -160,66 +191,11 @@ def _repeat_count(element: bytes) -> int:
 def _open_ole(content: bytes) -> _CalamineBook:
     if _ENCRYPTED in content:
         raise PasswordError
-    hidden: dict[int, set[int]] = {}  # by the position of the sheet's first record
-    stream = _workbook_stream(content)
-    rows: set[int] = set()
-    position = 0
-    while position < len(stream) - 3:
-        kind, length = struct.unpack_from("<2H", stream, position)
-        rows = hidden.get(position, rows)
-        position += 4
-        record = stream[position : position + length]
-        position += length
-        if kind == _SHEET:
-            hidden[_numbers(record)[0]] = set()
-        elif kind == _SIZE and length == 14:  # older ones are never too large
-            _, height, _, width = struct.unpack_from("<2I2H", record)
-            _check_size(height, width)
-        elif kind == _ROW and record[12] & 0x20:
-            rows.add(int.from_bytes(record[:2], "little") + 1)
-    return _CalamineBook(content, hidden.values())
-
-
-def _workbook_stream(content: bytes) -> bytes:
-    """
-    Return the stream of a compound file that holds the sheets: its sectors may lie
-    anywhere, and a table names the one behind each. Of a file above 6.8 MB, whose table
-    is longer than its header can say, return nothing.
-    """
-    header = _numbers(content[:512])
-    table_length = header[11]
-    if table_length > len(header[19:]):
-        return b""
-    size = 1 << content[30]  # of a sector; the header is one
-    _, *sectors = _split(content, size)
-    table = [sectors[number] for number in header[19:][:table_length]]
-    successors = _numbers(b"".join(table))
-    directory = _join(sectors, successors, header[12])
-    name = next(_WORKBOOK.finditer(directory))
-    first_sector, length = _numbers(directory[name.start() :][116:124])
-    # short streams share one, in small sectors that have a table of their own
-    if length < header[14]:
-        shared = _join(sectors, successors, _numbers(directory[116:120])[0])
-        successors = _numbers(_join(sectors, successors, header[15]))
-        sectors = _split(shared, 64)
-    return _join(sectors, successors, first_sector)[:length]
-
-
-def _numbers(content: bytes) -> tuple[int, ...]:
-    return struct.unpack_from(f"<{len(content) // 4}I", content)
-
-
-def _split(content: bytes, size: int) -> list[bytes]:
-    return [content[start : start + size] for start in range(0, len(content), size)]
-
-
-def _join(sectors: Sequence[bytes], successors: Sequence[int], sector: int) -> bytes:
-    """Join the sectors of a stream from its first one on; a ring ends."""
-    stream: list[bytes] = []
-    while len(stream) < len(sectors) > sector:
-        stream.append(sectors[sector])
-        sector = successors[sector]
-    return b"".join(stream)
+    for size in _XLS_SIZE.finditer(content):
+        top, rows, left, columns = struct.unpack("<2I2H", size[1])
+        if top < rows <= 1 << 16 and left < columns <= 1 << 8:
+            _check_size(rows, columns)
+    return _CalamineBook(content)
 
 
 # by what such a file begins with

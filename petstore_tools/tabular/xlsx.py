@@ -27,6 +27,7 @@ from petstore_tools.tabular.cells import (
     column_index,
     column_letter,
     is_blank,
+    is_total_formula,
     text_of,
 )
 
@@ -253,6 +254,7 @@ class XlsxBook:
         strings = map(_string_text, self._part("xl/sharedStrings.xml"))
         self._strings = dict(enumerate(strings))  # of a list, -1 would be the last one
         self._styles = self._read_styles()
+        self._shared_totals: set[str] = set()  # of one sheet
 
     def _part(self, name: str) -> ElementTree.Element:
         """Return a part of the book, an empty one where it has none."""
@@ -285,12 +287,14 @@ class XlsxBook:
         from xlsxwriter.utility import xl_cell_to_rowcol
 
         sheet = Worksheet(name=name)
+        self._shared_totals.clear()
+        self._note_totals_rows(sheet)
         number = 0
         for element in _elements(self._book, self._sheets[name]):
             match element.tag.rpartition("}")[2]:
                 case "row":
                     number = int(element.get("r", number + 1))
-                    sheet.add(number, self._cells(element))
+                    sheet.add(number, self._cells(element, number, sheet))
                     if element.get("hidden") in _TRUE_WORDS:
                         sheet.hidden.add(number)
                 case "col" if element.get("hidden") in _TRUE_WORDS:
@@ -304,14 +308,47 @@ class XlsxBook:
                     sheet.merged.append((corners[0], corners[-1]))
         return sheet
 
-    def _cells(self, row: ElementTree.Element) -> Iterator[tuple[int, str]]:
+    def _note_totals_rows(self, sheet: Worksheet) -> None:
+        """Note the cells that tables of a sheet have in their totals rows."""
+        from xlsxwriter.utility import xl_cell_to_rowcol
+
+        folder, _, file = self._sheets[sheet.name].rpartition("/")
+        for link in self._part(f"{folder}/_rels/{file}.rels"):
+            if link.get("Type", "").endswith("/table"):
+                target = link.get("Target", "").removeprefix("/xl/")
+                table = self._part("xl/" + target.removeprefix("../"))
+                if int(table.get("totalsRowCount", 0)):
+                    corners = table.get("ref", "A1").split(":")
+                    _, left = xl_cell_to_rowcol(corners[0])
+                    bottom, right = xl_cell_to_rowcol(corners[-1])
+                    columns = range(left, right + 1)
+                    sheet.total_cells.update((bottom + 1, n) for n in columns)
+
+    def _cells(
+        self, row: ElementTree.Element, number: int, sheet: Worksheet
+    ) -> Iterator[tuple[int, str]]:
         space = row.tag.removesuffix("row")
         column = -1
         for cell in row:
             column += 1
             if reference := cell.get("r"):
                 column = column_index(reference.rstrip("0123456789"))
+            if len(cell) > 1 and self._is_total(cell.find(space + "f"), column):
+                sheet.total_cells.add((number, column))
             yield column, self._value(cell, space)
+
+    def _is_total(self, formula: ElementTree.Element | None, column: int) -> bool:
+        """
+        Say whether a formula sums its own column; the first of those that are shared
+        has the text.
+        """
+        if formula is None:
+            return False
+        shared = formula.get("si", "")
+        if is_total_formula(formula.text or "", column):
+            self._shared_totals.add(shared)
+            return True
+        return shared != "" and not formula.text and shared in self._shared_totals
 
     def _value(self, cell: ElementTree.Element, space: str) -> str:
         text = cell.findtext(space + "v", "")

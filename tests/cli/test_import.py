@@ -34,6 +34,9 @@ def _sheet(tmp_path: Path) -> None:
     )
 
 
+KEYED = "name,categoryId,status,Chip"
+
+
 def animals(box: Sandbox) -> list[tuple[Any, ...]]:
     """Return what stands behind the 25 animals of the service."""
     frame = box.store.list_pets().iloc[25:]
@@ -112,21 +115,19 @@ def test_a_terminal_asks_once_about_doubtful_rows(
 
 @needs_terminal
 @pytest.mark.parametrize(
-    ("answer", "code", "sent", "doubtful"),
-    [("send", 1, 1, "ask"), ("skip", 1, 0, "ask"), ("stop", 2, 0, "send")],
+    ("answers", "doubtful"),
+    [("send\nstop\n", "ask"), ("skip\nstop\n", "ask"), ("stop\n", "send")],
 )
 def test_an_answer_on_a_terminal_is_for_the_rows_that_were_shown(
     box: Sandbox,
     tmp_path: Path,
     run: RunCommand,
-    answer: str,
-    code: int,
-    sent: int,
+    answers: str,
     doubtful: str,
 ) -> None:
     """
-    What another import sends while the question is read waits for the next run, which
-    asks.
+    Where another import sends more of them while the question is read, all are asked
+    about again; so is an answer that is given later.
     """
     box.add([("Old", 3, None)])
     for name, first in {"a": "Old,3,", "b": "New,4,"}.items():
@@ -144,20 +145,16 @@ def test_an_answer_on_a_terminal_is_for_the_rows_that_were_shown(
         *("import", "a.csv", "--yes"),
         sandbox=box,
         cwd=tmp_path,
-        answers=f"{answer}\n",
+        answers=answers,
         before_answer=lambda: run("import", "b.csv", "--yes"),
     )
     next_run = run("import", "a.csv", "--yes", "--doubtful", doubtful)
 
     assert "1 row of a.csv may be animals" in screen
-    assert (ended, len(animals(box))) == (code, 7 + sent), screen
-    assert (
-        next_run.returncode,
-        "5 rows of a.csv may be animals" in next_run.stderr,
-    ) == (
-        2,
-        True,
-    )
+    assert ("6 rows of a.csv may be animals" in screen) == ("\nstop" in answers)
+    assert (ended, len(animals(box))) == (2, 7), screen
+    assert next_run.returncode == 2
+    assert "6 rows of a.csv may be animals" in next_run.stderr
 
 
 def test_a_stopped_import_is_shown_with_the_command_that_goes_on(
@@ -276,6 +273,48 @@ def test_absent_is_asked_about_where_the_row_may_exist(
         0,
         "row 2 is absent: the next run sends it\n",
     )
+
+
+def test_created_is_asked_about_where_the_animal_is_another_one(
+    run: RunCommand, box: Sandbox
+) -> None:
+    """One that is older, of another name and category, or that is not there."""
+    old, alike = box.add([("Tom", 4, "sold"), ("REX", 3, "sold")])
+    with a_lost_row(run, box, "drop before") as (name, service):
+        decision = ("imports", "reconcile", name, "--row", "2", "--created")
+
+        of_another = run(*decision, str(old), **service)
+        of_none = run(*decision, "4711", **service)
+        of_one_like_it = run(*decision, str(alike), **service)
+
+    assert (of_another.returncode, of_none.returncode) == (2, 2)
+    said = f"The animal with id {old} is 'Tom', 4, sold; row 2 is 'Rex', 3, no status."
+    assert said in of_another.stderr
+    assert "The animal with id 4711 is not in the inventory" in of_none.stderr
+    assert of_one_like_it.stdout == f"row 2 is the animal with id {alike}\n"
+
+
+def test_a_row_that_was_taken_for_an_edit_is_sent_after_absent(
+    run: RunCommand, box: Sandbox
+) -> None:
+    """Of rows with known keys, one is the same animal, and the other one is not."""
+    write_rows(Path("a.csv"), "Rex,3,,1", "Mia,3,,2", header=KEYED)
+    command = ("import", "a.csv", "--row-key", "Chip", "--yes", "--json")
+    run(*command)
+    write_rows(Path("a.csv"), "Rexi,3,,1", "Tom,3,,2", header=KEYED)
+    edited = json.loads(run(*command, "--doubtful", "skip").stdout)
+
+    name = edited["journal"]
+    parted = run("imports", "reconcile", name, "--row", "3", "--absent")
+    sent = json.loads(run(*command).stdout)
+    known = json.loads(run(*command).stdout)
+
+    assert (edited["created"], len(edited["edits"])) == (2, 2)
+    assert parted.stdout == "row 3 is absent: the next run sends it\n"
+    assert (sent["created"], len(sent["edits"])) == (2, 1)
+    assert (known["created"], known["skipped"]) == (2, 0)
+    names = [animal[0] for animal in animals(box)]
+    assert names[-3:] == ["Rex", "Mia", "Tom"]
 
 
 def test_reconcile_says_from_when_on_a_listing_can_tell(

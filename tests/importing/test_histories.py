@@ -6,13 +6,15 @@ lost, and what the staff change, over the real journal and the real rules.
 import random
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from histories import Row, Sheet, World, edit
 from tables import soak_parts
 
+from petstore_tools.errors import JournalError
 from petstore_tools.importing import lost_rows
 from petstore_tools.importing.comparison import Comparison, answer, compare
 from petstore_tools.importing.entries import Entry
@@ -21,10 +23,12 @@ from petstore_tools.importing.journal import Journal, open_journal
 from petstore_tools.importing.lost_rows import (
     mark_dead,
     mark_lost,
+    record_decision,
     seconds_lost,
     take_listing,
 )
 from petstore_tools.importing.options import Doubtful
+from petstore_tools.importing.read_sheet import ReadSheet
 from petstore_tools.importing.reconcile import Outcome, judge
 
 AFTER_S = 60.0
@@ -38,29 +42,24 @@ class KilledError(Exception):
 
 
 def rows_to_send(
-    world: World,
-    sheet: Sheet,
-    rows: list[Row],
-    comparison: Comparison,
-    answers: dict[int, Doubtful],
+    world: World, sheet: Sheet, rows: list[Row], comparison: Comparison
 ) -> set[int]:
     """
-    Return which of the rows that are asked about are new, and no other sheet is to
-    send; of equal ones, as many.
+    Return which of the doubtful rows are new, and no other sheet is to send; of equal
+    ones, as many.
     """
     claimed = {person for person, name in world.claims if name != sheet.name}
     known: Counter[object] = Counter()
     for row, entry in zip(rows, comparison.rows, strict=True):
         is_known = row.person in world.made | claimed
         known[entry.content] += is_known - (not entry.waits)
-    asked = {position for position, said in answers.items() if said == "ask"}
     to_send = set()
-    for position in sorted(answers, key=lambda position: (position in asked, position)):
+    for position in comparison.doubts:
         content = comparison.rows[position].content
-        if position in asked and known[content] <= 0:
+        if known[content] <= 0:
             to_send.add(position)
-        known[content] -= answers[position] != "send"
-    people = {rows[position].person for position in asked - to_send}
+        known[content] -= 1
+    people = {rows[position].person for position in comparison.doubts.keys() - to_send}
     world.mistaken |= people & claimed - world.made
     world.claims |= {(rows[position].person, sheet.name) for position in to_send}
     return to_send
@@ -92,10 +91,8 @@ def send(
             raise KilledError
 
     may_die()
-    may_leave = journal.record(pending, intent=entry)
+    journal.record(pending, intent=entry)
     pending.clear()
-    if not may_leave:
-        return
     may_die()
     yield
     faults = ["unknown", "rejected", "after", "empty", "foreign"] + ["ok"] * 6
@@ -131,52 +128,60 @@ def run(world: World, sheet: Sheet) -> Iterator[None]:
         mark_dead(journal)
         rows = sheet.part or list(sheet.rows)
         file = sheet.read(rows, world.way)
-        journal.key_title = file.layout.key_title
         yield
-        compare(journal, file)
+        _, comparison = compare(journal, file)
         for _ in range(6):
-            if min(seconds_lost(journal, with_equal=True), default=AFTER_S) >= AFTER_S:
+            lost_s = seconds_lost(journal, comparison.others)
+            if min(lost_s, default=AFTER_S) >= AFTER_S:
                 break
             world.clock.advance(30)
             yield
         reconcile(world, journal)
         yield
-        file, comparison = compare(journal, file, complete=True)
-        rows = [rows[int(row.number) - 2] for row in file.rows_to_send]
-        if (yield from add_rows(world, journal, sheet, rows, comparison)):
-            yield from send_rows(world, journal, rows)
+        if added_rows := (yield from add_rows(world, journal, sheet, rows, file)):
+            yield from send_rows(world, journal, added_rows)
 
 
 def add_rows(
-    world: World,
-    journal: Journal,
-    sheet: Sheet,
-    rows: list[Row],
-    comparison: Comparison,
-) -> Iterator[None]:
-    """Ask about doubtful rows, and write all to the journal."""
-    answers = answer(journal, comparison, sheet.answer)
+    world: World, journal: Journal, sheet: Sheet, rows: list[Row], file: ReadSheet
+) -> Generator[None, None, list[Row]]:
+    """
+    Ask about doubtful rows until the answer is for all of them, and write the rows to
+    the journal; return them, none where the run ended with a question.
+    """
+    said: Doubtful = sheet.answer
     sheet.answer = "ask"
-    asked = {position for position, said in answers.items() if said == "ask"}
-    new = set()
-    if asked:
-        new = rows_to_send(world, sheet, rows, comparison, answers)
+    to_send: set[int] = set()
+    while True:
+        with journal.transaction():
+            read, comparison = compare(journal, file, complete=True)
+            sent_rows = [rows[int(row.number) - 2] for row in read.rows_to_send]
+            said = answer(journal, comparison, said)
+            if said != "ask" or not comparison.doubts:
+                journal.add_file(comparison.with_answer(said), compared=True)
+                break
+        to_send = rows_to_send(world, sheet, sent_rows, comparison)
+        is_new = to_send == {*comparison.doubts}
+        said = "send" if is_new else "skip"
         # an error shows them, and the next run has the answer
-        if world.rng.random() < 0.5 and new in (asked, set()):
-            sheet.answer = "send" if new else "skip"
-            return False
+        if world.rng.random() < 0.5 and (is_new or not to_send):
+            sheet.answer = said
+            return []
         yield  # a person reads
         yield
-        answers |= dict.fromkeys(asked, "skip") | dict.fromkeys(new, "send")
-    journal.add_file(comparison.with_answers(answers), compared=True)
-    world.take_version(sheet, rows)
+    if said == "skip":
+        for position in to_send & comparison.doubts.keys():
+            with suppress(JournalError):  # of a key that was used again
+                record_decision(journal, comparison.rows[position].number, None)
+    world.take_version(sheet, sent_rows)
+    left_out = comparison.doubts.keys() - to_send if said == "skip" else set()
     world.claims |= {
         (row.person, sheet.name)
-        for position, row in enumerate(rows)
-        if comparison.rows[position].waits and answers.get(position) != "skip"
+        for position, row in enumerate(sent_rows)
+        if comparison.rows[position].waits and position not in left_out
     }
     sheet.part = []
-    return True
+    return sent_rows
 
 
 def send_rows(world: World, journal: Journal, rows: list[Row]) -> Iterator[None]:
@@ -193,6 +198,20 @@ def send_rows(world: World, journal: Journal, rows: list[Row]) -> Iterator[None]
         yield
         reconcile(world, journal)
         yield
+
+
+def send_left_out(world: World, sheet: Sheet) -> None:
+    """Mark the rows to be sent that were left out, and whose animal was never made."""
+    journal = world.journals.get(Path(sheet.name))
+    for entry in journal.read() if journal else ():
+        if entry.present and entry.state == "skipped":
+            people = [
+                row.person
+                for number, row in enumerate(sheet.before, 2)
+                if number == entry.number
+            ]
+            if not {*people} & (world.made | world.mistaken):
+                record_decision(journal, entry.number, None)
 
 
 def play(seed: int, folder: Path) -> dict[str, str]:
@@ -222,6 +241,7 @@ def play(seed: int, folder: Path) -> dict[str, str]:
     world.faulty = False
     for sheet in [None, *world.sheets * 4]:
         if sheet:
+            send_left_out(world, sheet)
             running[sheet.name] = run(world, sheet)
         while running:
             go_on(rng.choice(list(running)))

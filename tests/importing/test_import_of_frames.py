@@ -88,7 +88,7 @@ def test_half_a_character_is_a_problem_of_its_row(sandbox: Sandbox) -> None:
 
     result = sandbox.store.import_pets(frame, name="spring", progress=False)
 
-    assert [row.detail for row in result.entries if row.state == "rejected"] == [
+    assert [row.reason for row in result.entries if row.state == "rejected"] == [
         "row 1, column A (name): 'a�b' is a text with a broken character; "
         "format the column as text and give the value again"
     ]

@@ -12,9 +12,7 @@ from tables import read_table
 
 from petstore_tools.clock import ManualClock
 from petstore_tools.errors import JournalError, SettingsError
-from petstore_tools.importing.comparison import Comparison
-from petstore_tools.importing.doubtful import Doubt
-from petstore_tools.importing.entries import Entry, State
+from petstore_tools.importing.entries import Entry
 from petstore_tools.importing.imports import Target, find_import, list_imports
 from petstore_tools.importing.journal import Journal, open_journal, read_journal
 from petstore_tools.importing.lost_rows import (
@@ -39,13 +37,14 @@ def target(name: str = "a.csv") -> Target:
 def add(journal: Journal, *contents: PetValues) -> list[Entry]:
     """Add rows of a new file."""
     journal.bad_rows = 1
-    journal.add_file(new_rows(contents), compared=True)
+    with journal.transaction():
+        journal.add_file(new_rows(contents), compared=True)
     return journal.read()
 
 
 def answer(journal: Journal, entry: Entry, outcome: Outcome) -> None:
     """Send a row, and record its answer."""
-    assert journal.record([], intent=entry)
+    journal.record([], intent=entry)
     journal.record([(entry, outcome)])
 
 
@@ -76,7 +75,7 @@ def test_an_animal_belongs_to_one_row_of_one_import(tmp_path: Path) -> None:
         open_journal(tmp_path, target("b.csv")) as b,
     ):
         show(a, (5, MIA))
-        answer(a, add(a, REX)[0], Outcome("created", 7, changed=frozenset({"name"})))
+        answer(a, add(a, REX)[0], Outcome("created", 7))
         rows = add(b, MIA, MIA._replace(name="Tom"))
         answer(b, rows[0], Outcome("created", 7))
         answer(b, rows[1], Outcome("created", 5))
@@ -109,7 +108,6 @@ def test_a_person_cannot_decide_against_the_constraint(tmp_path: Path) -> None:
         open_journal(tmp_path, target("b.csv")) as b,
     ):
         answer(a, add(a, REX)[0], Outcome("created", 7))
-        b.compared_ids = {entry.entry_id for entry in a.read()}
         for entry in add(b, REX, MIA):
             answer(b, entry, Outcome("unknown"))
 
@@ -129,7 +127,6 @@ def test_a_person_cannot_decide_against_the_constraint(tmp_path: Path) -> None:
             ("unsent", None),
         ]
     with open_journal(tmp_path, target("c.csv")) as c:
-        c.compared_ids = {1, 2, 3}
         for content in (REX, MIA):
             add(c, content)
             answer(c, c.unsent()[0], Outcome("unknown"))
@@ -139,38 +136,36 @@ def test_a_person_cannot_decide_against_the_constraint(tmp_path: Path) -> None:
             record_decision(c, 2, None)
 
 
-@pytest.mark.parametrize("state", ["unknown", "created"])
-@pytest.mark.parametrize(
-    ("content", "row_key"),
-    [
-        (REX._replace(status="pending"), ""),
-        (REX._replace(status=None), ""),
-        (MIA, "K\n7"),
-    ],
-)
-def test_a_row_waits_that_another_import_sent_since_the_file_was_compared(
-    tmp_path: Path, state: State, content: PetValues, row_key: str
+def test_rows_of_other_imports_are_those_that_were_sent_or_are_to_be_sent_now(
+    tmp_path: Path,
 ) -> None:
-    """
-    For the next run, whatever was answered: of its name and category, or with its key.
-    """
-    sent_row, row = new_rows([REX, content])
-    with (
-        open_journal(tmp_path, target("a.csv")) as a,
-        open_journal(tmp_path, target("b.csv")) as b,
-    ):
-        a.add_file([sent_row._replace(row_key=row_key)], compared=True)
-        doubts = {0: Doubt("equal", "")}
-        comparison = Comparison([], [row._replace(row_key=row_key)], doubts)
-        b.add_file(comparison.with_answers({0: "send"}), compared=True)
-        answer(a, a.read()[0], Outcome(state))
+    """Those of a running import also before they are sent."""
+    with open_journal(tmp_path, target("a.csv")) as running:
+        add(running, REX, MIA)
+        with open_journal(tmp_path, target("b.csv")) as journal:
+            while_it_runs = journal.read_others(new_rows([REX]))
+            running.record([], intent=running.read()[0])
+    with open_journal(tmp_path, target("b.csv")) as journal:
+        afterwards = journal.read_others(new_rows([REX]))
+        unlike = journal.read_others(new_rows([REX._replace(category_id=9)]))
 
-        may_leave = b.record([], intent=b.read()[0])
+    assert [entry.content for entry in while_it_runs] == [REX, MIA]
+    assert [entry.content for entry in afterwards] == [REX]
+    assert unlike == []
 
-        assert not may_leave
-        assert [(e.state, e.waits) for e in b.read()] == [("skipped", True)]
-        add(b, REX._replace(name="Tom"))
-        assert b.record([], intent=b.unsent()[0])
+
+def test_a_file_of_the_same_name_is_told_apart_by_its_folder(tmp_path: Path) -> None:
+    """The other one is named with it."""
+    other = Target(target().environment, target().service_id, Path("/2025/a.csv"))
+    for place in (target(), other):
+        with open_journal(tmp_path, place) as journal:
+            answer(journal, add(journal, REX)[0], Outcome("unknown"))
+
+    with read_journal(tmp_path, other) as journal:
+        (entry,) = journal.read_others(new_rows([REX]))
+        names = [str(entry), str(journal.read()[0])]
+
+    assert names == ["row 2 of a.csv in /files (unknown)", "row 2 of a.csv (unknown)"]
 
 
 def test_rows_of_a_dead_process_are_unknown_and_those_of_a_living_one_are_not(
@@ -214,7 +209,6 @@ def test_a_set_waits_for_a_row_on_its_way_or_lost_too_late(tmp_path: Path) -> No
             answer(a, row, Outcome("unknown"))
         (other,) = add(b, REX._replace(status=None))
         clock.advance(60)
-        b.compared_ids = {row.entry_id for row in rows}
         b.record([], intent=other)
         animals = ((7, REX), (8, MIA._replace(status="sold")))
 
@@ -247,22 +241,32 @@ def test_a_row_is_sent_again_when_two_listings_agree_and_anew_each_time(
     assert states == ["unknown", "unknown", "unsent", "unknown", "unsent"]
 
 
-@pytest.mark.parametrize(
-    ("field", "stored"),
-    [("name", MIA._replace(name="Tom")), ("categoryId", MIA._replace(category_id=5))],
-)
-def test_what_the_service_changes_is_no_difference(
-    tmp_path: Path, field: str, stored: PetValues
-) -> None:
-    """Once an answer showed that: a new animal may be the lost row."""
-    with open_journal(tmp_path, target(), ManualClock(1_000.0)) as journal:
+def test_a_listing_that_lags_calls_nothing_absent(tmp_path: Path) -> None:
+    """
+    One that lacks an animal whose 201 is not an hour old, and that none showed since;
+    an older one, or one that a listing showed, may have left the shop.
+    """
+    clock = ManualClock(1_000.0)
+    with open_journal(tmp_path, target(), clock) as journal:
         show(journal)
         created_row, lost_row = add(journal, REX, MIA)
-        answer(journal, created_row, Outcome("created", 7, changed=frozenset({field})))
+        answer(journal, created_row, Outcome("created", 7))
         answer(journal, lost_row, Outcome("unknown"))
-        show(journal, (7, REX), (8, stored), began=1_060.0)
+        clock.advance(3_000)
+        lagging = show(journal, began=clock.steady())
+        clock.advance(700)
+        an_hour_later = show(journal, began=clock.steady())
+    with open_journal(tmp_path, target("b.csv"), clock) as journal:
+        created_row, lost_row = add(journal, REX, MIA)
+        answer(journal, created_row, Outcome("created", 8))
+        answer(journal, lost_row, Outcome("unknown"))
+        clock.advance(100)
+        show(journal, (8, REX), began=0.0)
+        after_it_was_shown = show(journal, began=clock.steady())
 
-        assert [entry.may_be for entry in journal.read()] == ["", "8"]
+    assert lagging == {}
+    assert [outcome.state for outcome in an_hour_later.values()] == ["unknown"]
+    assert "unsent" in [outcome.state for outcome in after_it_was_shown.values()]
 
 
 def test_imports_are_listed_and_found(tmp_path: Path) -> None:

@@ -12,9 +12,9 @@ import pandas as pd
 import pytest
 from tables import read_json
 
+from petstore_tools.importing.entries import Entry
 from petstore_tools.importing.options import ImportOptions
 from petstore_tools.importing.read_sheet import open_layout, read_rows
-from petstore_tools.importing.values import Row
 from petstore_tools.tabular.xlsx import workbook_bytes
 
 ROUNDED = "is a number that may have been rounded"
@@ -26,7 +26,7 @@ def read(source: pd.DataFrame | Path, **options: Any) -> list[object]:
     return [
         row.problems[0].rule if row.problems else row.content
         for row in read_rows(layout)
-        if isinstance(row, Row)
+        if isinstance(row, Entry)
     ]
 
 

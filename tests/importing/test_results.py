@@ -154,7 +154,9 @@ def test_every_row_stands_in_the_frame_with_its_outcome(
     assert list(frame["outcome"]) == ["rejected", "created", "skipped"]
     assert list(frame["name"]) == ["Mia", "Rex", "Total"]
     assert "'x' is not the id of a category" in frame["detail"][0]
-    files = "files: pets.sandbox.created.csv, pets.sandbox.rejected.csv"
+    files = (
+        "go on with pets.sandbox.created.csv; rejected rows: pets.sandbox.rejected.csv"
+    )
     counts = "pets.csv → sandbox: 4 rows: 1 created, 1 rejected, 2 skipped"
     assert str(result) == f"{counts}; {files}"
 

@@ -39,15 +39,13 @@ STATUS = "a status changed while an answer is unknown, beside a row without one"
 NO_ID = "a row that was put in without its id and edited"
 REUSED = "a key that is corrected"
 MADE = "import = :id AND present AND state = 'created'"
+FEW_KEYS = "a list of which most keys bear other names in another list"
 KEY = "a row of another list that has a known key and the same name and category"
 
 
 def new_rows(contents: Iterable[PetValues]) -> list[Entry]:
     """Return the rows of a file that no journal has."""
-    return [
-        Entry(0, "ours", "a.csv", values, number)
-        for number, values in enumerate(contents, 2)
-    ]
+    return [Entry(number, values) for number, values in enumerate(contents, 2)]
 
 
 class Row(NamedTuple):
@@ -187,6 +185,7 @@ class World:
             self.risks += name_risks(made, order, sheet.past, rows)
             for other in {*self.sheets, source} - {sheet}:
                 self.risks += self.copy_risks(other, sheet, rows)
+        self.risks += self.key_risks(sheet, rows)
         has_ids = any(row.pet_id for row in rows)
         for row in rows:
             person = self.circle(row.person)
@@ -235,6 +234,23 @@ class World:
             if old - {row.values[:2]} and row.person not in sheet.imported:
                 yield row.person, MOVED
 
+    def key_risks(self, sheet: Sheet, rows: list[Row]) -> Iterator[tuple[int, str]]:
+        """Yield who bears another name in a list of which less than half agrees."""
+        by_key = {row.row_key: row for row in rows}
+        for other in self.sheets:
+            common = [row for row in other.past if row.row_key in by_key]
+            agreeing = [
+                row
+                for row in common
+                if by_key[row.row_key].values[:2] == row.values[:2]
+            ]
+            if other is not sheet and 2 * len(agreeing) < len(common):
+                yield from (
+                    (row.person, FEW_KEYS)
+                    for row in common
+                    if by_key[row.row_key].person == row.person
+                )
+
     def person(self, rows: Iterable[Row], entry: Entry) -> int:
         """Return who has an entry of a sheet; of equal rows, somebody without one."""
         people = {
@@ -267,7 +283,6 @@ class World:
                 self.group(entry.content)
                 for entry in self.entries()
                 if entry.state == "unknown"
-                or (entry.state == "skipped" and entry.waits)
             )
             missing = self.count(present - self.mistaken) - animals - undecided
             failures |= {f"lost: {circle}": circle for circle in missing}

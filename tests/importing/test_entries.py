@@ -1,5 +1,5 @@
 """
-Which rows could make an animal a second time: the four rules, in tables.
+Which row of a file is which, and which could make an animal a second time: in tables.
 """
 
 import re
@@ -9,12 +9,13 @@ import pytest
 from histories import new_rows
 from tables import read_cases
 
-from petstore_tools.importing.doubtful import (
+from petstore_tools.importing.entries import (
     Doubt,
-    equals_by_row,
+    Entry,
+    State,
     find_doubtful,
+    match,
 )
-from petstore_tools.importing.entries import Entry, State, match
 from petstore_tools.importing.values import PetValues
 
 
@@ -32,12 +33,9 @@ def file(text: str) -> list[Entry]:
 
 def _identify(row: Entry, word: str) -> Entry:
     """Give a row its key, or the animal that its id names."""
-    row = row._replace(
-        row_key=f"Chip\n{key}" if (key := word.partition("@")[2]) else ""
-    )
+    row = row._replace(row_key=word.partition("@")[2])
     if pet_id := word.partition("#")[2]:
-        facts = row._replace(pet_id=int(pet_id), has_id=True)
-        return facts._replace(waits=False, state="created")
+        return row._replace(pet_id=int(pet_id), has_id=True, state="created")
     return row
 
 
@@ -48,16 +46,7 @@ def find(
     others: Sequence[Entry] = (),
 ) -> dict[int, Doubt]:
     """Match the rows of a file, and say which are doubtful."""
-    keys = {entry.row_key: entry for entry in others if entry.row_key}
-    matches = match(entries, rows, keys)
-    equals = equals_by_row(matches.rows, animals)
-    names = {row.content[:2] for row in rows}
-    is_sharing = any(entry.content[:2] in names for entry in others)
-    sheets = [others] if is_sharing else []
-    has_ids = any(row.has_id for row in rows)
-    return find_doubtful(
-        matches, entries, equals=equals, other_sheets=sheets, has_ids=has_ids
-    )
+    return find_doubtful(match(entries, rows, others), entries, animals, others)
 
 
 def journal(text: str, *, import_id: str = "ours") -> list[Entry]:
@@ -76,9 +65,8 @@ def journal(text: str, *, import_id: str = "ours") -> list[Entry]:
             import_id=import_id,
             file=f"{import_id}.csv",
             present=word[0] != "-",
-            waits=state == "unsent",
             state=state,
-            answered=word[0] in "!=",
+            answered=word[0] == "!",
             pet_id=row.number if state == "created" else None,
             detail="equal: 7" if state == "skipped" else "",
         )
@@ -86,48 +74,39 @@ def journal(text: str, *, import_id: str = "ours") -> list[Entry]:
     return entries
 
 
-def animal(content: PetValues, pet_id: int, row_key: str = "") -> Entry:
+def animal(content: PetValues, pet_id: int) -> Entry:
     """Return an animal that has these values."""
-    return Entry(0, "", "", content, 0, row_key, pet_id=pet_id)
+    return Entry(0, content, pet_id=pet_id, state="created")
 
 
 @pytest.mark.parametrize(
-    ("ours", "theirs", "rows", "doubtful"), read_cases(__file__, "doubtful.txt")
+    ("ours", "theirs", "rows", "equal", "changed", "same_key"),
+    read_cases(__file__, "doubtful.txt"),
 )
-def test_a_row_is_doubtful_by_its_name_or_its_place(
-    ours: str, theirs: str, rows: str, doubtful: str
+def test_a_row_is_doubtful_for_three_reasons(
+    ours: str, theirs: str, rows: str, equal: str, changed: str, same_key: str
 ) -> None:
-    """
-    Whatever may be an edit is asked about, and nothing else; beside another import by
-    name and category always, and by place until a row of the copy was sent.
-    """
-    other_entries = journal(theirs, import_id="other")
-    new = file(rows)
-    contents = {row.content for row in new}
-    animals = [
-        animal(entry.content, entry.entry_id + 50, entry.row_key)
-        for entry in other_entries
-        if entry.content in contents
-    ]
+    """Whatever may exist already is asked about, and nothing else."""
+    doubts = find(file(rows), journal(ours), (), journal(theirs, import_id="other"))
 
-    doubts = find(new, journal(ours), animals, other_entries)
-
-    doubtful_rows = {
-        new[index].content for index, doubt in doubts.items() if doubt.reason != "equal"
+    numbers = {
+        reason: [
+            str(index + 2) for index, doubt in doubts.items() if doubt.reason == reason
+        ]
+        for reason in ("equal", "changed list", "the same row key")
     }
-    assert doubtful_rows == {row.content for row in file(doubtful)}
+    assert [*numbers.values()] == [equal.split(), changed.split(), same_key.split()]
 
 
 @pytest.mark.parametrize(
     ("ours", "animals", "rows", "doubtful"), read_cases(__file__, "equal.txt")
 )
-def test_as_many_rows_are_doubtful_as_are_equal(
+def test_as_many_rows_are_doubtful_as_animals_are_equal(
     ours: str, animals: str, rows: str, doubtful: str
 ) -> None:
-    """Less those that rows were left out for, and none of another key."""
+    """Less those that rows were left out for; an animal has all three values."""
     things = [
-        animal(row.content, number, row.row_key)
-        for number, row in enumerate(file(animals), start=100)
+        animal(row.content, number) for number, row in enumerate(file(animals), 100)
     ]
 
     doubts = find(file(rows), journal(ours), things)
@@ -136,13 +115,13 @@ def test_as_many_rows_are_doubtful_as_are_equal(
 
 
 @pytest.mark.parametrize(
-    "now", ["a b x c", "a b b/4 c"], ids=["by its place", "by its name"]
+    "now", ["a b x c", "a b b/3/sold c"], ids=["by its place", "by its name"]
 )
 def test_a_doubt_names_a_row_that_was_sent(now: str) -> None:
     """Of equal rows, of which another one was not."""
     (doubt,) = find(file(now), journal("a b ?b c")).values()
 
-    assert doubt.because == "row 3 of ours.csv (id 3) was 'b', 3, no status"
+    assert "row 3 of ours.csv (id 3) is" in doubt.because
 
 
 def test_of_equal_rows_those_that_were_sent_are_found_first() -> None:
@@ -153,3 +132,32 @@ def test_of_equal_rows_those_that_were_sent_are_found_first() -> None:
 
     assert matches.rows == [entries[1]._replace(number=2)]
     assert [entry.content for entry in matches.missing] == [entries[0].content]
+
+
+@pytest.mark.parametrize(
+    ("theirs", "rows", "known"),
+    [
+        ("a@1 b@2", "a@1 b@2 c@3", "2 3"),
+        ("a@1 b@2", "a@1 c@2 d@3", "2"),
+        ("a@1 b@2 c@3", "a@1 x@2 y@3", ""),
+        ("a@1", "a/4@1", ""),
+        ("a@1/edited", "a@1", ""),
+    ],
+)
+def test_keys_of_another_list_count_where_most_of_them_agree(
+    theirs: str, rows: str, known: str
+) -> None:
+    """At least half of the keys that both have bear the same name and category."""
+    merged = match([], file(rows), journal(theirs, import_id="other")).rows
+
+    assert [str(row.number) for row in merged if not row.waits] == known.split()
+
+
+def test_a_row_that_was_renamed_is_known_by_its_key_ever_after() -> None:
+    """Under the name that was sent, and under the one that a person called an edit."""
+    (entry,) = journal("a@1")
+    renamed = entry._replace(edited=PetValues("b", 3, None))
+
+    assert match([entry], file("b@1")).namesakes == {0: entry}
+    assert match([renamed], file("b@1")).rows[0].entry_id == entry.entry_id
+    assert match([renamed], file("a@1")).rows[0].entry_id == entry.entry_id
