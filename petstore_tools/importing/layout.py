@@ -15,6 +15,7 @@ from petstore_tools.importing.values import (
     BETTER_TITLES,
     FIELDS,
     IDENTITY,
+    STATUS_WORDS,
     TITLES,
     Matcher,
     bare,
@@ -32,6 +33,8 @@ HEADER_WITHIN = 1_000  # rows in which the header is searched
 ADDED = ["petstore_row", "petstore_problem"]  # columns of a rejects file
 _EXACT = {fold(name): name for name in FIELDS} | {"petstoreid": "petstore_id"}
 _SHOWN = 20  # titles
+# of a column a status, with a mark in the row of each animal that has it
+_STATUS_TITLES = {bare(word) for word in (*spec.STATUSES, *STATUS_WORDS)} - {""}
 
 
 @dataclass
@@ -98,6 +101,14 @@ class Layout:
             has_value = name in self.columns or name in (self.options.defaults or ())
             if name in spec.REQUIRED and not has_value:
                 self.missing.setdefault(name, "")
+            marked = sorted(free[title] for title in free.keys() & _STATUS_TITLES)
+            if name == "status" and len(marked) > 1 and not has_value:
+                labels = [f"{column_letter(i)} {titles[i]!r}" for i in marked]
+                self.missing[name] = (
+                    f"columns {' and '.join(labels)} are statuses: make one column of"
+                    " them, with one of these words in each row; rename them if they"
+                    " are something else"
+                )
 
     @cached_property
     def matcher(self) -> Matcher:
