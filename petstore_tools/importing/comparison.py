@@ -27,8 +27,11 @@ from petstore_tools.importing.reconcile import likeness
 from petstore_tools.importing.rows import add_problem
 from petstore_tools.tabular.cells import Problem
 
-# rows that made an animal here
-_MADE = "pet_id IN (SELECT value FROM json_each(:ids))"
+# rows of all imports that have, or name, one of some animals
+_WITH_IDS = """
+pet_id IN (SELECT value FROM json_each(:ids))
+OR listed_id IN (SELECT value FROM json_each(:ids))
+"""
 
 
 class Edit(NamedTuple):
@@ -282,8 +285,8 @@ def _refuse_ids(
     Give a problem to each row whose id is another animal's, and count the ids that this
     import never had.
 
-    An id is accepted where its animal, or the row that made it here, bears the row's
-    name, or where this import had it before. Where most ids are, so is that of a row
+    An id is accepted where its animal, or a row that had it here, bears the row's name,
+    or where this import had it before. Where most ids are, so is that of a row
     that this place made and that was renamed; never where another animal, which no row
     names, has the row's name and category.
     """
@@ -291,13 +294,15 @@ def _refuse_ids(
     ids = {row.pet_id for row in rows}
     own_ids = {entry.pet_id for entry in entries}
     animals = {animal.pet_id: animal for animal in _animals_of(journal, rows)}
-    made = {
-        entry.pet_id: entry for entry in journal.read(_MADE, ids=json.dumps([*ids]))
+    known = journal.read(_WITH_IDS, ids=json.dumps([*ids]))
+    made_ids = {entry.pet_id for entry in known if not entry.has_id}
+    names = {
+        (entry.pet_id, likeness(content)[0])
+        for entry in (*known, *animals.values())
+        for content in (entry.content, entry.edited or entry.content)
     }
     unnamed = [
-        row
-        for row in rows
-        if not _bears_name(row, animals.get(row.pet_id), made.get(row.pet_id))
+        row for row in rows if (row.pet_id, likeness(row.content)[0]) not in names
     ]
     named_ids = ids - {row.pet_id for row in unnamed}
     free_names = {
@@ -308,7 +313,7 @@ def _refuse_ids(
     foreign_ids = {row.pet_id for row in unnamed} - own_ids
     renamed_ids = own_ids
     if 2 * len(foreign_ids) < len(ids):
-        renamed_ids = own_ids | made.keys()
+        renamed_ids = own_ids | made_ids
     refused = {
         row.number: row.pet_id
         for row in unnamed
@@ -321,12 +326,6 @@ def _refuse_ids(
         for row in sheet.rows
     ]
     return replace(sheet, rows=checked_rows), len({*refused.values()} - own_ids)
-
-
-def _bears_name(row: Entry, *known: Entry | None) -> bool:
-    """Say whether one of some animals and rows has a row's name, or one near it."""
-    name, _ = likeness(row.content)
-    return any(entry and likeness(entry.content)[0] == name for entry in known)
 
 
 def _id_problem(row: Entry, animals: Mapping[int | None, Entry]) -> Problem:

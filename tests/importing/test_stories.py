@@ -4,6 +4,7 @@ Stories of files, answers and animals, played against a real service: `stories.t
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from petstore_tools import PetStore, Sandbox
 from petstore_tools.errors import DoubtfulRowsError, SheetError
 from petstore_tools.importing.imports import Target
 from petstore_tools.importing.journal import open_journal
+from petstore_tools.plans import Plan
 from petstore_tools.sandbox.faults import Fault
 
 TEXT = Path(__file__).with_name("stories.txt").read_text(encoding="utf-8")
@@ -65,6 +67,8 @@ def befall(box: Sandbox, verb: str, text: str) -> None:
     """Let time pass, or do to the service what staff, other programs and faults do."""
     if verb == "wait":
         box.advance(minutes=int(text))
+    elif verb == "staff_removes":
+        box.remove(int(text))
     elif verb == "staff":
         box.change(1, status=text)  # type: ignore[arg-type]
     elif verb == "fault":
@@ -80,23 +84,30 @@ def read_rows(text: str) -> list[str]:
     return [row for words in text.split(" | ") for row in repeat(words)]
 
 
+@pytest.fixture
+def shop() -> Iterator[Sandbox]:
+    """A service whose plan calls for one connection, so that ids are in order."""
+    with Sandbox(plan=Plan(1_000, 1_000_000), animals=0) as box:
+        yield box
+
+
 @pytest.mark.parametrize("steps", stories())
-def test_a_story(fast: Sandbox, tmp_path: Path, steps: list[str]) -> None:
+def test_a_story(shop: Sandbox, tmp_path: Path, steps: list[str]) -> None:
     """As many animals as there should be, and no question but those that it names."""
-    store = fast.store
+    store = shop.store
     header = "name,categoryId,status"
     for step in steps:
         match = STEP.fullmatch(step)
         assert match, step
         verb, text = match.groups()
-        if verb in ("inventory", "fault", "wait", "staff"):
-            befall(fast, verb, text)
+        if verb in ("inventory", "fault", "wait", "staff", "staff_removes"):
+            befall(shop, verb, text)
         elif verb == "columns":
             header = text
         elif verb == "machine":
-            store = fast.connect(state_dir=tmp_path / text)
+            store = shop.connect(state_dir=tmp_path / text)
         elif verb == "store":
-            store = fast.connect(**json.loads(text))
+            store = shop.connect(**json.loads(text))
         elif verb == "forget":
             target = Target("sandbox", store.settings.service_id, tmp_path / text)
             with open_journal(store.journal_folder, target) as journal:
@@ -113,7 +124,7 @@ def test_a_story(fast: Sandbox, tmp_path: Path, steps: list[str]) -> None:
             assert said.startswith(f"{begin} ") if numbers else said == expected, step
             assert text_shown in said, (step, said)
         elif verb == "animals":
-            assert stored_animals(fast).total() == int(text)
+            assert stored_animals(shop).total() == int(text)
         elif verb == "files":
             assert sorted(path.name for path in tmp_path.glob("*.csv")) == text.split()
         elif verb == "reads":
