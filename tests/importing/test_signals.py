@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from functools import partial
 from pathlib import Path
 from typing import get_args
 
@@ -19,7 +20,7 @@ from raw import reply_bytes
 from tables import soak_parts
 
 from petstore_tools import Sandbox
-from petstore_tools.errors import Interrupted, JournalError
+from petstore_tools.errors import DoubtfulRowsError, Interrupted, JournalError
 from petstore_tools.importing.options import Progress
 from petstore_tools.importing.results import ImportResult
 from petstore_tools.plans import Plan
@@ -110,6 +111,37 @@ def test_an_interrupt_wins(fast: Sandbox, tmp_path: Path, failures: int) -> None
     assert caught.value.result.stopped.kind == "interrupted"
     assert sent <= failures + 20
     assert result.created == 40
+    assert stored_animals(fast) == dict.fromkeys(ANIMALS, 1)
+
+
+def test_an_edited_copy_is_asked_about_while_its_list_is_sent(
+    fast: Sandbox, tmp_path: Path
+) -> None:
+    """Also about the rows that the running import has still to send."""
+    path = write_rows(tmp_path / "a.csv", *ROWS)
+    copy = write_rows(tmp_path / "b.csv", *ROWS[:-1], "Renamed,3,sold")
+    held = HeldRequest()
+
+    with faulty_creates(fast, lambda number: held if number == 1 else "pass") as proxy:
+        store = connect_through(fast, proxy)
+        run = partial(store.import_pets, path, progress=False)
+        thread = threading.Thread(target=run)
+        thread.start()
+        held.under_way.wait(60)
+        with pytest.raises(DoubtfulRowsError) as asked:
+            store.import_pets(copy, progress=False)
+        held.release.set()
+        thread.join(60)
+
+    doubtful = asked.value.preview.doubtful
+    assert len(doubtful) == len(ROWS)
+    assert doubtful["reason"].value_counts().to_dict() == {
+        "equal": len(ROWS) - 1,
+        "changed list": 1,
+    }
+    assert (
+        "row 41 of a.csv (unsent) is gone from the list" in doubtful["because"].iloc[-1]
+    )
     assert stored_animals(fast) == dict.fromkeys(ANIMALS, 1)
 
 
