@@ -130,8 +130,9 @@ def edit_list(story: Story, edit: str) -> None:
             rejects = pd.read_excel(path, dtype=str, engine="calamine")
             rejects["categoryId"] = "3"
             rejects.to_excel(path, index=False)
-            story.missing |= {*rejects["animal"]}
-            import_file(story, path, rejects, write_list(story)[1])
+            story.missing |= {*rejects["animal"]} - story.made
+            known = rejects.assign(petstore_id="")
+            import_file(story, path, known, write_list(story)[1])
         case _:
             rows = edit_rows(story, rows, verb, what)
     story.lists[story.file] = rows if rows is None else rows.reset_index(drop=True)
