@@ -139,7 +139,7 @@ class Comparison:
         if doubt.reason == "the same row key" and not is_ours and not may_be.is_open:
             return take_over(row, may_be)
         if is_ours and row.row_key and doubt.reason != "changed list":
-            return merge(may_be, row)
+            return merge(may_be, row)._replace(detail=str(doubt))
         return row._replace(state="skipped", detail=str(doubt))
 
 

@@ -43,8 +43,8 @@ INSERT INTO import VALUES (
     changed_at = excluded.changed_at
 """
 # what a file says of each row, and what only of one that was not sent
-_OF_FILE = "number row_key listed_id edited".split()
-_OF_WAITING = "name category_id status detail answered state".split()
+_OF_FILE = "number row_key listed_id edited detail".split()
+_OF_WAITING = "name category_id status answered state".split()
 _ADDED = ["entry_id", "import", "compared", "changed_at", *_OF_FILE, *_OF_WAITING]
 _UPDATES = [f"{name} = excluded.{name}" for name in _OF_FILE]
 _UPDATES += [f"{name} = iif(waits, excluded.{name}, {name})" for name in _OF_WAITING]
@@ -256,11 +256,11 @@ class Journal:
 
     def part_edit(self, entry: Entry) -> None:
         """
-        Make a row of its own, to be sent, of one that was taken for an edit; in a
+        Make a row of its own, to be sent, of one that was taken for another; in a
         transaction.
         """
-        assert entry.edited is not None
-        row = Entry(entry.number, entry.edited, row_key=entry.row_key, answered=True)
+        content = entry.edited or entry.content
+        row = Entry(entry.number, content, row_key=entry.row_key, answered=True)
         self._db.execute(_GIVE_KEY_UP, {"entry_id": entry.entry_id})
         self._db.execute(_ADD, self._record_of(row, compared=True))
 

@@ -211,7 +211,7 @@ def are_all_gone(journal: Journal, entries: Iterable[Entry]) -> bool:
 def record_decision(journal: Journal, number: int, pet_id: int | None) -> None:
     """
     Record what a person says became of an unknown row, or that one is sent that was
-    left out, or taken for an edit of another row.
+    left out, or taken for another row.
 
     Args:
         journal: Of its import.
@@ -226,7 +226,8 @@ def record_decision(journal: Journal, number: int, pet_id: int | None) -> None:
     )
     undecided = """import = :id AND number = :number
         AND (state = 'unknown'
-            OR :pet_id IS NULL AND (state = 'skipped' OR edited IS NOT NULL))"""
+            OR :pet_id IS NULL
+            AND (state = 'skipped' OR edited IS NOT NULL OR detail LIKE 'equal:%'))"""
     with journal.transaction() as db:
         rows = journal.read(undecided, number=number, pet_id=pet_id)
         rows = [row for row in rows if row.present] or rows
