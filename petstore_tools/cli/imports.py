@@ -214,8 +214,8 @@ def _confirm_absent(store: PetStore, journal: Journal, row: int, *, yes: bool) -
         reasons.append(f"a listing can show it {delay}")
     rows = [entry._replace(state="unsent", answered=False) for entry in entries]
     animals = journal.read_foreign_animals(rows)
-    others = journal.read_others(rows)
-    doubts = find_doubtful(Matches(rows, [], {}), [], animals, others)
+    other_entries = journal.read_others(rows)
+    doubts = find_doubtful(Matches(rows, [], {}), [], animals, other_entries)
     reasons += [doubt.because for doubt in doubts.values()]
     if not reasons:
         return True

@@ -64,7 +64,7 @@ class Comparison:
         import_id: Name of the import.
         entries: Rows of this import, before the run.
         rows: Those of the file, as the journal knows them.
-        others: Rows of other imports that the file was compared with.
+        other_entries: Rows of other imports that the file was compared with.
         doubts: Why rows are doubtful, by their position in `rows`.
         edits: Rows whose animal has other values.
         removed: Rows that count as sent, and that the file does not hold any more.
@@ -72,13 +72,13 @@ class Comparison:
         dropped: How many of these are left out, as asked.
         ids: How many ids the file has; `refused_ids` are other animals', and this
             import never had them.
-        gone: Rows whose animal the inventory does not have any more.
+        orphans: Rows whose animal the inventory does not have any more.
     """
 
     import_id: str
     entries: Sequence[Entry]
     rows: Sequence[Entry]
-    others: Sequence[Entry]
+    other_entries: Sequence[Entry]
     doubts: Mapping[int, Doubt]
     edits: tuple[Edit, ...] = ()
     removed: int = 0
@@ -86,7 +86,7 @@ class Comparison:
     dropped: int = 0
     ids: int = 0
     refused_ids: int = 0
-    gone: tuple[Entry, ...] = ()
+    orphans: tuple[Entry, ...] = ()
 
     @property
     def waiting(self) -> list[Entry]:
@@ -195,24 +195,24 @@ def _compare_rows(
     """
     Compare the rows of a file with the journal, and with the listing that it holds.
     """
-    others = journal.read_others(rows)
-    matches = match(entries, rows, others)
+    other_entries = journal.read_others(rows)
+    matches = match(entries, rows, other_entries)
     animals = journal.read_foreign_animals(matches.rows)
-    doubts = find_doubtful(matches, entries, animals, others)
+    doubts = find_doubtful(matches, entries, animals, other_entries)
     known_rows, edits = find_edits(journal, rows, matches.rows, entries)
-    gone: list[Entry] = []
+    orphans: list[Entry] = []
     if complete and any(row.has_id for row in rows):
         existing_ids = {animal.pet_id for animal in _animals_of(journal, rows)}
-        gone = [row for row in rows if row.has_id and row.pet_id not in existing_ids]
+        orphans = [row for row in rows if row.has_id and row.pet_id not in existing_ids]
     return Comparison(
         journal.id,
         entries,
         known_rows,
-        others,
+        other_entries,
         doubts,
         edits=tuple(edits),
         removed=sum(entry.state in SENT for entry in matches.missing),
-        gone=tuple(gone),
+        orphans=tuple(orphans),
     )
 
 
@@ -250,7 +250,7 @@ def find_edits(
         entries: As the journal has them.
         earlier_entries: Rows of the import before this run.
     """
-    told = {entry.entry_id: entry.edited for entry in earlier_entries}
+    earlier_edits = {entry.entry_id: entry.edited for entry in earlier_entries}
     animals = {
         animal.pet_id: animal.content
         for animal in _animals_of(journal, (e for e in entries if not e.waits))
@@ -273,7 +273,7 @@ def find_edits(
             if value not in (None, old, sent)
         ]
         if changes:
-            is_new = told.get(entry.entry_id) != edited
+            is_new = earlier_edits.get(entry.entry_id) != edited
             edits.append(Edit(row.number, entry.pet_id, ", ".join(changes), is_new))
     return known_entries, edits
 
@@ -294,11 +294,11 @@ def _refuse_ids(
     ids = {row.pet_id for row in rows}
     own_ids = {entry.pet_id for entry in entries}
     animals = {animal.pet_id: animal for animal in _animals_of(journal, rows)}
-    known = journal.read(_WITH_IDS, ids=json.dumps([*ids]))
-    made_ids = {entry.pet_id for entry in known if not entry.has_id}
+    entries_with_ids = journal.read(_WITH_IDS, ids=json.dumps([*ids]))
+    made_ids = {entry.pet_id for entry in entries_with_ids if not entry.has_id}
     names = {
         (entry.pet_id, likeness(content)[0])
-        for entry in (*known, *animals.values())
+        for entry in (*entries_with_ids, *animals.values())
         for content in (entry.content, entry.edited or entry.content)
     }
     unnamed = [

@@ -211,7 +211,7 @@ def group(values: Iterable[V], key: Callable[[V], K]) -> defaultdict[K, list[V]]
 
 
 def match(
-    entries: Iterable[Entry], rows: Sequence[Entry], others: Iterable[Entry] = ()
+    entries: Iterable[Entry], rows: Sequence[Entry], other_entries: Iterable[Entry] = ()
 ) -> Matches:
     """
     Find the rows of a file in the journal: by their id, else by their key, else by
@@ -224,7 +224,7 @@ def match(
     Args:
         entries: Rows of this import.
         rows: Those of the file.
-        others: Rows of other imports.
+        other_entries: Rows of other imports.
     """
     # by how far they got, then by their position in the sheet
     ranked = sorted(
@@ -232,7 +232,7 @@ def match(
     )
     by_id: dict[int | None, Entry] = {entry.pet_id: entry for entry in ranked}
     by_key = {entry.row_key: entry for entry in ranked if entry.row_key}
-    foreign_keys = _agreeing_keys(rows, others)
+    foreign_keys = _agreeing_keys(rows, other_entries)
     identified = [
         by_id.get(row.pet_id) if row.has_id else by_key.get(row.row_key) for row in rows
     ]
@@ -271,13 +271,15 @@ def match(
     )
 
 
-def _agreeing_keys(rows: Iterable[Entry], others: Iterable[Entry]) -> dict[str, Entry]:
+def _agreeing_keys(
+    rows: Iterable[Entry], other_entries: Iterable[Entry]
+) -> dict[str, Entry]:
     """
     Return the rows of other imports that have a key of a file, by key: of each import
     in which at least half of these bear the same name and category.
     """
     rows_by_key = {row.row_key: row for row in rows if row.row_key}
-    same_keys = (other for other in others if other.row_key in rows_by_key)
+    same_keys = (other for other in other_entries if other.row_key in rows_by_key)
     agreeing: dict[str, Entry] = {}
     for entries in group(same_keys, attrgetter("import_id")).values():
         count = sum(
@@ -337,7 +339,7 @@ def find_doubtful(
     matches: Matches,
     entries: Sequence[Entry],
     animals: Iterable[Entry] = (),
-    others: Iterable[Entry] = (),
+    other_entries: Iterable[Entry] = (),
 ) -> dict[int, Doubt]:
     """
     Say which rows of a file are doubtful.
@@ -351,23 +353,24 @@ def find_doubtful(
         matches: The rows of the file.
         entries: Rows of this import, by their position in the sheet.
         animals: Those of a listing that no row of this import is.
-        others: Rows of other imports that were sent, or that a running one is to send.
+        other_entries: Rows of other imports that were sent, or that a running one is to
+            send.
 
     Returns:
         The doubt of each doubtful row, by its position in `matches.rows`, in their
         order.
     """
     rows = matches.rows
-    lists = [
-        _List(list_entries, rows)
-        for list_entries in group(others, attrgetter("import_id")).values()
+    other_lists = [
+        _List(list_rows, rows)
+        for list_rows in group(other_entries, attrgetter("import_id")).values()
     ]
     missing = [entry for entry in matches.missing if entry.state in SENT]
     doubts = {
         position: Doubt("the same row key", namesake)
         for position, namesake in matches.namesakes.items()
     }
-    candidates = _Candidates.of(matches, missing, animals, lists)
+    candidates = _Candidates.of(matches, missing, animals, other_lists)
     equals = _pair_equals(rows, doubts, candidates)
     doubts |= {
         position: Doubt("equal", entry)
@@ -379,19 +382,19 @@ def find_doubtful(
         for position, row in enumerate(rows)
         if row.waits and not row.answered and position not in doubts
     ]
-    paired = {id_ for entry in equals.values() if (id_ := entry.entry_id)}
-    removed = [entry for entry in missing if entry.entry_id not in paired]
+    paired_ids = {entry.entry_id for entry in equals.values()}
+    removed = [entry for entry in missing if entry.entry_id not in paired_ids]
     removed = matches.untold(removed, attrgetter("has_id"))
     doubts |= _find_changes(rows, open_positions, entries, removed)
     is_begun = any(
         entry.state in SENT and not entry.is_left_out_as_equal for entry in entries
     )
-    for list_ in () if is_begun else lists:
-        gone = [entry for entry in list_.gone if entry.entry_id not in paired]
-        gone = matches.untold(gone, lambda entry: entry.pet_id is not None)
-        if list_.is_copied and gone:
-            free_positions = [p for p in open_positions if p not in doubts]
-            doubts |= _name_changes(free_positions, gone)
+    for other_list in () if is_begun else other_lists:
+        removed = [e for e in other_list.removed if e.entry_id not in paired_ids]
+        removed = matches.untold(removed, lambda entry: entry.pet_id is not None)
+        if other_list.is_copied and removed:
+            positions = [p for p in open_positions if p not in doubts]
+            doubts |= _name_changes(positions, removed)
     return dict(sorted(doubts.items()))
 
 
@@ -401,7 +404,7 @@ class _List:
 
     Attributes:
         entries: Its rows that were sent, or that it is to send.
-        gone: Those of its last version that the file does not have.
+        removed: Those of its last version that the file does not have.
         is_half_there: The file has at least half of that version, by name and category.
         is_copied: So it is, and that version has at least half of the file.
     """
@@ -411,14 +414,14 @@ class _List:
         of_file = Counter(row.name_and_category for row in rows)
         common = 0
         self.entries = entries
-        self.gone = []
+        self.removed = []
         for entry in version:
             name = entry.name_and_category
             is_there = of_file[name] > 0
             of_file[name] -= is_there
             common += is_there
             if not is_there:
-                self.gone.append(entry)
+                self.removed.append(entry)
         self.is_half_there = 2 * common >= len(version) > 0
         self.is_copied = self.is_half_there and 2 * common >= len(rows)
 
@@ -435,7 +438,7 @@ class _Candidates(NamedTuple):
         matches: Matches,
         missing: Sequence[Entry],
         animals: Iterable[Entry],
-        lists: Iterable[_List],
+        other_lists: Iterable[_List],
     ) -> Self:
         """
         Return what no row of the file is; an animal that several imports have counts
@@ -444,10 +447,10 @@ class _Candidates(NamedTuple):
         known_ids = {entry.pet_id for entry in (*matches.rows, *missing)}
         known_ids.discard(None)
         sent_rows = [*missing]
-        for list_ in lists:
-            for entry in list_.entries:
+        for other_list in other_lists:
+            for entry in other_list.entries:
                 has_keys = matches.has_keys and entry.row_key
-                is_other_key = has_keys and not list_.is_half_there
+                is_other_key = has_keys and not other_list.is_half_there
                 if entry.pet_id in known_ids or entry.is_left_out_as_equal:
                     continue
                 if not is_other_key:
@@ -579,10 +582,10 @@ def _gaps(
         neighbours.clear()
     removed_by_content = group(removed, content_of)
     contents_between = _between(contents, neighbours)
-    for gap, gone in _between(before, neighbours).items():
+    for gap, contents_before in _between(before, neighbours).items():
         removed_there = [
             entry
-            for content in gone & removed_by_content.keys()
+            for content in contents_before & removed_by_content.keys()
             for entry in removed_by_content[content]
         ]
         if removed_there:

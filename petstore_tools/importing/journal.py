@@ -188,8 +188,8 @@ class Journal:
             return []
         running = [name for (name,) in imports if is_running(self.folder, name)]
         facts = {"names": _names_json(rows), "running": json.dumps(running)}
-        others = self.read(_OF_OTHERS, **facts)
-        return sorted(others, key=attrgetter("entry_id"))
+        other_entries = self.read(_OF_OTHERS, **facts)
+        return sorted(other_entries, key=attrgetter("entry_id"))
 
     def read_animals(
         self, where: str = "id IN (SELECT value FROM json_each(:ids))", **facts: object
@@ -356,10 +356,10 @@ class Journal:
         """
         query = "SELECT answer, question FROM import WHERE id = ?"
         with self.reading() as db:
-            known = db.execute(query, (self.id,)).fetchone()
-        if known is None:
+            record = db.execute(query, (self.id,)).fetchone()
+        if record is None:
             return "ask", []
-        answer, rows = known
+        answer, rows = record
         return answer, json.loads(rows)
 
     def note_question(self, answer: Doubtful, rows: Sequence[str]) -> None:
@@ -394,7 +394,7 @@ def _names_json(rows: Iterable[Entry]) -> str:
 def _read_entry(row: Sequence[Any], files: Mapping[str, str]) -> Entry:
     """Return a row of the table, in the order of `_ENTRY`."""
     number, name, category_id, status, row_key, pet_id, has_id, edited, *facts = row
-    entry_id, import_id, *rest = facts
+    entry_id, import_id, *outcome = facts
     return Entry(
         number,
         PetValues(name, category_id, status),
@@ -407,7 +407,7 @@ def _read_entry(row: Sequence[Any], files: Mapping[str, str]) -> Entry:
         entry_id,
         import_id,
         files[import_id],
-        *rest,
+        *outcome,
     )
 
 

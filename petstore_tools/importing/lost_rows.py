@@ -77,7 +77,7 @@ def mark_dead(journal: Journal) -> None:
             mark_lost(journal, import_id)
 
 
-def seconds_lost(journal: Journal, others: Iterable[Entry] = ()) -> list[float]:
+def seconds_lost(journal: Journal, other_entries: Iterable[Entry] = ()) -> list[float]:
     """
     Return the seconds since each row of an import was lost that a listing can settle,
     with those of some rows of other imports.
@@ -86,7 +86,7 @@ def seconds_lost(journal: Journal, others: Iterable[Entry] = ()) -> list[float]:
         f"SELECT {_WAITED} FROM row WHERE state = 'unknown' AND may_be = ''"
         " AND (import = :id OR entry_id IN (SELECT value FROM json_each(:others)))"
     )
-    entry_ids = json.dumps([entry.entry_id for entry in others])
+    entry_ids = json.dumps([entry.entry_id for entry in other_entries])
     facts = {"id": journal.id, "others": entry_ids, "steady": journal.clock.steady()}
     with journal.reading() as db:
         return [row[0] for row in db.execute(seconds, facts)]

@@ -247,7 +247,7 @@ class _Run:
 
     def _list(self) -> None:
         """List the inventory: it settles what is unknown, and shows what exists."""
-        lost_s = seconds_lost(self._journal, self._before.others)
+        lost_s = seconds_lost(self._journal, self._before.other_entries)
         await_answers(self._client, lost_s, self._calls)
         settled = settle(self._inventory, self._journal, self._calls)
         self._listing = settled.listing
@@ -296,7 +296,7 @@ class _Run:
         self._added = True
         self._notes += [
             f"{row}: the inventory does not have this animal any more"
-            for row in some_of(comparison.gone)
+            for row in some_of(comparison.orphans)
         ]
 
     def _compare(self) -> Comparison:

@@ -48,7 +48,7 @@ _UNSEEN_NOTE = (
 )
 
 
-class _Seen(NamedTuple):
+class _SheetView(NamedTuple):
     """What calamine does not tell of a sheet: `hidden` and `total_cells` of `Sheet`."""
 
     hidden: set[int]
@@ -62,7 +62,7 @@ class _CalamineBook:
 
     Args:
         content: Of the file.
-        seen: Of each sheet, the rows that are not shown, and the cells that sum their
+        views: Of each sheet, the rows that are not shown, and the cells that sum their
             column; none where that cannot be seen.
         formatted: Numbers of which a cell shows another text.
     """
@@ -70,7 +70,7 @@ class _CalamineBook:
     def __init__(
         self,
         content: bytes,
-        seen: Iterable[_Seen] = (),
+        views: Iterable[_SheetView] = (),
         formatted: Collection[float] = (),
     ) -> None:
         self._formatted = formatted
@@ -79,16 +79,16 @@ class _CalamineBook:
             sheet.name: sheet.visible == SheetVisibleEnum.Visible
             for sheet in self._book.sheets_metadata
         }
-        self._seen = dict(zip(self.sheets, seen, strict=False))
+        self._views = dict(zip(self.sheets, views, strict=False))
 
     def read(self, name: str) -> Worksheet:
         """Read a sheet, each cell from A1 to the last one."""
         sheet = self._book.get_sheet_by_name(name)
-        hidden, total_cells = self._seen.get(name, _Seen(set(), set()))
+        hidden, total_cells = self._views.get(name, _SheetView(set(), set()))
         worksheet = Worksheet(
             name=name,
             notes=(_UNSEEN_NOTE,),
-            is_unseen=name not in self._seen,
+            is_unseen=name not in self._views,
             hidden=hidden,
             total_cells=total_cells,
             merged=sheet.merged_cell_ranges or [],
@@ -146,16 +146,16 @@ def _open_ods(content: bytes, book: zipfile.ZipFile) -> _CalamineBook:
         for number, text in _DISPLAYED_NUMBER.findall(xml)
         if text.strip().replace(b",", b".") != number
     }
-    seen = map(_scan_table, xml.split(b"<table:table ")[1:])
-    return _CalamineBook(content, [*seen], formatted)
+    views = map(_scan_table, xml.split(b"<table:table ")[1:])
+    return _CalamineBook(content, [*views], formatted)
 
 
-def _scan_table(table: bytes) -> _Seen:
+def _scan_table(table: bytes) -> _SheetView:
     """
     Return which rows of a table of .ods are not shown and hold something, and which
     cells sum their column.
     """
-    seen = _Seen(set(), set())
+    view = _SheetView(set(), set())
     width = 0
     next_number = 1
     for row in _ODS_ROW.split(table)[1:]:
@@ -167,10 +167,10 @@ def _scan_table(table: bytes) -> _Seen:
             width = max(width, sum(map(_repeat_count, cells.split(b"-cell")[1:])))
             _check_size(next_number - 1, width)
             if _HIDDEN.search(element):
-                seen.hidden.update(range(number, next_number))
+                view.hidden.update(range(number, next_number))
         if b"table:formula=" in row:
-            seen.total_cells.update((number, column) for column in _total_columns(row))
-    return seen
+            view.total_cells.update((number, column) for column in _total_columns(row))
+    return view
 
 
 def _total_columns(row: bytes) -> Iterator[int]:

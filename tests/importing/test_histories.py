@@ -131,7 +131,7 @@ def run(world: World, sheet: Sheet) -> Iterator[None]:
         yield
         _, comparison = compare(journal, file)
         for _ in range(6):
-            lost_s = seconds_lost(journal, comparison.others)
+            lost_s = seconds_lost(journal, comparison.other_entries)
             if min(lost_s, default=AFTER_S) >= AFTER_S:
                 break
             world.clock.advance(30)
