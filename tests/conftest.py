@@ -3,6 +3,8 @@
 import logging
 import os
 import random
+import shutil
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,11 +23,24 @@ from petstore_tools.plans import Plan
 from petstore_tools.sandbox import samples
 from petstore_tools.settings import SecretStr, Settings
 
+MEMORY = Path("/dev/shm")
+ROOM = 4 << 30
 DOCUMENT = Path(__file__).parents[2] / "shared" / "INTERFACE.md"
 
 
 def pytest_configure(config: pytest.Config) -> None:
     isolate_settings()
+    keep_files_in_memory()
+
+
+def keep_files_in_memory() -> None:
+    """
+    Let temporary files lie in memory, where there is room: most of the time of a test
+    goes to waiting for a disk, which is not what it is about.
+    """
+    if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > ROOM:
+        os.environ["TMPDIR"] = str(MEMORY)
+        tempfile.tempdir = None  # it is read anew
 
 
 def pytest_collection_modifyitems(
