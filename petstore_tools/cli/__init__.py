@@ -175,6 +175,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         is_signal = signals and exits.is_bug(error)
         failure = KeyboardInterrupt() if is_signal else error
         code = exits.error_code(failure)
+        words = sys.argv[1:] if arguments is None else arguments
+        if code == exits.INTERRUPTED and words[:1] == ["serve"]:
+            sys.exit(exits.DONE)  # a service has no other end
         exits.show_error(failure)
         if "--json" in (sys.argv if arguments is None else arguments):
             with suppress(OSError):  # stdout may be on a disk that is full

@@ -6,10 +6,8 @@ the API keys of its callers.
 import socket
 import tempfile
 import time
-from collections.abc import Callable
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import replace
-from functools import partial
 from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Any
@@ -23,33 +21,17 @@ from petstore_tools.settings import state_folder
 from petstore_tools.text import text_table, utc_text
 
 PORTS = {"production": 8765, "staging": 8766}
-port_option = partial(click.option, type=click.IntRange(1, 65_535), metavar="N")
 
 
-def _addresses(text: str, parse: Callable[[str], object] = ip_network) -> str:
-    """Check IP addresses, or networks of them, separated by commas."""
+def _address(text: str) -> str:
+    """Check an IP address."""
     try:
-        for address in text.split(","):
-            parse(address.strip())
+        ip_address(text)
     except ValueError as error:
         raise click.BadParameter(
             f"name an IP address, such as 127.0.0.1: {error}"
         ) from error
     return text
-
-
-def _address(text: str) -> str:
-    """Check an IP address."""
-    return _addresses(text, ip_address)
-
-
-address_option = partial(
-    click.option,
-    default="127.0.0.1",
-    show_default=True,
-    type=_address,
-    metavar="ADDRESS",
-)
 
 
 def _choose(context: click.Context, _: click.Parameter, database: str | None) -> str:
@@ -96,8 +78,20 @@ def _base_url(host: str, port: int) -> str:
 
 
 @click.command("serve")
-@port_option("--port", help="Port to listen on.  [default: 8765; for staging: 8766]")
-@address_option("--host", help="IP address to listen on.")
+@click.option(
+    "--port",
+    type=click.IntRange(1, 65_535),
+    metavar="N",
+    help="Port to listen on.  [default: 8765; for staging: 8766]",
+)
+@click.option(
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    type=_address,
+    metavar="ADDRESS",
+    help="IP address to listen on.",
+)
 @click.option(
     "--workers",
     type=click.IntRange(1, 64),
@@ -107,36 +101,26 @@ def _base_url(host: str, port: int) -> str:
     help="Number of processes; more than 1 needs PostgreSQL.",
 )
 @click.option(
-    "--trust-proxy",
-    "trusted_proxies",
-    metavar="ADDRESSES",
-    type=_addresses,
-    help=(
-        "Proxies whose X-Forwarded-For header is trusted: addresses or networks,"
-        " separated by commas."
-    ),
+    "--sample",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Fill a database that has no animals with N sample animals.",
 )
 @flag(
     "--access-log",
     "log_access",
     help="Write each answer to stderr as JSON, without keys.",
 )
-@port_option(
-    "--metrics-port",
-    help="Show counts for Prometheus on this port, such as answers by status.",
-)
-@address_option("--metrics-host", help="IP address of that port.")
 @DATABASE
 @ENVIRONMENT
 def serve_(
     port: int | None,
     host: str,
     workers: int,
+    sample: int | None,
     database: str,
     environment: str,
-    metrics_host: str,
-    metrics_port: int | None,
-    **server_options: Any,
+    log_access: bool,
 ) -> None:
     """
     Run the Animal Store Service on this machine.
@@ -145,7 +129,7 @@ def serve_(
     Examples:
       petstore-tools keys create --plan pro
       petstore-tools serve
-      petstore-tools serve --trust-proxy 192.0.2.1
+      petstore-tools serve --sample 250
       PETSTORE_DATABASE_URL=postgresql://... petstore-tools serve --workers 4
     """
     from petstore_tools.service import server
@@ -156,27 +140,40 @@ def serve_(
             "--workers needs a postgresql:// database: SQLite serves one process"
         )
     port = port or PORTS[environment]
-    with suppress(KeyboardInterrupt):
-        with _open(database) as service:
-            # no other program listens there: the workers would share the port with it
-            with server.listen("--port", host, port):
-                if metrics_port:
-                    server_options["metrics"] = server.listen(
-                        "--metrics-port", metrics_host, metrics_port
-                    )
-            base_url = _base_url(host, port)
-            service.set_base_url(base_url)
-            write_message(
-                f"Serving {environment} at {base_url} from {service.name} (Ctrl-C stops"
-                " it)"
-            )
-        if not ip_network(host).is_loopback:
-            write_message(
-                "Warning: this is plain http, so others in the network can read keys"
-                " and animals. Put a reverse proxy with TLS in front of it, and let it"
-                " listen on 127.0.0.1."
-            )
-        server.serve(database, host, port, workers=workers, **server_options)
+    with _open(database) as service:
+        # no other program listens there: the workers would share the port with it
+        server.listen("--port", host, port).close()
+        if sample:
+            _fill(service, sample)
+        base_url = _base_url(host, port)
+        service.set_base_url(base_url)
+        write_message(
+            f"Serving {environment} at {base_url} from {service.name} (Ctrl-C stops it)"
+        )
+    if not ip_network(host).is_loopback:
+        write_message(
+            "Warning: this is plain http, so others in the network can read keys"
+            " and animals. Put a reverse proxy with TLS in front of it, and let it"
+            " listen on 127.0.0.1."
+        )
+    server.serve(database, host, port, workers=workers, log_access=log_access)
+
+
+def _fill(service: Any, count: int) -> None:
+    """Fill a database that has no animals; say how to begin anew."""
+    from petstore_tools.sandbox import samples
+
+    if service.page(after=spec.INT64_MIN, limit=1, status=None):
+        write_message(
+            f"{service.name} has animals already, so no sample was added. To begin anew,"
+            " name another database with --database."
+        )
+        return
+    service.add_many(samples.inventory(count))
+    write_message(
+        f"{count:,} sample animals were added to {service.name}. To begin anew, stop"
+        " the service and name another database with --database."
+    )
 
 
 @click.group("keys")

@@ -10,9 +10,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal, get_args
 
+from starlette.responses import Response
+from starlette.types import Message, Receive, Scope, Send
+
 from petstore_tools.errors import ArgumentError
-from petstore_tools.service.app import Service
-from petstore_tools.service.messages import Receive, Request, Response, error_response
+from petstore_tools.service.app import Service, answer_error, respond
 
 Kind = Literal[
     "slow", "drop_before", "drop_after", "error_before", "error_after", "garbage"
@@ -93,19 +95,19 @@ class FaultyService(Service):
     """
 
     def __init__(self, faults: Sequence[Fault], *arguments: Any) -> None:
-        super().__init__(*arguments)
         if not isinstance(faults, Sequence) or not all(
             isinstance(f, Fault) for f in faults
         ):
             raise ArgumentError(f"faults must be a list of Fault, not {faults!r:.80}")
+        super().__init__(*arguments)
         self.faults = list(faults)
         self.traffic = deque[TrafficRow](maxlen=1_000_000)
         # of each method; None: of all requests
         self._counts: Counter[str | None] = Counter()
 
-    async def answer(self, request: Request, receive: Receive) -> Response:
-        """Return the response to a request, or a wrong one."""
-        methods = (request.method, None)
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or do it wrong."""
+        methods = (scope["method"], None)
         self._counts.update(methods)
         matches = (
             fault
@@ -116,17 +118,29 @@ class FaultyService(Service):
         kind = fault.kind
         if kind == "slow":
             await asyncio.sleep(fault.seconds)
-        response = Response(500, b"x")
+        messages: list[Message] = []
+
+        async def keep(message: Message) -> None:
+            messages.append(message)
+
         if not kind.endswith("before"):
-            response = await super().answer(request, receive)
+            await super().__call__(scope, receive, keep)
             time = datetime.fromtimestamp(self.clock.now(), UTC)
-            self.traffic.append((time, request.method, request.path, response.status))
+            row = (time, scope["method"], scope["path"], messages[0]["status"])
+            self.traffic.append(row)
         if kind.startswith("error"):
-            return error_response(500, "internal_error", "a fault on purpose")
-        if kind.startswith("drop"):
+            error = answer_error(500, "internal_error", "a fault on purpose")
+            await respond(error, self.clock.now())(scope, receive, send)
+        elif kind.startswith("drop"):
             # the server refuses to write two lengths, and closes the connection without
             # a byte
-            return response.add("Transfer-Encoding", "chunked")
-        if kind == "garbage":
-            response.body = b"<html>no JSON</html>"
-        return response
+            headers = {"Transfer-Encoding": "chunked"}
+            await Response(b"x", 500, headers)(scope, receive, send)
+        else:
+            if kind == "garbage":
+                start, body = messages
+                pairs = start["headers"]
+                start["headers"] = [p for p in pairs if p[0] != b"content-length"]
+                body["body"] = b"<html>no JSON</html>"
+            for message in messages:
+                await send(message)

@@ -1,378 +1,446 @@
 """
-The service as an ASGI application: key, quota, route, headers.
+The service as a Starlette application: routes, key and quota, failures.
 
-Requests that arrive while a commit is under way are answered together in the next one:
-one durable commit for all of them (group commit), and one reading of each key and
-counter. One thread uses the database, so whatever holds it up holds up no other answer,
-and none waits for it without end.
+Each request is one transaction, in a thread beside the event loop: key, quota and
+operation together. Refusals are exceptions, which are counted like any answer.
 """
 
 import asyncio
 import logging
-from collections import Counter
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from email.utils import formatdate
-from functools import lru_cache
+from functools import partial
 from importlib.resources import files
-from typing import Any
+from queue import SimpleQueue
+from threading import Thread
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
+
+from pydantic_core import to_json
+from starlette.applications import Starlette
+from starlette.endpoints import HTTPEndpoint
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Route
 
 from petstore_tools import spec
 from petstore_tools.clock import Clock, SystemClock
-from petstore_tools.service.database import Database, address_subject, digest_key
-from petstore_tools.service.engine import REFUSED, SILENT, UnavailableError
-from petstore_tools.service.limiter import Usage, consume
-from petstore_tools.service.messages import (
-    Bodies,
-    Receive,
-    Request,
-    Response,
-    Scope,
-    Send,
-    error_response,
-    read_head,
-    wrong_method,
+from petstore_tools.service import models
+from petstore_tools.service.database import (
+    SILENT,
+    Database,
+    RefusedError,
+    Session,
+    UnavailableError,
+    digest_key,
 )
-from petstore_tools.service.operations import Operations
+from petstore_tools.service.limiter import Decision, Usage, consume
 
-HEALTH_PATH = spec.PATH_PREFIX + "/health"
 OPENAPI = files(__package__).joinpath("openapi.json").read_bytes()
-KEYLESS_BODIES = {  # what needs no key, and costs nothing
-    HEALTH_PATH: b'{"status":"ok","database":"ok"}',
-    spec.PATH_PREFIX + "/live": b'{"status":"ok"}',
-    spec.PATH_PREFIX + "/openapi.json": OPENAPI,
+LIST_PATH = spec.PATH_PREFIX + spec.PETS_PATH
+BODY_WITHIN_S = 3.0  # a body is complete within this time
+MAX_WAIT_S = 5.5  # for the database
+HEALTH_WAIT_S = 0.8
+METHODS = "DELETE GET PATCH POST PUT".split()
+HEADER_POLICY = "RateLimit-Policy"
+# of what has no route
+NO_ROUTE = {
+    404: ("not_found", f"there is no such path below {spec.PATH_PREFIX}"),
+    405: ("method_not_allowed", "this path does not accept this method"),
 }
 RETRY_AFTER_S = 5  # sent with a 503
-# counted from the earliest moment at which it may have been sent
-HEALTH_WAIT_S = 1.0
-MAX_CREATE_AGE_S = 15.0  # after it was sent, no create is committed so late
-# what is sent ahead on an older connection is not read
-MAX_CONNECTION_AGE_S = 5.0
-MAX_REMEMBERED = 10_000  # keys that may ask, and connections
 # an outage fails thousands of requests: each kind is logged this often
 REPORT_EVERY_S = 10.0
-MAX_AT_ONCE = 256  # requests in one commit
-TICK_S = 0.25
-GATHER_S = 0.002  # within which callers ask again
+# Unix seconds; a constant of ours, §4.3 states none
+DEPRECATED_SINCE = 1_764_547_200
 # seconds that also pass while the machine sleeps, where it can tell
 elapsed = SystemClock().steady
-_http_date = lru_cache(1)(formatdate)  # of a second
 _log = logging.getLogger(__name__)
 
 
-class Batch:
+Headers = Mapping[str, str]
+
+
+class Answer(NamedTuple):
+    """What a request is answered; the content becomes JSON."""
+
+    status: int
+    content: Any
+    headers: Headers = {}
+
+
+Operation = Callable[[Session, float], Answer]  # in a transaction, at a time
+
+
+class Refusal(HTTPException):
+    """An error response, with a machine-readable code (§2.5)."""
+
+    def __init__(self, status: int, code: str, message: str, **headers: str) -> None:
+        super().__init__(status, message, headers)
+        self.code = code
+
+
+class Job:
     """
-    Requests that are answered together. They are committed, or given up: never both.
-    """
-
-    def __init__(self, requests: Sequence[Request] = ()) -> None:
-        self.requests = requests
-        self._outcome: dict[str, str] = {}
-
-    def decide(self, outcome: str) -> bool:
-        """
-        Decide that it is `outcome`, and say whether that is so: the first call decides.
-        """
-        return self._outcome.setdefault("is", outcome) == outcome
-
-
-class Batches:
-    """
-    The requests that wait, and those that are being answered.
+    Work in a transaction that a request waits for: it is committed, or given up, never
+    both.
 
     Args:
-        answer_batch: Answers a batch, in a thread of its own.
-        refuse: Answers a request that has waited too long.
+        work: Runs in a thread; is given what allows the commit.
+        patience_s: It is given up after so many seconds.
     """
 
-    def __init__(
-        self,
-        answer_batch: Callable[[Batch], Sequence[Response | None]],
-        refuse: Callable[[Request, UnavailableError], Response],
-    ) -> None:
-        self._answer_batch = answer_batch
-        self._refuse = refuse
-        self._pending: list[Request] = []
-        self._batch = Batch()
-        self._callers = 0  # that asked, or waited, lately
-        self._all_callers_wait = asyncio.Event()
-        self._answering: asyncio.Task[None] | None = None
-        self._thread = ThreadPoolExecutor(1, "petstore service")
-
-    async def respond(self, request: Request) -> Response | None:
-        """
-        Return the answer of the next batch to a request, None where its body is needed.
-        """
+    def __init__(self, work: Callable[..., Any], patience_s: float):
+        self._work = work
         self._loop = asyncio.get_running_loop()
-        if self._answering is None:
-            self._ticks = elapsed(), elapsed()  # the last but one, and the last
-            self._loop.call_later(TICK_S, self._refuse_late_requests)
-        request.response = self._loop.create_future()
-        request.sent_after = self._ticks[0]
-        self._pending.append(request)
-        if len(self._pending) >= self._callers:
-            self._all_callers_wait.set()
-        if self._answering is None or self._answering.done():
-            self._answering = self._loop.create_task(self._answer())
-        return await request.response
+        self._ends_at = elapsed() + patience_s
+        self._outcome: dict[str, str] = {}
+        self.result: asyncio.Future[Any] = self._loop.create_future()
 
-    async def _answer(self) -> None:
-        """
-        Answer all that wait, batch by batch.
+    def _decide(self, outcome: str) -> str:
+        """Decide what becomes of it: the first call does. Return what was decided."""
+        return self._outcome.setdefault("is", outcome)
 
-        A batch begins as soon as all ask again that asked lately, or a moment later.
-        Otherwise the first of them would be answered alone, and all others would wait
-        for that: half as many answers a second. Those that do not come back are
-        expected no more, one after each batch.
-        """
-        while self._pending:
-            if len(self._pending) < self._callers:
-                self._all_callers_wait.clear()
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(GATHER_S):
-                        await self._all_callers_wait.wait()
-            if not self._pending:  # meanwhile all were refused
-                return
-            self._batch = Batch(self._pending[:MAX_AT_ONCE])
-            self._pending = self._pending[MAX_AT_ONCE:]
-            responses = await self._loop.run_in_executor(
-                self._thread, self._answer_batch, self._batch
-            )
-            for request, response in zip(self._batch.requests, responses, strict=True):
-                if not request.response.done():
-                    request.response.set_result(response)
-            callers = len(self._batch.requests) + len(self._pending)
-            self._callers = max(callers, self._callers - 1)
-            self._batch = Batch()
+    def may_commit(self, creates: bool) -> bool:
+        """Allow the commit, unless the job was given up, or should have been."""
+        outcome = "create" if creates else "count"
+        return elapsed() < self._ends_at and self._decide(outcome) == outcome
 
-    def close(self) -> None:
-        """End the thread that answers, when no request comes any more."""
-        self._thread.shutdown()
+    def give_up(self) -> None:
+        """Give it up: nothing will be changed, unless its commit was sent."""
+        is_unknown = self._decide("given up") == "create"
+        self._finish(error=UnavailableError(SILENT, unknown=is_unknown))
 
-    def _refuse_late_requests(self) -> None:
-        """
-        Refuse requests that have waited too long, every quarter of a second.
+    def run(self) -> None:
+        """Do the work, unless it was given up."""
+        if self._outcome:
+            return
+        result = error = None
+        try:
+            result = self._work(may_commit=self.may_commit)
+        except Exception as failure:
+            error = failure
+        with suppress(RuntimeError):  # the event loop has ended
+            self._loop.call_soon_threadsafe(self._finish, result, error)
 
-        A request that is read now may have come at any time since the last tick but
-        one: this process may have been paused meanwhile, and its caller may have given
-        up long ago.
-        """
-        self._loop.call_later(TICK_S, self._refuse_late_requests)
-        self._ticks = self._ticks[1], elapsed()
-        for request in (*self._batch.requests, *self._pending):
-            is_late = self._ticks[1] - request.sent_after > request.patience_s
-            if is_late and not request.response.done():
-                unknown = request.pet is not None and not (
-                    request in self._pending or self._batch.decide("given up")
-                )
-                request.response.set_result(
-                    self._refuse(request, UnavailableError(SILENT, unknown=unknown))
-                )
-        self._pending = [
-            request for request in self._pending if not request.response.done()
-        ]
+    def _finish(self, result: Any = None, error: Exception | None = None) -> None:
+        if self.result.done():
+            return
+        if error is None:
+            self.result.set_result(result)
+        else:
+            self.result.set_exception(error)
 
 
-class Service:
+class Service(Starlette):
     """
     The document over HTTP (§4, §5, §7, §8).
 
     Args:
         database: Holds animals, keys and counters.
         clock: The time of the service, also of its `Date` headers; an attribute, too.
-        without_key: Requests a minute and a day of each address that sends no valid
-            key.
-        max_create_age_s: No create is committed later than so many seconds after it was
-            sent.
     """
 
-    def __init__(
-        self,
-        database: Database,
-        clock: Clock,
-        *,
-        without_key: tuple[int, int] = spec.PLANS["free"],
-        max_create_age_s: float = MAX_CREATE_AGE_S,
-    ) -> None:
-        self._database = database
+    def __init__(self, database: Database, clock: Clock) -> None:
+        super().__init__(routes=ROUTES, exception_handlers=HANDLERS)
+        self.router.redirect_slashes = False
         self.clock = clock
-        self.answers: Any = Counter()  # by their status
-        self._without_key = without_key
-        self._max_create_age_s = max_create_age_s
-        self._batches = Batches(self._answer_batch, self._answer_failure)
-        self._bodies = Bodies()
-        self._operations = Operations(database)
-        self._valid_keys: set[str] = set()  # and had requests left
-        self._connections: dict[tuple[str, int], float] = {}  # since when they are used
-        self._quiet_until: dict[type[Exception], float] = {}
+        self._database = database
+        self._quiet_until: dict[str, float] = {}
+        self._jobs = SimpleQueue[Job | None]()
+        self._threads = [
+            Thread(target=self._work, name="petstore service", daemon=True)
+            for _ in range(database.connections)
+        ]
+        for thread in self._threads:
+            thread.start()
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """
-        Answer one request.
-
-        Behind a trusted proxy, `client` in its scope is the caller, and `connection`
-        the proxy.
-        """
-        response = await self.answer(read_head(scope), receive)
-        second = int(response.time or self.clock.now())
-        response.add("Date", _http_date(second, usegmt=True))
-        self.answers[response.status] += 1
-        # What was sent ahead is read when what came before it is answered: on a
-        # connection that is used without end, that could be at any time.
-        connection = scope.get("connection", scope["client"])
-        if len(self._connections) > MAX_REMEMBERED:
-            self._connections.clear()
-        now = elapsed()
-        if now - self._connections.setdefault(connection, now) > MAX_CONNECTION_AGE_S:
-            del self._connections[connection]
-            response.add("Connection", "close")
-        await response.send(send)
-
-    async def answer(self, request: Request, receive: Receive) -> Response:
-        """Return the response to a request."""
-        if request.path in KEYLESS_BODIES:
-            if request.method != "GET":
-                return wrong_method("GET")
-            if request.path != HEALTH_PATH:
-                return Response(200, KEYLESS_BODIES[request.path])
-            request.patience_s = HEALTH_WAIT_S
-        if request.needs_body:
-            if request.key not in self._valid_keys:  # the key and its quota come first
-                response = await self._batches.respond(request)
-                if response is not None:
-                    return response
-            body = await self._bodies.read(receive)
-            if isinstance(body, Response):
-                return body.add("Connection", "close")
-            request.parse(body)
-        response = await self._batches.respond(request)
-        assert response is not None
-        return response
+    def _work(self) -> None:
+        """Do jobs, in a thread."""
+        while (job := self._jobs.get()) is not None:
+            job.run()
 
     def close(self) -> None:
         """Hold no thread any more; the database stays open."""
-        self._batches.close()
+        for _ in self._threads:
+            self._jobs.put(None)
+        for thread in self._threads:
+            thread.join()
 
-    def _answer_batch(
-        self, batch: Batch, some: Sequence[Request] = ()
-    ) -> Sequence[Response | None]:
+    async def count(
+        self, request: Request, operation: Operation, *, durable: bool = False
+    ) -> Response:
         """
-        Count requests of a batch, all or `some`, and answer them; all that they change
-        is committed together.
-        """
-        requests = some or batch.requests
-        senders = [
-            (digest_key(request.key), address_subject(request.address))
-            for request in requests
-        ]
-        try:
-            with self._database.transaction(
-                senders, durable=any(request.pet for request in requests)
-            ) as state:
-                now = self.clock.now() if state.time is None else state.time
-                self._operations.begin(now, state.changes)
-                responses = [
-                    self._count_request(request, state.callers[pair], state.usages, now)
-                    for request, pair in zip(requests, senders, strict=True)
-                ]
-                self._operations.add_new_pets(state.usages)
-                waited_s = elapsed() - requests[0].sent_after
-                if waited_s > self._max_create_age_s or not batch.decide("committed"):
-                    raise UnavailableError(SILENT)  # their callers may have gone
-        except Exception as error:
-            self._operations.begin(0.0, -1)  # it may hold what was not committed
-            if getattr(error, "reason", "") == REFUSED:
-                middle = len(requests) // 2
-                if middle:  # by halves, so that this row fails alone
-                    first = self._answer_batch(batch, requests[:middle])
-                    return [*first, *self._answer_batch(batch, requests[middle:])]
-                reason = str(error)
-                requests[0].refusal = error_response(400, "invalid_body", reason)
-                return self._answer_batch(batch, requests)
-            return [self._answer_failure(request, error) for request in requests]
-        return responses
+        Answer a request that needs a key (§5).
 
-    def _count_request(
+        Args:
+            request: Has the key.
+            operation: What it asks for, where its quota allows it.
+            durable: It survives a power loss once it is acknowledged.
+        """
+        # two keys are no valid key
+        credentials = ",".join(request.headers.getlist("authorization"))
+        scheme, _, key = credentials.partition(" ")
+        digest = digest_key(key.strip() if scheme.lower() == "bearer" else "")
+        work = partial(answer_in_quota, self.clock, digest, operation)
+        return await self.run(request, work, durable=durable)
+
+    async def run(
         self,
         request: Request,
-        caller: tuple[Any, ...],
-        usages: dict[str, Usage],
-        now: float,
-    ) -> Response | None:
-        """
-        Count a request in `usages` and answer it.
+        work: Callable[[Session], Response],
+        *,
+        durable: bool = False,
+        patience_s: float = MAX_WAIT_S,
+    ) -> Response:
+        """Return what some work in a transaction answers, or why it cannot be done."""
+        job = Job(partial(self._database.run, work, durable=durable), patience_s)
+        timer = asyncio.get_running_loop().call_later(patience_s, job.give_up)
+        self._jobs.put(job)
+        try:
+            return await job.result
+        except UnavailableError as error:
+            self._report(request, error)
+            return respond(answer_unavailable(error), self.clock.now())
+        finally:
+            timer.cancel()
 
-        Returns:
-            The response, or None for a create whose body was not read yet: it comes
-            again with its body, and is counted then.
-        """
-        # counters can be written, as at the end of each batch
-        if request.path == HEALTH_PATH:
-            return Response(200, KEYLESS_BODIES[HEALTH_PATH], time=now)
-        subject, key_id, *plan = caller
-        per_minute, per_day = plan if key_id else self._without_key
-        usage, decision = consume(usages[subject], per_minute, per_day, now)
-        self._valid_keys.discard(request.key)
-        if key_id is not None and decision.allowed:
-            if len(self._valid_keys) >= MAX_REMEMBERED:
-                self._valid_keys.clear()
-            self._valid_keys.add(request.key)
-        if not decision.allowed:
-            wait_s = decision.retry_after_s
-            code, reason = "rate_limited", "too many requests"
-            if decision.banned:
-                code, reason = "key_banned", "this key is banned"
-            response = error_response(429, code, f"{reason}; wait {wait_s} s")
-            response.add(spec.HEADER_RETRY_AFTER, wait_s)
-        elif key_id is None:
-            response = error_response(
-                401, "unauthorized", "the API key is missing or invalid"
-            )
-            response.add("WWW-Authenticate", "Bearer")
-        elif request.needs_body:
-            return None
-        else:
-            response = self._operations.respond(request)
-            request.creates = response.status == 201
-        usages[subject] = usage
-        response.time = now
-        response.add(spec.HEADER_LIMIT, decision.limit)
-        response.add(spec.HEADER_REMAINING, decision.remaining)
-        return response.add(spec.HEADER_RESET, decision.reset)
-
-    def _answer_failure(self, request: Request, error: Exception) -> Response:
-        """
-        Answer a request that failed: 503 where it is safe to send it again.
-
-        It is a 500 where nobody knows whether a create was committed.
-        """
-        self._report(request, error)
-        if not isinstance(error, UnavailableError):
-            message = "the service failed; nothing was changed"
-        elif error.unknown and request.creates:
-            message = (
-                f"the database {error.reason};"
-                " it is not known whether the animal was created"
-            )
-        else:
-            response = error_response(
-                503,
-                "unavailable",
-                f"the database {error.reason};"
-                f" nothing was changed; wait {RETRY_AFTER_S} s and try again",
-            )
-            return response.add(spec.HEADER_RETRY_AFTER, RETRY_AFTER_S)
-        return error_response(500, "internal_error", message)
-
-    def _report(self, request: Request, error: Exception) -> None:
-        """
-        Log a failure, unless one of its kind was logged a moment ago; a defect of the
-        service with its traceback.
-        """
-        if elapsed() < self._quiet_until.get(type(error), 0.0):
+    def _report(self, request: Request, error: UnavailableError) -> None:
+        """Log an outage, unless one of its kind was logged a moment ago."""
+        if elapsed() < self._quiet_until.get(error.reason, 0.0):
             return
-        self._quiet_until[type(error)] = elapsed() + REPORT_EVERY_S
-        path = ascii(request.path[:200])  # a line break in it begins no line of the log
-        exc_info = None if isinstance(error, UnavailableError) else error
-        _log.error("%s %s failed: %s", request.method, path, error, exc_info=exc_info)
+        self._quiet_until[error.reason] = elapsed() + REPORT_EVERY_S
+        # a line break in it begins no line of the log
+        path = ascii(request.scope["path"][:200])
+        _log.error("%s %s failed: %s", request.method, path, error)
+
+
+def answer_in_quota(
+    clock: Clock, digest: str, operation: Operation, session: Session
+) -> Response:
+    """Count a request for its key, and do what it asks for, in one transaction."""
+    caller = session.find_key(digest)
+    if caller is None:  # it costs nobody anything
+        now = clock.now()
+        per_minute, per_day = spec.PLANS["free"]
+        usage, decision = consume(Usage(), per_minute, per_day, now)
+        decision = decision._replace(remaining=decision.limit)
+        reason = "the API key is missing or invalid"
+        challenge = {"WWW-Authenticate": "Bearer"}
+        answer = answer_error(401, "unauthorized", reason, challenge)
+    else:
+        now = caller.time or clock.now()
+        per_minute = caller.per_minute
+        usage, decision = consume(caller.usage, per_minute, caller.per_day, now)
+        if usage != caller.usage:
+            session.save_usage(caller.key_id, usage)
+        answer = operation(session, now) if decision.allowed else answer_429(decision)
+    return respond(answer, now, rate_headers(usage, decision, per_minute))
+
+
+def rate_headers(usage: Usage, decision: Decision, per_minute: int) -> dict[str, str]:
+    """Return what is left of a quota (§8.3), and of which window that is."""
+    name, period_s = "day", spec.DAY_S
+    minute_end = usage.minute_start + spec.MINUTE_S
+    if (decision.limit, decision.reset) == (per_minute, minute_end):
+        name, period_s = "minute", spec.MINUTE_S
+    return {
+        spec.HEADER_LIMIT: str(decision.limit),
+        spec.HEADER_REMAINING: str(decision.remaining),
+        spec.HEADER_RESET: str(decision.reset),
+        HEADER_POLICY: f'"{name}";q={decision.limit};w={period_s}',
+    }
+
+
+def respond(answer: Answer, now: float, headers: Headers = {}) -> Response:
+    """Return any response of the service."""
+    content = answer.content
+    if not isinstance(content, bytes):
+        content = to_json(content)
+    all_headers = {**answer.headers, **headers, "Date": formatdate(now, usegmt=True)}
+    return Response(content, answer.status, all_headers, "application/json")
+
+
+def answer_error(status: int, code: str, message: str, headers: Headers = {}) -> Answer:
+    """Return an answer whose body is an Error (§2.5)."""
+    body = {"code": code, "message": message, "status": status}
+    return Answer(status, body, headers)
+
+
+def answer_429(decision: Decision) -> Answer:
+    """Refuse a request that is over its quota, or whose key is banned (§8.4)."""
+    code, reason = "rate_limited", "too many requests"
+    if decision.banned:
+        code, reason = "key_banned", "this key is banned"
+    wait_s = str(decision.retry_after_s)
+    headers = {spec.HEADER_RETRY_AFTER: wait_s}
+    return answer_error(429, code, f"{reason}; wait {wait_s} s", headers)
+
+
+def answer_unavailable(error: UnavailableError) -> Answer:
+    """
+    Say that the database cannot be used: 503 where it is safe to send it again.
+
+    It is a 500 where nobody knows whether an animal was created.
+    """
+    if error.unknown:
+        message = "it is not known whether the animal was created"
+        return answer_error(
+            500, "internal_error", f"the database {error.reason}; {message}"
+        )
+    message = f"nothing was changed; wait {RETRY_AFTER_S} s and try again"
+    headers = {spec.HEADER_RETRY_AFTER: str(RETRY_AFTER_S)}
+    return answer_error(
+        503, "unavailable", f"the database {error.reason}; {message}", headers
+    )
+
+
+async def refuse(request: Request, error: HTTPException) -> Response:
+    """Answer a request that cannot be served, but for its key and its quota."""
+    code = getattr(error, "code", "")
+    message = error.detail
+    if not code:  # Starlette's own
+        code, message = NO_ROUTE[error.status_code]
+    answer = answer_error(error.status_code, code, message, error.headers or {})
+    return await request.app.count(request, lambda *_: answer)
+
+
+async def refuse_row(request: Request, error: RefusedError) -> Response:
+    """Answer a create whose values the database refuses."""
+    return await refuse(request, Refusal(400, "invalid_body", str(error)))
+
+
+async def fail(request: Request, error: Exception) -> Response:
+    """Answer a request where the service has a defect, which granian logs."""
+    message = "the service failed; nothing was changed"
+    answer = answer_error(500, "internal_error", message)
+    return respond(answer, request.app.clock.now())
+
+
+HANDLERS: Any = {HTTPException: refuse, RefusedError: refuse_row, Exception: fail}
+
+
+class Pets(HTTPEndpoint):
+    """The animals (§4.1, §4.2)."""
+
+    async def get(self, request: Request) -> Response:
+        """List them."""
+        try:
+            query = models.read_page_query(request.query_params)
+        except ValueError as invalid:
+            raise Refusal(400, "invalid_parameter", str(invalid)) from invalid
+        return await request.app.count(request, partial(list_pets, query))
+
+    async def post(self, request: Request) -> Response:
+        """Add one."""
+        body = await read_body(request)
+        # of several headers the last counts
+        content_type = ["", *request.headers.getlist("content-type")][-1]
+        try:
+            pet = models.read_new_pet(body, content_type)
+        except ValueError as invalid:
+            raise Refusal(400, "invalid_body", str(invalid)) from invalid
+        return await request.app.count(request, partial(create_pet, pet), durable=True)
+
+
+class Pet(HTTPEndpoint):
+    """An animal (§4.3)."""
+
+    async def get(self, request: Request) -> Response:
+        """Return it."""
+        pet_id = models.read_int64(request.path_params["pet_id"])
+        return await request.app.count(request, partial(get_pet, pet_id))
+
+
+def list_pets(query: models.PageQuery, session: Session, _: float) -> Answer:
+    """Answer a page, with links to the first and the next one."""
+    pets = session.page(query.after, query.limit + 1, query.status)
+    page = pets[: query.limit]
+    parameters: dict[str, object] = {"limit": query.limit}
+    if query.status is not None:
+        parameters["status"] = query.status
+    link = f'<?{urlencode(parameters)}>; rel="first"'
+    if len(pets) > query.limit:
+        parameters["cursor"] = models.write_cursor(page[-1][0], query.status)
+        link += f', <?{urlencode(parameters)}>; rel="next"'
+    return Answer(200, list(map(models.write_pet, page)), {"Link": link})
+
+
+def create_pet(pet: models.PetFields, session: Session, _: float) -> Answer:
+    """Add an animal, and answer it."""
+    (pet_id,) = session.add_pets([pet])
+    return Answer(201, models.write_pet((pet_id, *pet)))
+
+
+def get_pet(pet_id: int | None, session: Session, now: float) -> Answer:
+    """Answer an animal, until the operation is removed as announced (§9)."""
+    pet = None if pet_id is None else session.pet(pet_id)
+    headers = {
+        "Deprecation": f"@{DEPRECATED_SINCE}",
+        "Sunset": formatdate(spec.REMOVAL_OF_GET_PET_AT, usegmt=True),
+        "Link": '<../pets>; rel="successor-version"',
+    }
+    if now >= spec.REMOVAL_OF_GET_PET_AT:
+        reason = "this operation was removed; use GET /pets with the status filter"
+        return answer_error(410, "gone", reason, headers)
+    if pet is None:
+        return answer_error(404, "not_found", "there is no such animal", headers)
+    return Answer(200, models.write_pet(pet), headers)
+
+
+async def read_body(request: Request) -> bytes:
+    """Read a body, and stop soon after the largest size that is allowed."""
+    body = b""
+    try:
+        async with asyncio.timeout(BODY_WITHIN_S):
+            async for part in request.stream():
+                body += part
+                if len(body) > models.MAX_BODY_BYTES:
+                    reason = f"a body has at most {models.MAX_BODY_BYTES:,} bytes"
+                    raise Refusal(413, "body_too_large", reason, Connection="close")
+    except TimeoutError as error:
+        reason = f"a body has to be complete within {BODY_WITHIN_S:.0f} s"
+        raise Refusal(408, "request_timeout", reason, Connection="close") from error
+    except ClientDisconnect as error:  # or what came is no HTTP
+        raise Refusal(400, "invalid_body", "the body has no end") from error
+    return body
+
+
+async def orders(_: Request) -> Response:
+    """Refuse what the document only mentions (§1)."""
+    reason = "the interface document does not show store orders"
+    raise Refusal(501, "not_implemented", reason)
+
+
+async def health(request: Request) -> Response:
+    """Say whether the database can be used; no key is needed."""
+    service: Service = request.app
+
+    def check(session: Session) -> Response:
+        session.check()
+        answer = Answer(200, {"status": "ok", "database": "ok"})
+        return respond(answer, service.clock.now())
+
+    return await service.run(request, check, patience_s=HEALTH_WAIT_S)
+
+
+async def live(request: Request) -> Response:
+    """Say that this process answers."""
+    return respond(Answer(200, {"status": "ok"}), request.app.clock.now())
+
+
+async def openapi(request: Request) -> Response:
+    """Return the OpenAPI document."""
+    return respond(Answer(200, OPENAPI), request.app.clock.now())
+
+
+ROUTES = [
+    Route(LIST_PATH, Pets),
+    Route(LIST_PATH + "/{pet_id}", Pet),
+    Route(spec.PATH_PREFIX + spec.ORDERS_PATH, orders, methods=METHODS),
+    Route(spec.PATH_PREFIX + "/health", health),
+    Route(spec.PATH_PREFIX + "/live", live),
+    Route(spec.PATH_PREFIX + "/openapi.json", openapi),
+]

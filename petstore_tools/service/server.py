@@ -2,12 +2,9 @@
 The service on a socket: in a thread for notebooks and tests, or in processes for
 `serve`.
 
-HTTP is granian's, pinned to a minor version, since two of its classes are subclassed
-beyond its interface: `MPServer` starts and watches the processes of `serve`, but hands
-Ctrl-C to workers that still load, and gives up one that dies twice (`_Supervisor`);
-`Server`, for one event loop, neither takes a bound socket nor waits for its own thread
-at the end (`ThreadedServer`). Its settings, access log, metrics and `X-Forwarded-For`
-are used as they are.
+HTTP is granian's, pinned to a minor version, since `Server`, for one event loop,
+neither takes a bound socket nor waits for its own thread at the end: `ThreadedServer`
+does both, by two of its private names.
 """
 
 import asyncio
@@ -26,25 +23,23 @@ import threading
 import time
 from contextlib import closing, suppress
 from functools import partial
+from itertools import count
 from multiprocessing import resource_tracker
-from multiprocessing.sharedctypes import RawArray
 from pathlib import Path
 from typing import Any, Self
 
+from granian import Granian
 from granian.constants import HTTPModes, Interfaces
 from granian.http import HTTP1Settings
 from granian.log import LogLevels
 from granian.net import SocketHolder  # type: ignore[attr-defined]
 from granian.server.embed import Server
-from granian.server.mp import MPServer
-from granian.utils.proxies import wrap_asgi_with_proxy_headers
 
 from petstore_tools import spec, sqlite
 from petstore_tools.clock import SystemClock
 from petstore_tools.errors import SettingsError
-from petstore_tools.service.app import Service
-from petstore_tools.service.database import IPV4_AS_IPV6, POSTGRES, Database
-from petstore_tools.service.messages import Response, Scope
+from petstore_tools.service.app import REPORT_EVERY_S, Service
+from petstore_tools.service.database import POSTGRES, Database
 
 DRAIN_S = 9  # at its end a service answers what is under way for so long
 BACKLOG = 1_024
@@ -88,52 +83,14 @@ LOGS = {
 }
 
 
-class _Supervisor(MPServer):
-    """Starts the workers, replaces them, and ends them."""
+class _Forgetful(dict[int, float]):
+    """Keeps nothing: granian would give up a worker that dies twice in seconds."""
 
-    def _spawn_worker(  # type: ignore[override]
-        self, idx: int, target: Any, callback_loader: Any
-    ) -> Any:
-        """Let a worker count its answers by their status."""
-        loader = partial(callback_loader, self.answers[idx])
-        return super()._spawn_worker(idx, target, loader)
-
-    async def show_answers(self, *channel: Any) -> None:
-        """Show how many answers of which status all workers gave, for Prometheus."""
-        text = "# TYPE petstore_answers counter\n"
-        for status, count in enumerate(map(sum, zip(*self.answers, strict=True))):
-            if count:
-                text += f'petstore_answers{{status="{status}"}} {count}\n'
-        await Response(200, text.encode(), content_type=b"text/plain").send(channel[-1])
-
-    def _spawn_workers(self, *arguments: Any) -> None:
-        """
-        Start the workers, which Ctrl-C does not reach; it waits until they are started.
-        """
-        # a worker goes on where the one before it has counted
-        self.answers = [RawArray("Q", 600) for _ in range(self.workers)]
-        if sys.platform != "win32":
-            resource_tracker.ensure_running()  # its start would let Ctrl-C through
-            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # they inherit it
-        super()._spawn_workers(*arguments)  # type: ignore[no-untyped-call]
-        if sys.platform != "win32":
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-
-    def _respawn_workers(self, *arguments: Any) -> None:
-        """Replace workers, however soon one dies again: granian would give it up."""
-        super()._respawn_workers(*arguments)
-        self.respawned_wrks.clear()
+    def __setitem__(self, key: int, value: float) -> None:
+        """Do nothing."""
 
 
-def serve(
-    location: str,
-    host: str,
-    port: int,
-    *,
-    trusted_proxies: str | None,
-    metrics: socket.socket | None = None,
-    **options: Any,
-) -> None:
+def serve(location: str, host: str, port: int, **options: Any) -> None:
     """
     Serve in worker processes until a signal stops them; one that dies is replaced.
 
@@ -141,14 +98,11 @@ def serve(
         location: The path or the address of the database.
         host: The IP address to listen on.
         port: A free port of it.
-        trusted_proxies: Addresses of proxies whose X-Forwarded-For header is
-            believed, if any.
-        metrics: Where the counts of answers are shown, if they are.
         options: Further options of granian.
     """
     # a forked process may wait for ever for a lock that a thread of this one holds
     multiprocessing.set_start_method("spawn", force=True)
-    supervisor = _Supervisor(
+    supervisor = Granian(
         "the service",
         host,
         port,
@@ -160,11 +114,17 @@ def serve(
         **_HTTP,
         **options,
     )
-    if metrics:
-        ThreadedServer(supervisor.show_answers, metrics).start()
-    supervisor.serve(
-        target_loader=partial(worker, location, trusted_proxies), wrap_loader=False
-    )
+    supervisor.respawned_wrks = _Forgetful()
+    if sys.platform != "win32":
+        resource_tracker.ensure_running()  # its start would let Ctrl-C through
+        # workers inherit it: Ctrl-C is for the supervisor alone
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        threading.Thread(target=_end_at_ctrl_c, daemon=True).start()
+    try:
+        supervisor.serve(target_loader=partial(worker, location), wrap_loader=False)
+    except SystemExit:
+        if not supervisor.interrupt_signal:  # else a worker died at the end
+            raise
     if not location.startswith(POSTGRES):
         # with what its log still holds, the file alone can be moved
         with (
@@ -173,6 +133,14 @@ def serve(
         ):
             database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     atexit.register(os._exit, 0)  # as in `worker`
+
+
+def _end_at_ctrl_c() -> None:
+    """Let Ctrl-C, which is blocked, end this process as SIGTERM does."""
+    signal.sigwait({signal.SIGINT})
+    main_thread = threading.main_thread().ident
+    assert main_thread is not None
+    signal.pthread_kill(main_thread, signal.SIGTERM)
 
 
 def listen(option: str, host: str, port: int) -> socket.socket:
@@ -202,40 +170,18 @@ def listen(option: str, host: str, port: int) -> socket.socket:
         ) from error
 
 
-def worker(location: str, trusted_proxies: str | None, answers: Any) -> Any:
-    """
-    Return the service of a worker process, once its database can be used; it counts
-    its answers by their status, in what the supervisor reads.
-    """
+def worker(location: str) -> Service:
+    """Return the service of a worker process, once its database can be used."""
     atexit.register(os._exit, 0)  # at the end of Python, granian's threads fail
-    if sys.platform != "win32":  # Ctrl-C is for the supervisor, which ends it
-        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    while True:
+    for attempt in count():
         try:
-            service = Service(Database(location), SystemClock())
-            service.answers = answers
-            return (
-                behind_proxies(service, trusted_proxies) if trusted_proxies else service
-            )
+            return Service(Database(location), SystemClock())
         except SettingsError as error:
-            logging.getLogger(__name__).error("%s", error)
+            if attempt % REPORT_EVERY_S == 0:
+                logging.getLogger(__name__).error("%s", error)
             time.sleep(1)
-
-
-def behind_proxies(service: Service, trusted_proxies: str) -> Any:
-    """
-    Count requests for the address that a trusted proxy names; the connection is the
-    proxy's.
-    """
-    application = wrap_asgi_with_proxy_headers(service, trusted_proxies)
-
-    def answer(scope: Scope, *channel: Any) -> Any:
-        scope["connection"] = address, port = scope["client"]
-        scope["client"] = address.removeprefix(IPV4_AS_IPV6), port
-        return application(scope, *channel)
-
-    return answer
+    raise AssertionError
 
 
 def _end_with_parent() -> None:

@@ -2,11 +2,11 @@
 The service beside what people run in its place: each on one core, `wrk` with 16
 connections on the other. What is missing prints `not run`.
 
-`--node` has the node_modules of @stoplight/prism-cli and json-server. `--before`:
-beside a checkout of another version alone, with what that needs in its `.venv`.
+`--node` has the node_modules of @stoplight/prism-cli and json-server. Each is asked
+for 8 s before it is measured. Cells: CPU a request of all processes of the server, and
+its ratio to prism's. `Starlette alone` has our routes, and constants as answers.
 
 Run: python tests/benchmarks/service.py [--node FOLDER] [--animals N] [--seconds 4]
-     python tests/benchmarks/service.py --before CHECKOUT [--seconds 4]
 """
 
 import argparse
@@ -18,15 +18,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from programs import ROOT, head, row
 from services import free_port, is_port_closed, wait_until
-from tcp_proxy import TcpProxy
 
-from petstore_tools.service.app import OPENAPI
-from petstore_tools.service.messages import LIST_PATH, write_cursor
+from petstore_tools.service.app import LIST_PATH, OPENAPI
+from petstore_tools.service.models import write_cursor
 
 POST = """
 wrk.method = "POST"
@@ -58,18 +57,17 @@ request = function()
   return wrk.format("GET", nil, wrk.headers, nil)
 end
 """
+WARM_S = 8
 # command, path of its list, name of its page size
 Peer = tuple[list[str | Path], str, str]
 
 
 @contextmanager
-def running(
-    command: Sequence[str | Path], port: int, *, cwd: Path = ROOT, **env: str
-) -> Iterator[None]:
-    """Run a server on one core until it answers, and stop it."""
+def running(command: Sequence[str | Path], port: int, **env: str) -> Iterator[int]:
+    """Run a server on one core once it answers; give its process group."""
     server = subprocess.Popen(
         ["taskset", "-c", "0", *map(str, command)],
-        cwd=cwd,  # where Python looks first
+        cwd=ROOT,
         env={**os.environ, **env},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -78,49 +76,52 @@ def running(
     try:
         wait_until(lambda: not is_port_closed(f"http://127.0.0.1:{port}"))
         time.sleep(0.5)
-        yield
+        yield server.pid
     finally:
         os.killpg(server.pid, 15)
         server.wait()
 
 
 @contextmanager
-def ours(
-    where: str, *, animals: int = 1_000, checkout: Path = ROOT, far: str = ""
-) -> Iterator[tuple[int, str]]:
+def ours(where: str, *, animals: int = 1_000) -> Iterator[tuple[int, int, str]]:
     """
-    Run a checkout's service, durable against power loss, on a database that it fills
-    first.
+    Run the service, durable against power loss, on a database that it fills first.
 
     Args:
         where: Path or address of the database.
         animals: In it.
-        checkout: Its `.venv` is used, where there is one.
-        far: The address under which the service reaches the database, where that is
-            another.
 
     Yields:
-        Port and key.
+        Process group, port and key.
     """
-    venv_python = checkout / ".venv" / "bin" / "python"
-    python = venv_python if venv_python.exists() else Path(sys.executable)
     filling = subprocess.run(
-        [python, "-c", FILLED, where, str(animals)],
-        cwd=checkout,
+        [sys.executable, "-c", FILLED, where, str(animals)],
+        cwd=ROOT,
         capture_output=True,
         text=True,
         check=True,
     )
     port = free_port()
-    command = [python, "-m", "petstore_tools", "serve", "--port", str(port)]
-    with running(command, port, cwd=checkout, PETSTORE_DATABASE_URL=far or where):
-        yield port, filling.stdout.strip()
+    command = [sys.executable, "-m", "petstore_tools", "serve", "--port", str(port)]
+    with running(command, port, PETSTORE_DATABASE_URL=where) as group:
+        yield group, port, filling.stdout.strip()
+
+
+def cpu_s(group: int) -> float:
+    """Return the CPU time that the processes of a group have taken."""
+    ticks = 0
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):  # it has ended
+            fields = stat.read_text().rpartition(")")[2].split()
+            if int(fields[2]) == group:
+                ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def wrk(
     url: str, key: str, seconds: int, script: str = "", *, connections: int = 16
-) -> float:
-    """Return requests a second; none may fail."""
+) -> tuple[int, float]:
+    """Return how many requests there were, and how many a second; none may fail."""
     with tempfile.NamedTemporaryFile("w", suffix=".lua") as file:
         file.write(script)
         file.flush()
@@ -132,22 +133,32 @@ def wrk(
             check=True,
         )
     assert "Non-2xx" not in done.stdout, done.stdout
-    return float(done.stdout.partition("Requests/sec:")[2].split()[0])
+    requests, _, _ = done.stdout.partition(" requests in ")
+    rate = done.stdout.partition("Requests/sec:")[2].split()[0]
+    return int(requests.split()[-1]), float(rate)
 
 
-def rates(
-    port: int, key: str, seconds: int, path: str = LIST_PATH, limit: str = "limit"
+def costs(
+    group: int,
+    port: int,
+    key: str,
+    seconds: int,
+    path: str = LIST_PATH,
+    limit: str = "limit",
 ) -> list[float]:
     """
-    Return what a server answers a second: pages of 100, creates, four of those to one.
+    Return CPU us a request: of a page of 100, of a create, of four of those to one.
     """
     url = f"http://127.0.0.1:{port}{path}"
     page = f"{url}?{limit}=100"
+    wrk(page, key, WARM_S)
+    results = []
     mixed = MIXED.replace("PATH", path)
-    return [
-        wrk(address, key, seconds, script)
-        for address, script in ((page, ""), (url, POST), (page, mixed))
-    ]
+    for address, script in ((page, ""), (url, POST), (page, mixed)):
+        before_s = cpu_s(group)
+        requests, _ = wrk(address, key, seconds, script)
+        results.append((cpu_s(group) - before_s) / requests * 1e6)
+    return results
 
 
 def plain(folder: Path, port: int, node: Path) -> Peer | None:
@@ -195,29 +206,49 @@ def json_server(folder: Path, port: int, node: Path) -> Peer | None:
     return [binary, "--port", str(port), file], "/pets", "_limit"
 
 
-PEERS = {"FastAPI + SQLite": plain, "prism": prism, "json-server": json_server}
+def starlette(folder: Path, port: int, node: Path) -> Peer:
+    """Return Starlette with constants as answers, on granian."""
+    script = Path(__file__).with_name("bare.py")
+    return [sys.executable, script, str(port)], LIST_PATH, "limit"
+
+
+PEERS = {
+    "prism": prism,
+    "Starlette alone": starlette,
+    "FastAPI + SQLite": plain,
+    "json-server": json_server,
+}
 
 
 def beside_peers(node: Path, seconds: int) -> None:
-    """Print requests a second of each."""
-    head("one core, 16 connections", "GET 100", "POST", "4 GET : 1 POST")
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        ours(f"{folder}/service.db") as (port, key),
-    ):
-        results = rates(port, key, seconds)
-    row("petstore_tools, durable, quotas on", *(f"{rate:,.0f}" for rate in results))
+    """Print the CPU a request of each, and its ratio to prism's."""
+    from postgres import run_postgres
+
+    results: dict[str, list[float] | None] = {}
     for name, peer in PEERS.items():
         port = free_port()
         with tempfile.TemporaryDirectory() as folder:
             launch = peer(Path(folder), port, node)
             if launch is None:
-                row(name, "not run", "", "")
+                results[name] = None
                 continue
             command, path, limit = launch
-            with running(command, port):
-                results = rates(port, "k", seconds, path, limit)
-        row(name, *(f"{rate:,.0f}" for rate in results))
+            with running(command, port) as group:
+                results[name] = costs(group, port, "k", seconds, path, limit)
+    with run_postgres() as server, tempfile.TemporaryDirectory() as folder:
+        databases = {"SQLite": f"{folder}/service.db", "PostgreSQL": server.database()}
+        for database, where in databases.items():
+            with ours(where) as (group, port, key):
+                name = f"petstore_tools, {database}"
+                results[name] = costs(group, port, key, seconds)
+    head("CPU us a request / of prism's", "GET 100", "POST", "4 GET : 1 POST")
+    floor = results["prism"] or [float("nan")] * 3
+    for name, cpu_us in results.items():
+        if cpu_us is None:
+            row(name, "not run", "", "")
+            continue
+        pairs = zip(cpu_us, floor, strict=True)
+        row(name, *(f"{cost:,.0f} / {cost / prism_us:.2f}" for cost, prism_us in pairs))
 
 
 def growth(animals: int, seconds: int) -> None:
@@ -238,71 +269,25 @@ def growth(animals: int, seconds: int) -> None:
         )
         with (
             tempfile.TemporaryDirectory() as folder,
-            ours(f"{folder}/service.db", animals=count) as (port, key),
+            ours(f"{folder}/service.db", animals=count) as (_, port, key),
         ):
             base = f"http://127.0.0.1:{port}{LIST_PATH}?"
             results = [
-                wrk(base + query, key, seconds, lua, connections=1)
+                wrk(base + query, key, seconds, lua, connections=1)[1]
                 for query, lua in (("limit=100", ""), (queries[0], ""), ("", script))
             ]
         row(f"{count:,} animals", *(f"{1e6 / rate:.0f}" for rate in results))
-
-
-def beside_before(before: Path, seconds: int) -> None:
-    """
-    Print this version beside a checkout of another, in turns, the best of three each.
-    """
-    import postgres
-
-    head(
-        "requests a second of one worker: now / before",
-        "GET 100",
-        "POST",
-        "4 GET : 1 POST",
-    )
-    with postgres.run_postgres() as server, tempfile.TemporaryDirectory() as folder:
-        for name, delay_s in (
-            ("SQLite", None),
-            ("PostgreSQL", 0.0),
-            ("PostgreSQL, 1 ms", 0.001),
-        ):
-            best = [[0.0] * 3, [0.0] * 3]
-            for turn in range(6):
-                where = (
-                    f"{folder}/{name}{turn}.db"
-                    if delay_s is None
-                    else server.database()
-                )
-                checkout = (ROOT, before)[turn % 2]
-                with TcpProxy(server.port, delay_s=delay_s or 0.0) as proxy:
-                    far = proxy.url(where) if delay_s else ""
-                    with ours(where, checkout=checkout, far=far) as (port, key):
-                        results = rates(port, key, seconds)
-                best[turn % 2] = [
-                    max(pair) for pair in zip(best[turn % 2], results, strict=True)
-                ]
-            pairs = zip(*best, strict=True)
-            row(
-                name,
-                *(
-                    f"{rate:,.0f} / {old_rate:,.0f} = {rate / old_rate:.2f}"
-                    for rate, old_rate in pairs
-                ),
-            )
 
 
 def main() -> None:
     """Print the tables."""
     options = argparse.ArgumentParser()
     options.add_argument("--node", type=Path, default=Path())
-    options.add_argument("--before", type=Path)
     options.add_argument("--animals", type=int, default=5_000_000)
     options.add_argument("--seconds", type=int, default=4)
     arguments = options.parse_args()
-    if arguments.before:
-        beside_before(arguments.before.resolve(), arguments.seconds)
-    else:
-        beside_peers(arguments.node.resolve(), arguments.seconds)
+    beside_peers(arguments.node.resolve(), arguments.seconds)
+    if arguments.animals:
         growth(arguments.animals, arguments.seconds)
 
 

@@ -18,9 +18,9 @@ from typing import Any
 
 from programs import serve_until_input_ends
 from service_model import StrictService, StrictWindow
+from starlette.responses import Response
 from tables import read_json
 
-from petstore_tools.service.messages import Response
 from petstore_tools.service.server import ThreadedServer
 from petstore_tools.throttle.rate_headers import RateReply
 
@@ -61,11 +61,13 @@ class Tenant:
             "X-RateLimit-Reset": answer.reset,
             "Retry-After": answer.retry_after_s,
         }
-        response = Response(answer.status, b"[]")
-        for field, value in fields.items():
-            if value is not None:
-                response.add(field, int(value))
-        return response.add("Date", formatdate(now + self.rules["skew_s"], usegmt=True))
+        headers = {
+            field: str(int(value))
+            for field, value in fields.items()
+            if value is not None
+        }
+        headers["Date"] = formatdate(now + self.rules["skew_s"], usegmt=True)
+        return Response(b"[]", answer.status, headers, "application/json")
 
     def look_at(self, name: str, answer: RateReply, now: float) -> None:
         """Count what a client was answered, and whether it should have waited."""
@@ -102,7 +104,8 @@ class App:
         _, scenario, peer, *_ = [*scope["path"].split("/"), ""]
         if scenario == "results":
             counts = {path: tenant.results() for path, tenant in self.tenants.items()}
-            await Response(200, json.dumps(counts).encode()).send(send)
+            response = Response(json.dumps(counts), media_type="application/json")
+            await response(scope, receive, send)
             return
         new_tenant = Tenant(scenario, self.per_minute)
         tenant = self.tenants.setdefault(f"{scenario}/{peer}", new_tenant)
@@ -112,7 +115,7 @@ class App:
             raise ConnectionAbortedError
         response = tenant.arrive(name)
         await asyncio.sleep(random.uniform(0, tenant.rules["jitter_s"] / 2))
-        await response.send(send)
+        await response(scope, receive, send)
 
 
 if __name__ == "__main__":

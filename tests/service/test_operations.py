@@ -4,22 +4,20 @@ lost.
 """
 
 import time
-import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
 from postgres import Bouncer, Postgres
-from pydantic import SecretStr
-from services import NOON, Caller, serve_in_thread, stored_ids, wait_until
+from services import NOON, WIDE_PLAN, Caller, serve_in_thread, stored_ids, wait_until
 
-from petstore_tools.service.database import Database
-from petstore_tools.service.messages import LIST_PATH, Request
-from petstore_tools.service.operations import Operations
-from petstore_tools.service.postgres_engine import PostgresEngine
+from petstore_tools.service.database import (
+    Database,
+    PostgresSession,
+    Session,
+    digest_key,
+)
 
 
 def test_a_restart_forgets_nothing(where: str) -> None:
@@ -40,8 +38,8 @@ def test_a_restart_forgets_nothing(where: str) -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        {"name": "x" * 10_000, "categoryId": -(2**63)},
-        {"name": "名前 🐕 \x00 '", "categoryId": 2**63 - 1},
+        {"name": "x" * 255, "categoryId": -(2**63)},
+        {"name": "名前 🐕 \x01 '", "categoryId": 2**63 - 1},
         {"name": "%s ? ;", "categoryId": 7.0, "status": "sold"},
     ],
 )
@@ -55,10 +53,7 @@ def test_animals_come_back_as_they_were(where: str, body: dict[str, Any]) -> Non
 
 
 def test_staff_changes_show_at_once(where: str) -> None:
-    """
-    Pages are kept as bytes; a change or removal drops them, whichever connection made
-    it.
-    """
+    """Whichever connection made them."""
     admin = Database(where, uses_database_clock=False)
     with serve_in_thread(where) as (database, caller):
         database.add_many([(f"Pet {n}", 1, "available") for n in range(150)])
@@ -77,7 +72,8 @@ def test_staff_changes_show_at_once(where: str) -> None:
 
 # else the server ends a session that a busy machine keeps from going on
 PATIENCE = "SET LOCAL idle_in_transaction_session_timeout = 0"
-WAITING = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+ADD = "INSERT INTO pet (name, category_id) VALUES ('held', 1) RETURNING id"
+WAITING = "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
 
 
 def test_ids_become_visible_in_order(postgres: Postgres) -> None:
@@ -86,7 +82,6 @@ def test_ids_become_visible_in_order(postgres: Postgres) -> None:
     none.
     """
     url = postgres.database()
-    engine = PostgresEngine(SecretStr(url))
 
     def create() -> int:
         # on a busy machine, it may wait too long for the lock
@@ -94,102 +89,51 @@ def test_ids_become_visible_in_order(postgres: Postgres) -> None:
             assert answer.status_code == 503
         return int(answer.json()["id"])
 
-    with serve_in_thread(url) as (_, caller), ThreadPoolExecutor(1) as pool:
+    with (
+        serve_in_thread(url) as (_, caller),
+        ThreadPoolExecutor(1) as pool,
+        psycopg.connect(url) as other,
+        psycopg.connect(url, autocommit=True) as watching,
+    ):
         first = create()
-        with engine.transaction():
-            insert = engine.insert_statements([("held", 1, None)])
-            [[(held,)], _] = engine.execute(*insert, (PATIENCE, ()))
-            later = pool.submit(create)
-            wait_until(lambda: engine.execute((WAITING, ())) == [[(1,)]])
-            assert stored_ids(url) == {first}
+        for statement in (PATIENCE, PostgresSession.id_lock, ADD):
+            row = other.execute(statement)
+        (held,) = row.fetchone() or ()
+        later = pool.submit(create)
+        wait_until(lambda: watching.execute(WAITING).fetchone())
+        assert stored_ids(url) == {first}
+        other.commit()
         last = later.result()
-        engine.close()
 
     assert held < last
     assert stored_ids(url) == {first, held, last}
 
 
-@pytest.mark.parametrize("is_pooled", [False, True])
-def test_only_behind_pgbouncer_no_statement_has_a_name(
-    postgres: Postgres, pgbouncer: Bouncer, is_pooled: bool
-) -> None:
-    """In transaction mode, the session that knows a name may be another one's next."""
-    url = postgres.database()
-    engine = PostgresEngine(SecretStr(pgbouncer.url(url) if is_pooled else url))
-
-    assert [engine.execute(("SELECT 1", ())) for _ in range(12)] == [[[(1,)]]] * 12
-    names = engine.execute(("SELECT statement FROM pg_prepared_statements", ()))
-    assert (names == [[]]) == is_pooled
-    engine.close()
-
-
-def respond(operations: Operations, method: str, query: bytes = b"limit=9") -> Any:
-    request = Request(method, LIST_PATH, query, pet=("Rex", 1, None))
-    return operations.respond(request)
-
-
-def test_within_one_commit_a_page_shows_what_was_created_before_it_and_nothing_undone(
-    tmp_path: Path,
-) -> None:
+def test_it_serves_behind_pgbouncer(postgres: Postgres, pgbouncer: Bouncer) -> None:
     """
-    Also where the page was kept; and where the commit failed, what it kept is
-    forgotten.
+    In transaction mode each transaction may be in another session: each has its limits,
+    and none leaves a name or a setting behind.
     """
-    database = Database(tmp_path / "service.db")
-    operations = Operations(database)
-    with suppress(RuntimeError), database.transaction([("", "h")]) as state:
-        operations.begin(NOON, state.changes)
-        before, created, after = (
-            respond(operations, method) for method in ("GET", "POST", "GET")
+    url = pgbouncer.url(postgres.database())
+    with serve_in_thread(url) as (database, caller), ThreadPoolExecutor(12) as pool:
+        created = list(pool.map(lambda _: caller.post().status_code, range(60)))
+        read = list(pool.map(lambda _: caller.get().status_code, range(60)))
+        limits = database.run(
+            lambda session: session.execute(
+                "SELECT current_setting('lock_timeout'), current_setting("
+                "'statement_timeout'), current_setting("
+                "'idle_in_transaction_session_timeout')"
+            )
         )
-        raise RuntimeError
-    operations.begin(NOON, -1)
-    with database.transaction([("", "h")]) as state:
-        operations.begin(NOON, state.changes)
-        undone = respond(operations, "GET")
-    database.close()
+        names = database.run(
+            lambda session: session.execute("SELECT * FROM pg_prepared_statements")
+        )
 
-    assert (before.body, undone.body) == (b"[]", b"[]")
-    assert after.body == b"[" + created.body + b"]"
-
-
-def test_pages_of_many_different_queries_are_not_all_kept(tmp_path: Path) -> None:
-    """However small they are: what is kept is bounded."""
-    database = Database(tmp_path / "service.db", durability="OFF")
-    database.add_many([("x" * 100, 1, None) for _ in range(101)])
-    operations = Operations(database)
-    held = []
-    tracemalloc.start()
-    for n in range(2_000):
-        respond(operations, "GET", b"limit=100&x=%d" % n)
-        held.append(tracemalloc.get_traced_memory()[0])
-    tracemalloc.stop()
-    database.close()
-
-    assert max(held) < 1.2 * max(held[:1_000])
-
-
-def test_long_pages_that_nobody_has_read_are_refused_beyond_a_bound(
-    tmp_path: Path,
-) -> None:
-    """
-    Each is megabytes; short ones, of one animal with the longest name, are still
-    served.
-    """
-    database = Database(tmp_path / "service.db", durability="OFF")
-    database.add_many([("🐕" * 10_000, 1, None) for _ in range(100)])
-    operations = Operations(database)
-    unread = [respond(operations, "GET", b"limit=100") for _ in range(60)]
-    short = respond(operations, "GET", b"limit=1")
-    sizes = sum(len(answer.body) for answer in unread)
-    unread_statuses = {answer.status for answer in unread}
-    del unread[:]
-    next_page = respond(operations, "GET", b"limit=100")
-    database.close()
-
-    assert sizes < 140 << 20
-    assert unread_statuses == {200, 503}
-    assert (short.status, next_page.status) == (200, 200)
+    assert created == [201] * 60
+    assert read == [200] * 60
+    assert limits == [("3s", "3500ms", "2s")]
+    assert names == []
+    assert len(stored_ids(url)) == 60
 
 
 def test_the_time_is_read_when_the_counters_are_held(postgres: Postgres) -> None:
@@ -199,23 +143,21 @@ def test_the_time_is_read_when_the_counters_are_held(postgres: Postgres) -> None
     """
     url = postgres.database()
     database = Database(url)
-    senders = [("", "address 192.0.2.1")]
-    with database.transaction(senders) as state:
-        database.save(state.usages)
+    _, key = database.create_key(WIDE_PLAN, label="", now=NOON)
 
-    def count() -> float:
-        with database.transaction(senders) as state:
-            return state.time or 0.0
+    def find_time(session: Session) -> float:
+        caller = session.find_key(digest_key(key))
+        return caller.time or 0.0 if caller else 0.0
 
     with psycopg.connect(url) as other, ThreadPoolExecutor(1) as pool:
-        other.execute("SELECT * FROM usage FOR UPDATE")
-        counted = pool.submit(count)
+        other.execute("SELECT * FROM key FOR UPDATE")
+        found = pool.submit(database.run, find_time)
         wait_until(
             lambda: other.execute("SELECT 1 FROM pg_locks WHERE NOT granted").fetchone()
         )
         held_at = time.time()  # of the same machine
         other.rollback()
-        counted_at = counted.result()
+        counted_at = found.result()
     database.close()
 
     assert counted_at > held_at

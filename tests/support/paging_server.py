@@ -5,9 +5,9 @@ import json
 from functools import lru_cache, partial
 from urllib.parse import parse_qsl
 
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 from ways import Animal, Service, Way, animals
-
-from petstore_tools.service.messages import Receive, Response, Scope, Send
 
 numbered_animals = partial(animals, first=1, step=1)
 
@@ -55,7 +55,7 @@ class PagingService(Service):
             await asyncio.sleep(self.latency_s)
         self._open_requests -= 1
         status, headers, page = self.answer(query)
-        response = Response(status, page_body(tuple(page)) if status == 200 else b"")
-        for name, value in headers.items():
-            response.add(name, value)
-        await response.send(send)
+        body = page_body(tuple(page)) if status == 200 else b""
+        texts = {name: str(value) for name, value in headers.items()}
+        response = Response(body, status, texts, "application/json")
+        await response(scope, receive, send)

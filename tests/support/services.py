@@ -45,7 +45,7 @@ def database_change(where: str, apply: str, undo: str, *more: str) -> Iterator[N
 def database_lock(where: str) -> AbstractContextManager[None]:
     """Hold what every request needs, as another program would."""
     on_postgres = where.startswith("postgresql")
-    statement = "BEGIN; LOCK TABLE usage" if on_postgres else "BEGIN IMMEDIATE"
+    statement = "BEGIN; LOCK TABLE key" if on_postgres else "BEGIN IMMEDIATE"
     return database_change(where, statement, "ROLLBACK")
 
 
@@ -68,18 +68,18 @@ class Caller:
 
 @contextmanager
 def serve_in_thread(
-    where: str, *, clock: ManualClock | None = None, **options: Any
+    where: str, *, clock: ManualClock | None = None
 ) -> Iterator[tuple[Database, Caller]]:
     """Serve a database from a thread: itself, and a caller with a wide plan."""
     database = Database(where, uses_database_clock=False)
-    server = ThreadedServer(
-        Service(database, clock or ManualClock(NOON), **options)
-    ).start()
+    service = Service(database, clock or ManualClock(NOON))
+    server = ThreadedServer(service).start()
     try:
         _, key = database.create_key(WIDE_PLAN, label="", now=NOON)
         yield database, Caller(server.base_url, key)
     finally:
         server.stop()
+        service.close()
         database.close()
 
 
