@@ -133,6 +133,11 @@ def _tolerant(write: Callable[..., Any]) -> Callable[..., Any]:
     return attempt
 
 
+def _end_service(*_: object) -> None:
+    """End `serve` at a signal: it has no other end."""
+    sys.exit(0)
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; every end is an exit code of the table above."""
     from petstore_tools.cli import exits
@@ -143,11 +148,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
         signals.append(number)
         signal.default_int_handler(number, frame)
 
+    words = sys.argv[1:] if arguments is None else arguments
+    handler = _end_service if words[:1] == ["serve"] else interrupt
     with suppress(ValueError):  # only the main thread may say what a signal does
-        signal.signal(signal.SIGTERM, interrupt)  # as Ctrl-C
+        signal.signal(signal.SIGTERM, handler)  # as Ctrl-C
         # else it is ignored
         if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-            signal.signal(signal.SIGINT, interrupt)
+            signal.signal(signal.SIGINT, handler)
     for name in ("stdin", "stdout", "stderr"):
         # it was closed: the next file opened takes its number
         if getattr(sys, name) is None:
@@ -175,11 +182,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         is_signal = signals and exits.is_bug(error)
         failure = KeyboardInterrupt() if is_signal else error
         code = exits.error_code(failure)
-        words = sys.argv[1:] if arguments is None else arguments
-        if code == exits.INTERRUPTED and words[:1] == ["serve"]:
-            sys.exit(exits.DONE)  # a service has no other end
         exits.show_error(failure)
-        if "--json" in (sys.argv if arguments is None else arguments):
+        if "--json" in words:
             with suppress(OSError):  # stdout may be on a disk that is full
                 click.echo(json.dumps(exits.error_facts(failure)))
     sys.exit(code if isinstance(code, int) else exits.DONE)

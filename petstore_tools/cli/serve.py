@@ -165,8 +165,8 @@ def _fill(service: Any, count: int) -> None:
 
     if service.page(after=spec.INT64_MIN, limit=1, status=None):
         write_message(
-            f"{service.name} has animals already, so no sample was added. To begin anew,"
-            " name another database with --database."
+            f"{service.name} has animals already, so no sample was added. To begin"
+            " anew, name another database with --database."
         )
         return
     service.add_many(samples.inventory(count))

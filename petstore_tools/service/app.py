@@ -61,6 +61,7 @@ _log = logging.getLogger(__name__)
 
 
 Headers = Mapping[str, str]
+NONE: Headers = {}
 
 
 class Answer(NamedTuple):
@@ -68,7 +69,7 @@ class Answer(NamedTuple):
 
     status: int
     content: Any
-    headers: Headers = {}
+    headers: Headers = NONE
 
 
 Operation = Callable[[Session, float], Answer]  # in a transaction, at a time
@@ -92,12 +93,12 @@ class Job:
         patience_s: It is given up after so many seconds.
     """
 
-    def __init__(self, work: Callable[..., Any], patience_s: float):
+    def __init__(self, work: Callable[..., Response], patience_s: float):
         self._work = work
         self._loop = asyncio.get_running_loop()
         self._ends_at = elapsed() + patience_s
         self._outcome: dict[str, str] = {}
-        self.result: asyncio.Future[Any] = self._loop.create_future()
+        self.result: asyncio.Future[Response] = self._loop.create_future()
 
     def _decide(self, outcome: str) -> str:
         """Decide what becomes of it: the first call does. Return what was decided."""
@@ -169,24 +170,6 @@ class Service(Starlette):
         for thread in self._threads:
             thread.join()
 
-    async def count(
-        self, request: Request, operation: Operation, *, durable: bool = False
-    ) -> Response:
-        """
-        Answer a request that needs a key (§5).
-
-        Args:
-            request: Has the key.
-            operation: What it asks for, where its quota allows it.
-            durable: It survives a power loss once it is acknowledged.
-        """
-        # two keys are no valid key
-        credentials = ",".join(request.headers.getlist("authorization"))
-        scheme, _, key = credentials.partition(" ")
-        digest = digest_key(key.strip() if scheme.lower() == "bearer" else "")
-        work = partial(answer_in_quota, self.clock, digest, operation)
-        return await self.run(request, work, durable=durable)
-
     async def run(
         self,
         request: Request,
@@ -215,6 +198,26 @@ class Service(Starlette):
         # a line break in it begins no line of the log
         path = ascii(request.scope["path"][:200])
         _log.error("%s %s failed: %s", request.method, path, error)
+
+
+async def count(
+    request: Request, operation: Operation, *, durable: bool = False
+) -> Response:
+    """
+    Answer a request that needs a key (§5).
+
+    Args:
+        request: Has the key.
+        operation: What it asks for, where its quota allows it.
+        durable: It survives a power loss once it is acknowledged.
+    """
+    # two keys are no valid key
+    credentials = ",".join(request.headers.getlist("authorization"))
+    scheme, _, key = credentials.partition(" ")
+    digest = digest_key(key.strip() if scheme.lower() == "bearer" else "")
+    service: Service = request.app
+    work = partial(answer_in_quota, service.clock, digest, operation)
+    return await service.run(request, work, durable=durable)
 
 
 def answer_in_quota(
@@ -254,7 +257,7 @@ def rate_headers(usage: Usage, decision: Decision, per_minute: int) -> dict[str,
     }
 
 
-def respond(answer: Answer, now: float, headers: Headers = {}) -> Response:
+def respond(answer: Answer, now: float, headers: Headers = NONE) -> Response:
     """Return any response of the service."""
     content = answer.content
     if not isinstance(content, bytes):
@@ -263,7 +266,9 @@ def respond(answer: Answer, now: float, headers: Headers = {}) -> Response:
     return Response(content, answer.status, all_headers, "application/json")
 
 
-def answer_error(status: int, code: str, message: str, headers: Headers = {}) -> Answer:
+def answer_error(
+    status: int, code: str, message: str, headers: Headers = NONE
+) -> Answer:
     """Return an answer whose body is an Error (§2.5)."""
     body = {"code": code, "message": message, "status": status}
     return Answer(status, body, headers)
@@ -304,7 +309,7 @@ async def refuse(request: Request, error: HTTPException) -> Response:
     if not code:  # Starlette's own
         code, message = NO_ROUTE[error.status_code]
     answer = answer_error(error.status_code, code, message, error.headers or {})
-    return await request.app.count(request, lambda *_: answer)
+    return await count(request, lambda *_: answer)
 
 
 async def refuse_row(request: Request, error: RefusedError) -> Response:
@@ -312,7 +317,7 @@ async def refuse_row(request: Request, error: RefusedError) -> Response:
     return await refuse(request, Refusal(400, "invalid_body", str(error)))
 
 
-async def fail(request: Request, error: Exception) -> Response:
+async def fail(request: Request, _: Exception) -> Response:
     """Answer a request where the service has a defect, which granian logs."""
     message = "the service failed; nothing was changed"
     answer = answer_error(500, "internal_error", message)
@@ -331,7 +336,7 @@ class Pets(HTTPEndpoint):
             query = models.read_page_query(request.query_params)
         except ValueError as invalid:
             raise Refusal(400, "invalid_parameter", str(invalid)) from invalid
-        return await request.app.count(request, partial(list_pets, query))
+        return await count(request, partial(list_pets, query))
 
     async def post(self, request: Request) -> Response:
         """Add one."""
@@ -342,7 +347,7 @@ class Pets(HTTPEndpoint):
             pet = models.read_new_pet(body, content_type)
         except ValueError as invalid:
             raise Refusal(400, "invalid_body", str(invalid)) from invalid
-        return await request.app.count(request, partial(create_pet, pet), durable=True)
+        return await count(request, partial(create_pet, pet), durable=True)
 
 
 class Pet(HTTPEndpoint):
@@ -351,7 +356,7 @@ class Pet(HTTPEndpoint):
     async def get(self, request: Request) -> Response:
         """Return it."""
         pet_id = models.read_int64(request.path_params["pet_id"])
-        return await request.app.count(request, partial(get_pet, pet_id))
+        return await count(request, partial(get_pet, pet_id))
 
 
 def list_pets(query: models.PageQuery, session: Session, _: float) -> Answer:

@@ -1,6 +1,6 @@
 """
 Callers that send too much, too slowly or for ever, against the server as `serve` runs
-it: the key comes first, and 128 KiB are the most.
+it: the key comes first, and 8 KiB are the most.
 """
 
 import socket
@@ -31,7 +31,7 @@ LONG = b"x" * 262_144
 GET = b"GET /v1/pets HTTP/1.1\r\n"
 CHUNKED = b"POST /v1/pets HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"
 CHUNK = b"40000\r\n" + LONG + b"\r\n"
-LARGEST = 131_072
+LARGEST = 8_192
 ENDLESS = {  # what begins it, and what follows again and again
     "header": (GET + b"X-Long: ", LONG),
     "requests": (b"", (GET + b"\r\n") * 10_000),
@@ -74,10 +74,10 @@ def test_a_head_of_60_kib_is_served_and_one_without_an_end_is_cut_off(
     assert served.memory_mb() < 200
 
 
-def test_a_body_without_an_end_is_refused_at_128_kib_and_a_byte(
+def test_a_body_without_an_end_is_refused_at_8_kib_and_a_byte(
     served: ServeProcess,
 ) -> None:
-    """In chunks, with a valid key: 413, and the connection closed; 128 KiB are read."""
+    """In chunks, with a valid key: 413, and the connection closed; 8 KiB are read."""
     head = served.request_head("POST /v1/pets", JSON_TYPE, "Transfer-Encoding: chunked")
 
     answer = flood(served, head, CHUNK)
@@ -90,14 +90,14 @@ def test_a_body_without_an_end_is_refused_at_128_kib_and_a_byte(
 def test_the_longest_name_in_its_longest_spelling_is_created(
     served: ServeProcess,
 ) -> None:
-    """10,000 characters, each as two escapes of six bytes: 120 KB."""
-    name = b"\\ud83d\\udc15" * 10_000
+    """255 characters, each as two escapes of six bytes: 3 KB."""
+    name = b"\\ud83d\\udc15" * 255
 
     answer = served.send(
         served.create_request(b'{"name":"%s","categoryId":1,"status":"sold"}' % name)
     )
 
-    assert (answer.status, answer.body["name"]) == (201, "🐕" * 10_000)
+    assert (answer.status, answer.body["name"]) == (201, "🐕" * 255)
 
 
 def test_a_websocket_upgrade_is_answered_as_any_request(served: ServeProcess) -> None:
@@ -110,49 +110,81 @@ def test_a_websocket_upgrade_is_answered_as_any_request(served: ServeProcess) ->
     assert served.send(head).status == 200
 
 
-def test_the_key_and_its_quota_are_judged_before_the_body_is_read(
-    served: ServeProcess,
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [(b"x" * 20_000, 413), (b"x", 408), (b"{" * 1_000, 400)],
+)
+def test_the_key_and_its_quota_are_judged_whatever_the_body_is(
+    served: ServeProcess, body: bytes, status: int
 ) -> None:
-    """Of a create of which only the head has come: 401 or 429 at once."""
-    key = create_key(served.where, Plan(1, 100))
-    get = served.request_head("GET /v1/pets?limit=1", key=key)
-    used_up = [served.send(get).status for _ in range(2)]
-    head = ("POST /v1/pets", JSON_TYPE, "Content-Length: 1000")
+    """401 for a wrong key, 429 for one that is used up; other refusals cost one."""
+    key = create_key(served.where, Plan(2, 100))
+    head = ("POST /v1/pets", JSON_TYPE, f"Content-Length: {max(len(body), 1_000)}")
 
-    refused = [
-        served.send(served.request_head(*head, key=used)) for used in (WRONG, key)
+    answers = [
+        served.send(served.request_head(*head, key=used) + body)
+        for used in (WRONG, key, key, key)
     ]
 
-    assert used_up == [200, 429]
-    assert [answer.status for answer in refused] == [401, 429]
-    assert refused[0].headers["x-ratelimit-limit"] == "60"
+    assert [answer.status for answer in answers] == [401, status, status, 429]
+    left = [answer.headers["x-ratelimit-remaining"] for answer in answers]
+    assert left == ["60", "1", "0", "0"]
 
 
-@pytest.mark.parametrize(("size", "status"), [(LARGEST, 400), (MIB, 413)])
+@pytest.mark.parametrize(
+    ("line", "status"),
+    [
+        ("POST /v1/nothing", 404),
+        ("PUT /v1/pets", 405),
+        ("POST /v1/store/orders", 501),
+    ],
+)
+def test_what_has_no_operation_is_refused_before_its_body_comes(
+    served: ServeProcess, line: str, status: int
+) -> None:
+    """And costs its quota; a wrong key costs nothing there, either."""
+    key = create_key(served.where, Plan(1, 100))
+    head = (line, JSON_TYPE, "Content-Length: 1000")
+
+    answers = [
+        served.send(served.request_head(*head, key=used)) for used in (WRONG, key, key)
+    ]
+
+    assert [answer.status for answer in answers] == [401, status, 429]
+
+
 def test_bodies_of_many_small_values_cost_other_callers_nothing(
-    tmp_path: Path, size: int, status: int
+    tmp_path: Path,
 ) -> None:
     """All that a free key may send in a minute at once: others wait at most 2 s."""
-    body = (b'{"x":[' + b",".join([b"[]"] * (size // 3 - 9)) + b"]}").ljust(size)
+    body = (b'{"x":[' + b",".join([b"[]"] * 2_700) + b"]}").ljust(LARGEST)
     waits = []
     with run_serve(tmp_path / "service.db") as served, ThreadPoolExecutor(60) as pool:
         key = create_key(served.where, Plan(60, 1_000))
         head = served.request_head(
-            "POST /v1/pets", JSON_TYPE, f"Content-Length: {size}", key=key
+            "POST /v1/pets", JSON_TYPE, f"Content-Length: {LARGEST}", key=key
         )
         creates = [pool.submit(served.send, head + body, timeout=60) for _ in range(60)]
         while not all(create.done() for create in creates):
             waits.append(served.measure_wait_s())
 
-    assert {create.result().status for create in creates} == {status}
+    assert {create.result().status for create in creates} == {400}
     assert max(waits) < 2
 
 
+def test_a_flood_of_wrong_keys_bans_nobody(tmp_path: Path) -> None:
+    """60 wrong keys from an address, and then the right one: 200."""
+    with run_serve(tmp_path / "service.db") as served:
+        head = served.request_head("GET /v1/pets", key=WRONG)
+        statuses = {served.send(head).status for _ in range(70)}
+        right = served.send(served.request_head("GET /v1/pets")).status
+
+    assert statuses == {401}
+    assert right == 200
+
+
 def test_a_create_in_two_parts_is_counted_once(served: ServeProcess) -> None:
-    """
-    A key is looked at before the body comes, and the request is counted when it is
-    answered.
-    """
+    """When it is answered."""
     sent = served.create_request()
     with served.connect() as connection:
         left = []
@@ -183,26 +215,24 @@ def test_a_request_that_does_not_come_to_its_end_is_given_up_within_seconds(
     served: ServeProcess,
 ) -> None:
     """
-    408 where the body is missing; what is no whole head is closed without a word, and
-    sooner. A long page waits longer for who reads slowly.
+    408 where the body is missing; what is no whole head is closed without a word. A
+    long page waits longer for who reads slowly.
     """
     with closing(Database(served.where)) as database:
-        database.add_many([("\0" * 10_000, 1, "sold")] * 100)
+        database.add_many([("\1" * 255, 1, "sold")] * 100)
     body = served.request_head("POST /v1/pets", "Content-Length: 9") + b"x"
     parts = (body, b"", b"GET /v1/pets HTTP/1.1\r\nHost:")
-    ends = []
 
-    def send(part: bytes) -> None:
-        ends.append(served.send(part, timeout=20).status)
+    def send(part: bytes) -> int:
+        return served.send(part, timeout=20).status
 
     with served.connect() as slow, ThreadPoolExecutor() as pool:
-        slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 15)
+        slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 12)
         slow.sendall(served.request_head("GET /v1/pets?limit=100&status=sold"))
-        list(pool.map(send, parts))
-        time.sleep(2)  # longer than a body may take
+        ends = list(pool.map(send, parts))
         page = read_answer(slow).body
 
-    assert ends == [0, 0, 408]
+    assert ends == [408, 0, 0]
     assert len(page) == 100
 
 
@@ -242,21 +272,20 @@ def test_twenty_hostile_callers_cost_the_others_a_tenth_of_a_second_at_most(
     assert served.memory_mb("VmHWM") < 300
 
 
-def test_bodies_that_are_half_sent_are_bounded_in_all(tmp_path: Path) -> None:
-    """
-    890 of one key that lack their last byte: the oldest are refused, and a create of
-    another caller is made meanwhile.
-    """
+@pytest.mark.parametrize("kind", ["heads", "bodies"])
+def test_a_crowd_of_half_sent_requests_holds_others_up_for_seconds(
+    tmp_path: Path, kind: str
+) -> None:
+    """Behind 900 of them a further caller is served, and memory is bounded."""
     with run_serve(tmp_path / "service.db") as served, ExitStack() as crowd:
         half = served.create_request(b"x" * LARGEST)[:-1]
-        connections = [crowd.enter_context(served.connect()) for _ in range(890)]
-        for connection in connections:
-            with suppress(ConnectionError):  # it may be refused already
-                connection.sendall(half)
-        first = read_answer(connections[0])
-        created = served.send(served.create_request())
-        held_mb = served.memory_mb("VmHWM")
+        if kind == "heads":
+            half = half[:50]
+        for _ in range(900):
+            connection = crowd.enter_context(served.connect())
+            connection.sendall(half)
+        wait_s = served.measure_wait_s()
+        memory_mb = served.memory_mb("VmHWM")
 
-    assert (first.status, first.body["code"], first.closed) == (503, "busy", True)
-    assert created.status == 201
-    assert held_mb < 350
+    assert wait_s < 8  # 3 on an idle machine
+    assert memory_mb < 300

@@ -245,7 +245,9 @@ def test_a_disk_that_stands_still_costs_answers_and_no_animal(
         prompt = [
             served.caller.get(path).status_code for path in ("/live", "/openapi.json")
         ]
-        answers = {name: create.result() for name, create in zip("abcd", creates)}
+        answers = {
+            name: create.result() for name, create in zip("abcd", creates, strict=True)
+        }
         still.unlink()
         wait_until(lambda: served.caller.get("/health").ok)
         names = [pet["name"] for pet in served.caller.get().json()]
@@ -319,7 +321,7 @@ def test_a_row_that_the_database_refuses_is_a_400_that_is_counted(where: str) ->
 
 
 class Work:
-    """What a job does in its thread: it asks for its commit, and then takes its time."""
+    """A job's work: it asks for its commit, and takes its time."""
 
     def __init__(self, *, creates: bool, asks_late: bool = False) -> None:
         self.has_begun = threading.Event()
