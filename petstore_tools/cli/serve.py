@@ -3,6 +3,8 @@
 the API keys of its callers.
 """
 
+import errno
+import os
 import socket
 import tempfile
 import time
@@ -142,7 +144,7 @@ def serve_(
     port = port or PORTS[environment]
     with _open(database) as service:
         # no other program listens there: the workers would share the port with it
-        server.listen("--port", host, port).close()
+        _check_port(host, port)
         if sample:
             _fill(service, sample)
         base_url = _base_url(host, port)
@@ -159,11 +161,27 @@ def serve_(
     server.serve(database, host, port, workers=workers, log_access=log_access)
 
 
+def _check_port(host: str, port: int) -> None:
+    """Make sure that nobody listens at a port, of `::` for IPv4, too."""
+    is_6 = ":" in host
+    family = socket.AF_INET6 if is_6 else socket.AF_INET
+    try:
+        socket.create_server((host, port), family=family, dualstack_ipv6=is_6).close()
+    except OSError as error:
+        reason = os.strerror(error.errno or 0)  # Python adds a tuple to its own
+        option, subject = "--port", f"port {port} of {host}"
+        if error.errno == errno.EADDRNOTAVAIL:
+            option, subject = "--host", host
+        raise SettingsError(
+            f"{subject} cannot be used: {reason}. Name another one with {option}"
+        ) from error
+
+
 def _fill(service: Any, count: int) -> None:
     """Fill a database that has no animals; say how to begin anew."""
     from petstore_tools.sandbox import samples
 
-    if service.page(after=spec.INT64_MIN, limit=1, status=None):
+    if service.run(lambda session: session.page(spec.INT64_MIN, 1, None)):
         write_message(
             f"{service.name} has animals already, so no sample was added. To begin"
             " anew, name another database with --database."

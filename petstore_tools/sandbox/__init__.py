@@ -91,11 +91,11 @@ class Sandbox:
             )
             folder = Path(resources.enter_context(temporary))
             location = database or folder / "service.db"
-            self._database = Database(
-                location, durability="OFF", uses_database_clock=clock == "system"
-            )
+            self._database = Database(location, durability="OFF")
             resources.callback(self._database.close)
-            if not self._database.page(after=spec.INT64_MIN, limit=1, status=None):
+            if not self._database.run(
+                lambda session: session.page(spec.INT64_MIN, 1, None)
+            ):
                 self._database.add_many(samples.inventory(animals))
             _, self.api_key = self._database.create_key(
                 key_plan, label="sandbox", now=self.clock.now()
@@ -237,7 +237,8 @@ class Sandbox:
         Raises:
             LookupError: There is no such animal.
         """
-        if not self._database.change(pet_id, status):
+        change = "UPDATE pet SET status = ? WHERE id = ? RETURNING id"
+        if not self._database.execute(change, status, pet_id):
             raise LookupError(f"there is no animal {pet_id}")
 
     def remove(self, pet_id: int) -> None:
@@ -247,7 +248,8 @@ class Sandbox:
         Raises:
             LookupError: There is no such animal.
         """
-        if not self._database.remove(pet_id):
+        remove = "DELETE FROM pet WHERE id = ? RETURNING id"
+        if not self._database.execute(remove, pet_id):
             raise LookupError(f"there is no animal {pet_id}")
 
     def traffic(self) -> pd.DataFrame:

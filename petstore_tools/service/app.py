@@ -14,22 +14,22 @@ from functools import partial
 from importlib.resources import files
 from queue import SimpleQueue
 from threading import Thread
-from typing import Any, NamedTuple
-from urllib.parse import urlencode
+from typing import Any
 
 from pydantic_core import to_json
 from starlette.applications import Starlette
 from starlette.endpoints import HTTPEndpoint
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from petstore_tools import spec
-from petstore_tools.clock import Clock, SystemClock
+from petstore_tools.clock import Clock, ManualClock, SystemClock
 from petstore_tools.service import models
 from petstore_tools.service.database import (
     SILENT,
+    Caller,
     Database,
     RefusedError,
     Session,
@@ -39,7 +39,6 @@ from petstore_tools.service.database import (
 from petstore_tools.service.limiter import Decision, Usage, consume
 
 OPENAPI = files(__package__).joinpath("openapi.json").read_bytes()
-LIST_PATH = spec.PATH_PREFIX + spec.PETS_PATH
 BODY_WITHIN_S = 3.0  # a body is complete within this time
 MAX_WAIT_S = 5.5  # for the database
 HEALTH_WAIT_S = 0.8
@@ -53,25 +52,23 @@ NO_ROUTE = {
 RETRY_AFTER_S = 5  # sent with a 503
 # an outage fails thousands of requests: each kind is logged this often
 REPORT_EVERY_S = 10.0
-# Unix seconds; a constant of ours, §4.3 states none
-DEPRECATED_SINCE = 1_764_547_200
+# since when is a constant of ours, §4.3 states none
+DEPRECATION = {
+    "Deprecation": "@1764547200",
+    "Sunset": formatdate(spec.REMOVAL_OF_GET_PET_AT, usegmt=True),
+    "Link": '<../pets>; rel="successor-version"',
+}
 # seconds that also pass while the machine sleeps, where it can tell
 elapsed = SystemClock().steady
 _log = logging.getLogger(__name__)
 
 
-Headers = Mapping[str, str]
-NONE: Headers = {}
+# of a request without a valid key: all that a Free key has
+NOBODY: Caller = ("", *spec.PLANS["free"], Usage(), None)
 
-
-class Answer(NamedTuple):
-    """What a request is answered; the content becomes JSON."""
-
-    status: int
-    content: Any
-    headers: Headers = NONE
-
-
+Headers = Mapping[str, object]
+NO_HEADERS: Headers = {}
+Answer = tuple[int, Any, Headers]  # status, content of the body, further headers
 Operation = Callable[[Session, float], Answer]  # in a transaction, at a time
 
 
@@ -83,7 +80,7 @@ class Refusal(HTTPException):
         self.code = code
 
 
-class Job:
+class Job(asyncio.Future[Response]):
     """
     Work in a transaction that a request waits for: it is committed, or given up, never
     both.
@@ -93,12 +90,11 @@ class Job:
         patience_s: It is given up after so many seconds.
     """
 
-    def __init__(self, work: Callable[..., Response], patience_s: float):
+    def __init__(self, work: Callable[..., Response], patience_s: float) -> None:
+        super().__init__()
         self._work = work
-        self._loop = asyncio.get_running_loop()
         self._ends_at = elapsed() + patience_s
         self._outcome: dict[str, str] = {}
-        self.result: asyncio.Future[Response] = self._loop.create_future()
 
     def _decide(self, outcome: str) -> str:
         """Decide what becomes of it: the first call does. Return what was decided."""
@@ -111,28 +107,24 @@ class Job:
 
     def give_up(self) -> None:
         """Give it up: nothing will be changed, unless its commit was sent."""
-        is_unknown = self._decide("given up") == "create"
-        self._finish(error=UnavailableError(SILENT, unknown=is_unknown))
+        unknown = self._decide("given up") == "create"
+        self._end(self.set_exception, UnavailableError(SILENT, unknown=unknown))
 
     def run(self) -> None:
         """Do the work, unless it was given up."""
         if self._outcome:
             return
-        result = error = None
+        end: Any = self.set_result
         try:
-            result = self._work(may_commit=self.may_commit)
-        except Exception as failure:
-            error = failure
+            result: Any = self._work(may_commit=self.may_commit)
+        except Exception as error:
+            end, result = self.set_exception, error
         with suppress(RuntimeError):  # the event loop has ended
-            self._loop.call_soon_threadsafe(self._finish, result, error)
+            self.get_loop().call_soon_threadsafe(self._end, end, result)
 
-    def _finish(self, result: Any = None, error: Exception | None = None) -> None:
-        if self.result.done():
-            return
-        if error is None:
-            self.result.set_result(result)
-        else:
-            self.result.set_exception(error)
+    def _end(self, end: Callable[[Any], None], result: object) -> None:
+        if not self.done():
+            end(result)
 
 
 class Service(Starlette):
@@ -183,7 +175,7 @@ class Service(Starlette):
         timer = asyncio.get_running_loop().call_later(patience_s, job.give_up)
         self._jobs.put(job)
         try:
-            return await job.result
+            return await job
         except UnavailableError as error:
             self._report(request, error)
             return respond(answer_unavailable(error), self.clock.now())
@@ -224,54 +216,47 @@ def answer_in_quota(
     clock: Clock, digest: str, operation: Operation, session: Session
 ) -> Response:
     """Count a request for its key, and do what it asks for, in one transaction."""
-    caller = session.find_key(digest)
-    if caller is None:  # it costs nobody anything
-        now = clock.now()
-        per_minute, per_day = spec.PLANS["free"]
-        usage, decision = consume(Usage(), per_minute, per_day, now)
+    caller = session.find_key(digest) or NOBODY
+    key_id, per_minute, per_day, used, time = caller
+    # PostgreSQL's time is the same for all workers
+    is_manual = isinstance(clock, ManualClock)
+    now = clock.now() if is_manual or time is None else time
+    usage, decision = consume(used, per_minute, per_day, now)
+    if caller is NOBODY:  # it costs nobody anything
         decision = decision._replace(remaining=decision.limit)
         reason = "the API key is missing or invalid"
         challenge = {"WWW-Authenticate": "Bearer"}
         answer = answer_error(401, "unauthorized", reason, challenge)
     else:
-        now = caller.time or clock.now()
-        per_minute = caller.per_minute
-        usage, decision = consume(caller.usage, per_minute, caller.per_day, now)
-        if usage != caller.usage:
-            session.save_usage(caller.key_id, usage)
+        if usage != used:
+            session.save_usage(key_id, usage)
         answer = operation(session, now) if decision.allowed else answer_429(decision)
-    return respond(answer, now, rate_headers(usage, decision, per_minute))
-
-
-def rate_headers(usage: Usage, decision: Decision, per_minute: int) -> dict[str, str]:
-    """Return what is left of a quota (§8.3), and of which window that is."""
     name, period_s = "day", spec.DAY_S
     minute_end = usage.minute_start + spec.MINUTE_S
     if (decision.limit, decision.reset) == (per_minute, minute_end):
         name, period_s = "minute", spec.MINUTE_S
-    return {
-        spec.HEADER_LIMIT: str(decision.limit),
-        spec.HEADER_REMAINING: str(decision.remaining),
-        spec.HEADER_RESET: str(decision.reset),
+    quota = {
+        spec.HEADER_LIMIT: decision.limit,
+        spec.HEADER_REMAINING: decision.remaining,
+        spec.HEADER_RESET: decision.reset,
         HEADER_POLICY: f'"{name}";q={decision.limit};w={period_s}',
     }
+    return respond(answer, now, quota)
 
 
-def respond(answer: Answer, now: float, headers: Headers = NONE) -> Response:
+def respond(answer: Answer, now: float, quota: Headers = NO_HEADERS) -> Response:
     """Return any response of the service."""
-    content = answer.content
-    if not isinstance(content, bytes):
-        content = to_json(content)
-    all_headers = {**answer.headers, **headers, "Date": formatdate(now, usegmt=True)}
-    return Response(content, answer.status, all_headers, "application/json")
+    status, content, headers = answer
+    all_headers = {**headers, **quota, "Date": formatdate(now, usegmt=True)}
+    texts = {name: str(value) for name, value in all_headers.items()}
+    return Response(to_json(content), status, texts, "application/json")
 
 
 def answer_error(
-    status: int, code: str, message: str, headers: Headers = NONE
+    status: int, code: str, message: str, headers: Headers = NO_HEADERS
 ) -> Answer:
     """Return an answer whose body is an Error (§2.5)."""
-    body = {"code": code, "message": message, "status": status}
-    return Answer(status, body, headers)
+    return status, {"code": code, "message": message, "status": status}, headers
 
 
 def answer_429(decision: Decision) -> Answer:
@@ -279,7 +264,7 @@ def answer_429(decision: Decision) -> Answer:
     code, reason = "rate_limited", "too many requests"
     if decision.banned:
         code, reason = "key_banned", "this key is banned"
-    wait_s = str(decision.retry_after_s)
+    wait_s = decision.retry_after_s
     headers = {spec.HEADER_RETRY_AFTER: wait_s}
     return answer_error(429, code, f"{reason}; wait {wait_s} s", headers)
 
@@ -290,31 +275,22 @@ def answer_unavailable(error: UnavailableError) -> Answer:
 
     It is a 500 where nobody knows whether an animal was created.
     """
+    message = f"the database {error.reason};"
     if error.unknown:
-        message = "it is not known whether the animal was created"
-        return answer_error(
-            500, "internal_error", f"the database {error.reason}; {message}"
-        )
-    message = f"nothing was changed; wait {RETRY_AFTER_S} s and try again"
-    headers = {spec.HEADER_RETRY_AFTER: str(RETRY_AFTER_S)}
-    return answer_error(
-        503, "unavailable", f"the database {error.reason}; {message}", headers
-    )
+        message += " it is not known whether the animal was created"
+        return answer_error(500, "internal_error", message)
+    message += f" nothing was changed; wait {RETRY_AFTER_S} s and try again"
+    headers = {spec.HEADER_RETRY_AFTER: RETRY_AFTER_S}
+    return answer_error(503, "unavailable", message, headers)
 
 
 async def refuse(request: Request, error: HTTPException) -> Response:
     """Answer a request that cannot be served, but for its key and its quota."""
-    code = getattr(error, "code", "")
-    message = error.detail
-    if not code:  # Starlette's own
-        code, message = NO_ROUTE[error.status_code]
-    answer = answer_error(error.status_code, code, message, error.headers or {})
+    status = error.status_code
+    reason = getattr(error, "code", ""), error.detail
+    code, message = NO_ROUTE.get(status, reason)
+    answer = answer_error(status, code, message, error.headers or NO_HEADERS)
     return await count(request, lambda *_: answer)
-
-
-async def refuse_row(request: Request, error: RefusedError) -> Response:
-    """Answer a create whose values the database refuses."""
-    return await refuse(request, Refusal(400, "invalid_body", str(error)))
 
 
 async def fail(request: Request, _: Exception) -> Response:
@@ -322,77 +298,6 @@ async def fail(request: Request, _: Exception) -> Response:
     message = "the service failed; nothing was changed"
     answer = answer_error(500, "internal_error", message)
     return respond(answer, request.app.clock.now())
-
-
-HANDLERS: Any = {HTTPException: refuse, RefusedError: refuse_row, Exception: fail}
-
-
-class Pets(HTTPEndpoint):
-    """The animals (§4.1, §4.2)."""
-
-    async def get(self, request: Request) -> Response:
-        """List them."""
-        try:
-            query = models.read_page_query(request.query_params)
-        except ValueError as invalid:
-            raise Refusal(400, "invalid_parameter", str(invalid)) from invalid
-        return await count(request, partial(list_pets, query))
-
-    async def post(self, request: Request) -> Response:
-        """Add one."""
-        body = await read_body(request)
-        # of several headers the last counts
-        content_type = ["", *request.headers.getlist("content-type")][-1]
-        try:
-            pet = models.read_new_pet(body, content_type)
-        except ValueError as invalid:
-            raise Refusal(400, "invalid_body", str(invalid)) from invalid
-        return await count(request, partial(create_pet, pet), durable=True)
-
-
-class Pet(HTTPEndpoint):
-    """An animal (§4.3)."""
-
-    async def get(self, request: Request) -> Response:
-        """Return it."""
-        pet_id = models.read_int64(request.path_params["pet_id"])
-        return await count(request, partial(get_pet, pet_id))
-
-
-def list_pets(query: models.PageQuery, session: Session, _: float) -> Answer:
-    """Answer a page, with links to the first and the next one."""
-    pets = session.page(query.after, query.limit + 1, query.status)
-    page = pets[: query.limit]
-    parameters: dict[str, object] = {"limit": query.limit}
-    if query.status is not None:
-        parameters["status"] = query.status
-    link = f'<?{urlencode(parameters)}>; rel="first"'
-    if len(pets) > query.limit:
-        parameters["cursor"] = models.write_cursor(page[-1][0], query.status)
-        link += f', <?{urlencode(parameters)}>; rel="next"'
-    return Answer(200, list(map(models.write_pet, page)), {"Link": link})
-
-
-def create_pet(pet: models.PetFields, session: Session, _: float) -> Answer:
-    """Add an animal, and answer it."""
-    (pet_id,) = session.add_pets([pet])
-    return Answer(201, models.write_pet((pet_id, *pet)))
-
-
-def get_pet(pet_id: int | None, session: Session, now: float) -> Answer:
-    """Answer an animal, until the operation is removed as announced (§9)."""
-    pet = None if pet_id is None else session.pet(pet_id)
-    headers = {
-        "Deprecation": f"@{DEPRECATED_SINCE}",
-        "Sunset": formatdate(spec.REMOVAL_OF_GET_PET_AT, usegmt=True),
-        "Link": '<../pets>; rel="successor-version"',
-    }
-    if now >= spec.REMOVAL_OF_GET_PET_AT:
-        reason = "this operation was removed; use GET /pets with the status filter"
-        return answer_error(410, "gone", reason, headers)
-    if pet is None:
-        return answer_error(404, "not_found", "there is no such animal", headers)
-    return Answer(200, models.write_pet(pet), headers)
 
 
 async def read_body(request: Request) -> bytes:
@@ -413,6 +318,66 @@ async def read_body(request: Request) -> bytes:
     return body
 
 
+class Pets(HTTPEndpoint):
+    """The animals (§4.1, §4.2)."""
+
+    async def get(self, request: Request) -> Response:
+        """Answer a page, with links to the first and the next one."""
+        try:
+            query = models.read_page_query(request.query_params)
+        except ValueError as invalid:
+            raise Refusal(400, "invalid_parameter", str(invalid)) from invalid
+        status = query.status
+        target = f"?limit={query.limit}" + (f"&status={status}" if status else "")
+
+        def list_pets(session: Session, _: float) -> Answer:
+            pets = session.page(query.after, query.limit + 1, status)
+            page = pets[: query.limit]
+            link = f'<{target}>; rel="first"'
+            if len(pets) > query.limit:
+                cursor = models.write_cursor(page[-1][0], status)
+                link += f', <{target}&cursor={cursor}>; rel="next"'
+            return 200, list(map(models.write_pet, page)), {"Link": link}
+
+        return await count(request, list_pets)
+
+    async def post(self, request: Request) -> Response:
+        """Add one."""
+        body = await read_body(request)
+        # of several headers the last counts
+        content_type = ["", *request.headers.getlist("content-type")][-1]
+
+        def create_pet(session: Session, _: float) -> Answer:
+            (pet_id,) = session.add_pets([pet])
+            return 201, models.write_pet((pet_id, *pet)), NO_HEADERS
+
+        try:
+            pet = models.read_new_pet(body, content_type)
+            return await count(request, create_pet, durable=True)
+        except (ValueError, RefusedError) as invalid:
+            raise Refusal(400, "invalid_body", str(invalid)) from invalid
+
+
+class Pet(HTTPEndpoint):
+    """An animal (§4.3)."""
+
+    async def get(self, request: Request) -> Response:
+        """Return it, until the operation is removed as announced (§9)."""
+        pet_id = models.read_int64(request.path_params["pet_id"])
+
+        def get_pet(session: Session, now: float) -> Answer:
+            if now >= spec.REMOVAL_OF_GET_PET_AT:
+                reason = "this operation was removed; use GET /pets with its filter"
+                return answer_error(410, "gone", reason, DEPRECATION)
+            pet = None if pet_id is None else session.pet(pet_id)
+            if pet is None:
+                reason = "there is no such animal"
+                return answer_error(404, "not_found", reason, DEPRECATION)
+            return 200, models.write_pet(pet), DEPRECATION
+
+        return await count(request, get_pet)
+
+
 async def orders(_: Request) -> Response:
     """Refuse what the document only mentions (§1)."""
     reason = "the interface document does not show store orders"
@@ -422,30 +387,27 @@ async def orders(_: Request) -> Response:
 async def health(request: Request) -> Response:
     """Say whether the database can be used; no key is needed."""
     service: Service = request.app
+    answer = 200, {"status": "ok", "database": "ok"}, NO_HEADERS
 
     def check(session: Session) -> Response:
         session.check()
-        answer = Answer(200, {"status": "ok", "database": "ok"})
         return respond(answer, service.clock.now())
 
     return await service.run(request, check, patience_s=HEALTH_WAIT_S)
 
 
-async def live(request: Request) -> Response:
-    """Say that this process answers."""
-    return respond(Answer(200, {"status": "ok"}), request.app.clock.now())
-
-
-async def openapi(request: Request) -> Response:
-    """Return the OpenAPI document."""
-    return respond(Answer(200, OPENAPI), request.app.clock.now())
-
-
+HANDLERS: Any = {HTTPException: refuse, Exception: fail}
+LIST_PATH = spec.PATH_PREFIX + spec.PETS_PATH
+GET = ["GET"]
 ROUTES = [
     Route(LIST_PATH, Pets),
-    Route(LIST_PATH + "/{pet_id}", Pet),
+    Route(f"{LIST_PATH}/{{pet_id}}", Pet),
     Route(spec.PATH_PREFIX + spec.ORDERS_PATH, orders, methods=METHODS),
     Route(spec.PATH_PREFIX + "/health", health),
-    Route(spec.PATH_PREFIX + "/live", live),
-    Route(spec.PATH_PREFIX + "/openapi.json", openapi),
+    Route(spec.PATH_PREFIX + "/live", JSONResponse({"status": "ok"}), methods=GET),
+    Route(
+        spec.PATH_PREFIX + "/openapi.json",
+        Response(OPENAPI, media_type="application/json"),
+        methods=GET,
+    ),
 ]

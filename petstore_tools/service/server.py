@@ -9,7 +9,6 @@ does both, by two of its private names.
 
 import asyncio
 import atexit
-import errno
 import json
 import logging
 import multiprocessing
@@ -17,15 +16,12 @@ import os
 import re
 import signal
 import socket
-import sqlite3
 import sys
 import threading
 import time
-from contextlib import closing, suppress
 from functools import partial
 from itertools import count
 from multiprocessing import resource_tracker
-from pathlib import Path
 from typing import Any, Self
 
 from granian import Granian
@@ -35,11 +31,11 @@ from granian.log import LogLevels
 from granian.net import SocketHolder  # type: ignore[attr-defined]
 from granian.server.embed import Server
 
-from petstore_tools import spec, sqlite
+from petstore_tools import spec
 from petstore_tools.clock import SystemClock
 from petstore_tools.errors import SettingsError
 from petstore_tools.service.app import REPORT_EVERY_S, Service
-from petstore_tools.service.database import POSTGRES, Database
+from petstore_tools.service.database import Database
 
 DRAIN_S = 9  # at its end a service answers what is under way for so long
 BACKLOG = 1_024
@@ -125,13 +121,6 @@ def serve(location: str, host: str, port: int, **options: Any) -> None:
     except SystemExit:
         if not supervisor.interrupt_signal:  # else a worker died at the end
             raise
-    if not location.startswith(POSTGRES):
-        # with what its log still holds, the file alone can be moved
-        with (
-            suppress(sqlite3.Error),
-            closing(sqlite.read(Path(location), busy_s=1.0)) as database,
-        ):
-            database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     atexit.register(os._exit, 0)  # as in `worker`
 
 
@@ -143,45 +132,20 @@ def _end_at_ctrl_c() -> None:
     signal.pthread_kill(main_thread, signal.SIGTERM)
 
 
-def listen(option: str, host: str, port: int) -> socket.socket:
-    """
-    Listen at an IP address; at `::` for IPv4, too.
-
-    Args:
-        option: The one that names the port.
-        host: The address.
-        port: A port of it; 0 is a free one.
-
-    Raises:
-        SettingsError: The port is in use, or this machine does not have the address.
-    """
-    is_6 = ":" in host
-    family = socket.AF_INET6 if is_6 else socket.AF_INET
-    try:
-        return socket.create_server((host, port), family=family, dualstack_ipv6=is_6)
-    except OSError as error:
-        subject = f"port {port} of {host}"
-        if error.errno == errno.EADDRNOTAVAIL:
-            subject = host
-            option = option.replace("port", "host")
-        reason = os.strerror(error.errno or 0)  # Python adds a tuple to its own
-        raise SettingsError(
-            f"{subject} cannot be used: {reason}. Name another one with {option}"
-        ) from error
-
-
 def worker(location: str) -> Service:
     """Return the service of a worker process, once its database can be used."""
     atexit.register(os._exit, 0)  # at the end of Python, granian's threads fail
     threading.Thread(target=_end_with_parent, daemon=True).start()
     for attempt in count():
         try:
-            return Service(Database(location), SystemClock())
+            database = Database(location)
+            break
         except SettingsError as error:
             if attempt % REPORT_EVERY_S == 0:
                 logging.getLogger(__name__).error("%s", error)
             time.sleep(1)
-    raise AssertionError
+    atexit.register(database.close)  # then the file alone can be moved
+    return Service(database, SystemClock())
 
 
 def _end_with_parent() -> None:
@@ -203,13 +167,12 @@ class ThreadedServer(Server):
 
     Args:
         app: The application.
-        bound: Where it listens; a free local port.
 
     Attributes:
-        base_url: The base address, with the version prefix (§9).
+        base_url: The base address, at a free local port, with the version prefix (§9).
     """
 
-    def __init__(self, app: Any, bound: socket.socket | None = None) -> None:
+    def __init__(self, app: Any) -> None:
         super().__init__(
             app,
             log_enabled=False,
@@ -217,11 +180,11 @@ class ThreadedServer(Server):
             log_dictconfig={"incremental": True, "handlers": {}, "loggers": {}},
             **_HTTP,
         )
-        # nobody else gets its port
-        self._bound = bound or listen("", "127.0.0.1", 0)
-        self.base_url = (
-            f"http://127.0.0.1:{self._bound.getsockname()[1]}{spec.PATH_PREFIX}"
-        )
+        self._bound = socket.create_server(
+            ("127.0.0.1", 0)
+        )  # nobody else gets its port
+        port = self._bound.getsockname()[1]
+        self.base_url = f"http://127.0.0.1:{port}{spec.PATH_PREFIX}"
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(
             target=self._run, name="petstore service", daemon=True

@@ -1,10 +1,13 @@
 """
-The routes as people write them: FastAPI, SQLite, a model a row, a minute's and a day's
-quota of a key, creates that survive a power loss. PORT FOLDER.
+The routes as people write them, with the same duties: FastAPI, SQLite, a model a row;
+keys, quotas of a minute and a day, creates that survive a power loss, and a slow disk
+holds up no answer that needs none. PORT FOLDER.
 """
 
+import hashlib
 import sqlite3
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +20,7 @@ from pydantic import BaseModel
 
 Status = Literal["available", "pending", "sold"]
 app = FastAPI()
+lock = threading.Lock()
 db = sqlite3.connect(
     f"{sys.argv[2]}/plain.db", isolation_level=None, check_same_thread=False
 )
@@ -33,34 +37,44 @@ class Pet(NewPet):
 
 
 def quota(response: Response, authorization: str) -> None:
+    digest = hashlib.sha256(authorization.encode()).hexdigest()
+    key = db.execute(
+        "SELECT id, per_minute, per_day FROM key WHERE digest = ?", (digest,)
+    )
+    row = key.fetchone()
+    if row is None:
+        raise HTTPException(401)
+    key_id, per_minute, per_day = row
     now = int(time.time())
-    for period_s in (60, 86_400):
+    for period_s, limit in ((60, per_minute), (86_400, per_day)):
         used = db.execute(
-            "INSERT INTO usage VALUES (?, ?, 1)"
-            " ON CONFLICT (key, start) DO UPDATE SET used = used + 1 RETURNING used",
-            (f"{authorization} {period_s}", now // period_s),
+            "INSERT INTO usage VALUES (?, ?, ?, 1)"
+            " ON CONFLICT (key, period, start) DO UPDATE SET used = used + 1"
+            " RETURNING used",
+            (key_id, period_s, now // period_s),
         ).fetchone()[0]
-        if used > 100_000_000:
+        if used > limit:
             raise HTTPException(429)
-    response.headers["X-RateLimit-Limit"] = "100000000"
-    response.headers["X-RateLimit-Remaining"] = str(100_000_000 - used)
+    response.headers["X-RateLimit-Limit"] = str(per_day)
+    response.headers["X-RateLimit-Remaining"] = str(per_day - used)
     response.headers["X-RateLimit-Reset"] = str((now // 86_400 + 1) * 86_400)
 
 
 @contextmanager
 def transaction(level: str) -> Iterator[None]:
-    db.execute(f"PRAGMA synchronous = {level}")
-    db.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-    except BaseException:
-        db.execute("ROLLBACK")
-        raise
-    db.execute("COMMIT")
+    with lock:
+        db.execute(f"PRAGMA synchronous = {level}")
+        db.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            db.execute("ROLLBACK")
+            raise
+        db.execute("COMMIT")
 
 
 @app.get("/v1/pets", response_model=list[Pet], response_model_exclude_none=True)
-async def list_pets(
+def list_pets(
     response: Response,
     limit: Annotated[int, Query(ge=1, le=100)] = 20,
     after: int = 0,
@@ -83,7 +97,7 @@ async def list_pets(
 @app.post(
     "/v1/pets", response_model=Pet, status_code=201, response_model_exclude_none=True
 )
-async def create_pet(
+def create_pet(
     pet: NewPet, response: Response, authorization: Annotated[str, Header()]
 ) -> dict[str, object]:
     with transaction("FULL"):
@@ -97,6 +111,8 @@ async def create_pet(
 
 def main() -> None:
     db.executescript(Path(__file__).with_suffix(".sql").read_text("utf-8"))
+    digest = hashlib.sha256(b"Bearer k").hexdigest()
+    db.execute("INSERT INTO key VALUES ('k', 1000000000, 1000000000, ?)", (digest,))
     rows = [(f"Pet {n}", n % 7, "sold") for n in range(1_000)]
     db.executemany("INSERT INTO pet (name, category, status) VALUES (?, ?, ?)", rows)
     uvicorn.run(app, port=int(sys.argv[1]), log_level="error", access_log=False)

@@ -82,7 +82,7 @@ def test_a_file_that_is_not_ours_is_refused_and_stays_as_it_was(
     [
         ("DROP TABLE pet", "on PostgreSQL lacks the tables"),
         (
-            "COMMENT ON TABLE inventory IS '99'",
+            "UPDATE inventory SET version = 99",
             "has schema 99, but this program knows only",
         ),
     ],

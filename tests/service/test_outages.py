@@ -24,6 +24,7 @@ from services import (
     database_lock,
     serve_in_thread,
     stored_ids,
+    stored_pets,
     wait_until,
 )
 from serving import ServeProcess, run_serve
@@ -201,7 +202,7 @@ def test_only_a_create_whose_commit_was_sent_is_not_known(postgres: Postgres) ->
         invalid = caller.post("")
         listed = caller.get()
         proxy.cutting.clear()
-        existing = database.page(after=0, limit=9, status=None)
+        existing = stored_pets(database)
         back = caller.post()
 
     assert (unknown.status_code, unknown.json()["code"]) == (500, "internal_error")
@@ -312,7 +313,7 @@ def test_a_row_that_the_database_refuses_is_a_400_that_is_counted(where: str) ->
 
     with serve_in_thread(where) as (database, caller), database_change(where, *change):
         answers = [caller.post(name) for name in "abcbd"]
-        pets = database.page(after=0, limit=9, status=None)
+        pets = stored_pets(database)
 
     assert [answer.status_code for answer in answers] == [201, 201, 201, 400, 201]
     left = [int(answer.headers["X-RateLimit-Remaining"]) for answer in answers]
@@ -350,7 +351,7 @@ async def give_up(work: Work, *, begins: bool) -> tuple[bool, bool]:
         assert await asyncio.to_thread(work.has_begun.wait, 30)
     job.give_up()
     with pytest.raises(UnavailableError) as error:
-        await job.result
+        await job
     if not begins:
         thread.start()
     work.may_end.set()
@@ -385,7 +386,7 @@ def test_what_was_given_up_is_not_committed() -> None:
         thread.start()
         if given_up:
             job.give_up()
-            assert isinstance(job.result.exception(), UnavailableError)
+            assert isinstance(job.exception(), UnavailableError)
         work.may_end.set()
         thread.join()
         return results

@@ -18,6 +18,7 @@ from petstore_tools.clock import ManualClock
 from petstore_tools.plans import Plan
 from petstore_tools.service.app import Service
 from petstore_tools.service.database import Database
+from petstore_tools.service.models import StoredPet
 from petstore_tools.service.server import ThreadedServer
 
 NOON = 1_800_000_000.0
@@ -71,7 +72,7 @@ def serve_in_thread(
     where: str, *, clock: ManualClock | None = None
 ) -> Iterator[tuple[Database, Caller]]:
     """Serve a database from a thread: itself, and a caller with a wide plan."""
-    database = Database(where, uses_database_clock=False)
+    database = Database(where)
     service = Service(database, clock or ManualClock(NOON))
     server = ThreadedServer(service).start()
     try:
@@ -108,12 +109,15 @@ def is_port_closed(base_url: str) -> bool:
     return True
 
 
+def stored_pets(database: Database) -> list[StoredPet]:
+    """Return all animals of a database."""
+    return database.run(lambda session: session.page(0, 1_000_000, None))
+
+
 def stored_ids(where: str) -> set[int]:
     """Return the ids of all animals of a database."""
     database = Database(where)
-    ids: set[int] = set()
-    while page := database.page(after=max(ids, default=0), limit=10_000, status=None):
-        ids |= {pet[0] for pet in page}
+    ids = {pet[0] for pet in stored_pets(database)}
     database.close()
     return ids
 
