@@ -331,31 +331,28 @@ class PostgresSession(Session):
         self._url = url
         self._deferred: list[tuple[str, tuple[object, ...]]] = []
 
-    def _connect(self) -> None:
+    def begin(self, durable: bool) -> None:
+        """Begin a transaction with its first statement."""
         import psycopg
 
-        with suppress(psycopg.Error):
-            self.connection = psycopg.connect(
-                self._url.get_secret_value(),
-                autocommit=True,
-                connect_timeout=2,
-                client_encoding="UTF8",  # else a server in SQL_ASCII answers bytes
-                # values within the text: several statements are one round trip
-                cursor_factory=psycopg.ClientCursor,
-                # of a server that is gone without a word
-                keepalives_idle=2,
-                keepalives_interval=1,
-                keepalives_count=3,
-                tcp_user_timeout=5_000,
-            )
+        if self.connection is None:
+            with suppress(psycopg.Error):
+                self.connection = psycopg.connect(
+                    self._url.get_secret_value(),
+                    autocommit=True,
+                    connect_timeout=2,
+                    client_encoding="UTF8",  # else a server in SQL_ASCII answers bytes
+                    # values within the text: several statements are one round trip
+                    cursor_factory=psycopg.ClientCursor,
+                    # of a server that is gone without a word
+                    keepalives_idle=2,
+                    keepalives_interval=1,
+                    keepalives_count=3,
+                    tcp_user_timeout=5_000,
+                )
         # The driver's error is dropped: its text or traceback may hold the password.
         if self.connection is None:
             raise UnavailableError("cannot be reached")
-
-    def begin(self, durable: bool) -> None:
-        """Begin a transaction with its first statement."""
-        if self.connection is None:
-            self._connect()
         self._deferred = [(_BEGIN, ())]
         if not durable:
             self.defer("SET LOCAL synchronous_commit = off")
@@ -490,11 +487,8 @@ class Database:
 
     def list_keys(self) -> list[Key]:
         """Return all keys, oldest first."""
-        keys = []
-        for row in self.execute("SELECT * FROM key ORDER BY created_at, id"):
-            key_id, label, *plan, created_at, revoked_at = row[:7]
-            keys.append(Key(key_id, label, Plan(*plan), created_at, revoked_at))
-        return keys
+        rows = self.execute("SELECT * FROM key ORDER BY created_at, id")
+        return [Key._make((*row[:2], Plan(*row[2:5]), *row[5:7])) for row in rows]
 
     def revoke(self, key_id: str, now: float) -> bool:
         """Make a key invalid for good; say whether it was valid."""

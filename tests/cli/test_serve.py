@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from commands import RunCommand
-from services import free_port
+from services import free_port, stored_ids
 
 
 def test_keys_are_shown_once_and_serve_runs_on_them(
@@ -51,6 +51,31 @@ def test_keys_are_shown_once_and_serve_runs_on_them(
         server.communicate(timeout=20)
     assert done.returncode == 0
     assert f"PETSTORE_BASE_URL=http://127.0.0.1:{port}/v1\n" in another
+
+
+def test_a_sample_fills_an_empty_database_once(tmp_path: Path) -> None:
+    """A second start adds nothing; each time a line says how to begin anew."""
+    port = free_port()
+    command = f"-m petstore_tools serve --port {port} --database s.db --sample 25"
+    texts = []
+    for _ in range(2):
+        server = subprocess.Popen(
+            [sys.executable, *command.split()],
+            cwd=tmp_path,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        try:
+            assert server.stderr is not None
+            texts.append(server.stderr.readline())
+        finally:
+            server.terminate()
+            server.communicate(timeout=20)
+
+    assert "25 sample animals were added to s.db" in texts[0]
+    assert "has animals already, so no sample was added" in texts[1]
+    assert all("To begin anew" in text for text in texts)
+    assert stored_ids(str(tmp_path / "s.db")) == set(range(1, 26))
 
 
 def test_the_demo_does_the_main_job_from_any_folder(

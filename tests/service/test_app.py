@@ -10,15 +10,17 @@ from unittest.mock import ANY
 
 import pytest
 import requests
-from services import serve_in_thread
+from services import NOON, Caller, serve_in_thread
 from tables import read_cases, read_json
 
 from petstore_tools import Sandbox, spec
+from petstore_tools.clock import ManualClock
 from petstore_tools.plans import Plan
 
 WIRE = sorted((Path(__file__).parents[1] / "wire").glob("*.json"))
 JSON = {"Content-Type": "application/json"}
 RATE = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset")
+POLICY = "RateLimit-Policy"
 
 
 @pytest.fixture
@@ -132,7 +134,70 @@ def test_a_missing_or_wrong_key_is_401(box: Sandbox, header: str | None) -> None
 
     assert is_error(response, 401)
     assert response.headers["WWW-Authenticate"] == "Bearer"
-    assert response.headers["X-RateLimit-Limit"] == "60"
+    assert [response.headers[name] for name in RATE[:2]] == ["60", "60"]
+
+
+def test_wrong_keys_cost_nobody_anything(tmp_path: Path) -> None:
+    """However many there are: a read each, no write, and no ban of the right one."""
+    path = tmp_path / "service.db"
+    with serve_in_thread(str(path)) as (_, caller):
+        caller.get()
+        log = path.with_name("service.db-wal")
+        size = log.stat().st_size
+        wrong = Caller(caller.base_url, "psk_wrong")
+        refused = {wrong.get().status_code for _ in range(100)}
+        assert log.stat().st_size == size
+        right = caller.get().status_code
+
+    assert refused == {401}
+    assert right == 200
+
+
+@pytest.mark.parametrize(
+    ("plan", "policies"),
+    [
+        (Plan(3, 100), {'"minute";q=3;w=60'}),
+        (Plan(100, 3), {'"day";q=3;w=86400'}),
+        (Plan(3, 3), {'"day";q=3;w=86400'}),  # a tie: the one that resets later
+    ],
+)
+def test_an_answer_names_the_window_of_its_rate_headers(
+    plan: Plan, policies: set[str]
+) -> None:
+    """With its limit and its length, on a 429, too."""
+    with Sandbox(plan=plan, animals=0) as box:
+        answers = [ask(box, "GET", path) for path in ("/pets", "/x", "/pets", "/pets")]
+
+    assert [answer.status_code for answer in answers] == [200, 404, 200, 429]
+    assert {answer.headers[POLICY] for answer in answers} == policies
+
+
+class BrokenClock(ManualClock):
+    """A clock with a defect."""
+
+    def now(self) -> float:
+        if self.defects.pop():
+            raise ZeroDivisionError
+        return super().now()
+
+    def __init__(self) -> None:
+        super().__init__(NOON)
+        self.defects = [False, False, True, False]
+
+
+def test_a_defect_is_a_500_with_an_error_and_the_next_request_is_served(
+    tmp_path: Path,
+) -> None:
+    """Nothing of the request that failed is kept."""
+    with serve_in_thread(str(tmp_path / "s.db"), clock=BrokenClock()) as (_, caller):
+        well = caller.get()
+        failed = caller.post()
+        listed = caller.get()
+
+    assert well.status_code == 200
+    assert (failed.status_code, failed.json()["code"]) == (500, "internal_error")
+    assert "nothing was changed" in failed.json()["message"]
+    assert listed.json() == []
 
 
 def test_a_429_names_its_seconds_and_the_tenth_retry_is_a_ban() -> None:
