@@ -250,7 +250,7 @@ class Session(ABC):
     def check(self) -> None:
         """Read the tables, and write to one."""
         self.execute("SELECT (SELECT max(id) FROM pet), (SELECT max(id) FROM key)")
-        self.defer("UPDATE inventory SET version = version")
+        self.defer("UPDATE inventory SET checks = checks + 1")
 
 
 class SqliteSession(Session):
