@@ -62,7 +62,6 @@ DEPRECATION = {
 elapsed = SystemClock().steady
 _log = logging.getLogger(__name__)
 
-
 # of a request without a valid key: all that a Free key has
 NOBODY: Caller = ("", *spec.PLANS["free"], Usage(), None)
 
@@ -219,8 +218,7 @@ def answer_in_quota(
     caller = session.find_key(digest) or NOBODY
     key_id, per_minute, per_day, used, time = caller
     # PostgreSQL's time is the same for all workers
-    is_manual = isinstance(clock, ManualClock)
-    now = clock.now() if is_manual or time is None else time
+    now = clock.now() if time is None or isinstance(clock, ManualClock) else time
     usage, decision = consume(used, per_minute, per_day, now)
     if caller is NOBODY:  # it costs nobody anything
         decision = decision._replace(remaining=decision.limit)

@@ -9,7 +9,7 @@ import secrets
 import sqlite3
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
-from contextlib import closing, suppress
+from contextlib import suppress
 from functools import partial
 from importlib.resources import files
 from importlib.util import find_spec
@@ -155,6 +155,7 @@ class Session(ABC):
         creates: Whether the transaction adds an animal.
     """
 
+    list_tables = "SELECT name FROM sqlite_master"
     id_lock = ""  # so that ids become visible in order
     row_lock = ""
     time = "NULL"  # Unix seconds, where the database has a clock
@@ -285,8 +286,7 @@ class SqliteSession(Session):
 
     def execute(self, statement: str, *values: object) -> Rows:
         """Execute a statement; return its rows."""
-        rows: Rows = self.connection.execute(statement, values).fetchall()
-        return rows
+        return list(self.connection.execute(statement, values))
 
     def abort(self) -> None:
         """Undo the transaction; keep what the log of another place holds."""
@@ -323,6 +323,12 @@ class PostgresSession(Session):
         url: `postgresql://USER:PASSWORD@HOST/DATABASE`.
     """
 
+    list_tables = (
+        # many workers start at once
+        "SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = '60s';"
+        f" SELECT pg_advisory_xact_lock({_LOCKS}, 1); SELECT relname FROM pg_class"
+        " WHERE relkind = 'r' AND pg_table_is_visible(oid)"
+    )
     id_lock = f"SELECT pg_advisory_xact_lock({_LOCKS}, 2)"
     row_lock = " FOR UPDATE"
     time = "extract(epoch FROM clock_timestamp())::float8"
@@ -375,7 +381,7 @@ class PostgresSession(Session):
 
 def digest_key(key: str) -> str:
     """Return what is stored of a key."""
-    return hashlib.sha256(key.encode(errors="surrogateescape")).hexdigest()
+    return hashlib.sha256(key.encode()).hexdigest()
 
 
 class Database:
@@ -409,7 +415,11 @@ class Database:
                 raise missing_extra("postgres", "the service on PostgreSQL")
             self.connections = 4
             self._new_session = partial(PostgresSession, SecretStr(url))
-            self._start("on PostgreSQL", _prepare_postgres)
+            self._start(
+                "on PostgreSQL",
+                ". Check that it runs, and the host, port, name, user and password in"
+                " its address",
+            )
             info = self._idle[0].connection.info
             self.name = f"{info.host}/{info.dbname}"
         elif _URL.search(url):  # no file is to be named like it
@@ -421,19 +431,14 @@ class Database:
         else:
             path = Path(location)
             self._new_session = partial(SqliteSession, path.resolve(), durability)
-            self._start(f"(--database) {path.name}", Session.check)
+            self._start(f"(--database) {path.name}")
 
-    def _start(self, name: str, prepare: Callable[[Session], None]) -> None:
+    def _start(self, name: str, advice: str = "") -> None:
         """Prepare the database, or say why it cannot be used."""
         try:
-            self.run(prepare)
+            self.run(partial(_check_tables, name))
         except UnavailableError as error:
-            reason = f"the service's database {name} {error.reason}"
-            if self.connections > 1:
-                reason += (
-                    ". Check that it runs, and the host, port, name, user and password"
-                    " in its address"
-                )
+            reason = f"the service's database {name} {error.reason}{advice}"
             raise SettingsError(reason) from error
 
     def run(
@@ -509,58 +514,44 @@ class Database:
 
 def _prepare_file(path: Path) -> None:
     """
-    Make an SQLite file, or make sure that one is of this service, before anything is
-    written to it.
+    Make an SQLite file, or make sure that one is of this service, before it is opened.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     if not path.exists():
         tables = _MAKE_TABLES.replace(_POSTGRES_ID, _SQLITE_ID)
-        header = f"PRAGMA application_id = {APPLICATION_ID}"
-        sqlite.create(path, f"{tables} {header}")
-    if not path.stat().st_size:
+        sqlite.create(path, f"{tables} PRAGMA application_id = {APPLICATION_ID}")
+    with path.open("rb") as file:
+        header = file.read(72)
+    if not header:
         raise SettingsError(
             f"the service's database {path.name} is an empty file. If animals"
             " were in it, put a copy of it back. If it is to be a new database,"
             " delete the file and start again"
         )
-    with closing(sqlite.read(path)) as db:
-        if db.execute("PRAGMA application_id").fetchone() != (APPLICATION_ID,):
-            raise SettingsError(
-                f"{path.name} is no database of this service. Nothing in it was"
-                " changed. Name another file with --database"
-            )
-        tables_query = "SELECT name FROM sqlite_master"
-        _check_tables(db.execute(tables_query), db.execute, path.name)
+    if header[68:] != APPLICATION_ID.to_bytes(4):
+        raise SettingsError(
+            f"{path.name} is no database of this service. Nothing in it was changed."
+            " Name another file with --database"
+        )
 
 
-def _prepare_postgres(session: Session) -> None:
-    """Make the tables, or make sure that they are of this service."""
-    # many workers start at once
-    session.defer("SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = '60s'")
-    session.defer(f"SELECT pg_advisory_xact_lock({_LOCKS}, 1)")
-    tables = session.execute(
-        "SELECT relname FROM pg_class WHERE relkind = 'r' AND pg_table_is_visible(oid)"
-    )
-    if TABLES.isdisjoint(name for (name,) in tables):
+def _check_tables(name: str, session: Session) -> None:
+    """Make the tables, or make sure that all are there, and of this version."""
+    rows = session.execute(session.list_tables)
+    missing_tables = sorted(TABLES.difference(table for (table,) in rows))
+    names = ", ".join(missing_tables)
+    if len(missing_tables) == len(TABLES):
         session.execute(_MAKE_TABLES)
-    else:
-        _check_tables(tables, session.execute, "on PostgreSQL")
-
-
-def _check_tables(
-    tables: Iterable[tuple[str]], execute: Callable[[str], Any], name: str
-) -> None:
-    """Make sure that all tables are there, and of this version."""
-    if missing_tables := sorted(TABLES.difference(table for (table,) in tables)):
-        names = ", ".join(missing_tables)
+    elif missing_tables:
         raise SettingsError(
             f"the service's database {name} lacks the tables {names}: its animals may"
             " be lost. Put a copy of it back, or name another database"
         )
-    ((version,),) = execute("SELECT version FROM inventory")
+    ((version,),) = session.execute("SELECT version FROM inventory")
     if version != VERSION:
         raise SettingsError(
             f"the service's database {name} has schema {version}, but this program"
             f" knows only {VERSION}: use the version of the toolkit that made it, or"
             " name another database"
         )
+    session.check()  # it can be written

@@ -109,13 +109,12 @@ def read_page_query(query: Mapping[str, str]) -> PageQuery:
     """
     try:
         page = PageQuery.model_validate(query)
-        is_valid = page.cursor in (None, write_cursor(page.after, page.status))
-        fault = "" if is_valid else "cursor"
+        if page.cursor in (None, write_cursor(page.after, page.status)):
+            return page
+        fault = "cursor"
     except ValidationError as invalid:
         fault = str(invalid.errors()[0]["loc"][0])
-    if fault:
-        raise ValueError(f"{fault} {QUERY_FAULTS[fault]}")
-    return page
+    raise ValueError(f"{fault} {QUERY_FAULTS[fault]}")
 
 
 def write_cursor(after: int, status: str | None) -> str:
