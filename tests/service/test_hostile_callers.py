@@ -118,7 +118,7 @@ def test_the_key_and_its_quota_are_judged_whatever_the_body_is(
     served: ServeProcess, body: bytes, status: int
 ) -> None:
     """401 for a wrong key, 429 for one that is used up; other refusals cost one."""
-    key = create_key(served.where, Plan(2, 100))
+    key = create_key(served.where, Plan(100, 2))
     head = ("POST /v1/pets", JSON_TYPE, f"Content-Length: {max(len(body), 1_000)}")
 
     answers = [
@@ -143,7 +143,7 @@ def test_what_has_no_operation_is_refused_before_its_body_comes(
     served: ServeProcess, line: str, status: int
 ) -> None:
     """And costs its quota; a wrong key costs nothing there, either."""
-    key = create_key(served.where, Plan(1, 100))
+    key = create_key(served.where, Plan(100, 1))
     head = (line, JSON_TYPE, "Content-Length: 1000")
 
     answers = [
