@@ -263,6 +263,16 @@ def test_a_link_shows_the_last_id_of_its_page_and_is_bound_to_its_filter(
     assert is_error(ask(box, "GET", f"/pets{link}&status=sold"), 400)
 
 
+def test_head_is_answered_as_get_without_the_body(box: Sandbox) -> None:
+    """And costs as much (our choice)."""
+    page, head, last = (ask(box, method, "/pets") for method in ("GET", "HEAD", "GET"))
+
+    assert (head.status_code, head.content) == (200, b"")
+    assert head.headers["Content-Length"] == str(len(page.content))
+    left = [int(answer.headers["X-RateLimit-Remaining"]) for answer in (page, last)]
+    assert left[0] - left[1] == 2
+
+
 def test_unknown_query_parameters_are_ignored(box: Sandbox) -> None:
     """Our choice: the document names two (§4.1)."""
     assert (

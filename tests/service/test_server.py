@@ -20,7 +20,7 @@ import requests
 from commands import run_program
 from postgres import Postgres
 from services import database_lock, free_port, is_port_closed, stored_ids, wait_until
-from serving import REX_BODY, ServeProcess, read_answer, run_serve
+from serving import REX_BODY, ServeProcess, find_workers, read_answer, run_serve
 from tcp_proxy import TcpProxy
 
 END = REX_BODY[5:]
@@ -178,7 +178,7 @@ def test_ctrl_c_ends_a_service_with_0_also_while_it_starts(tmp_path: Path) -> No
     """As a terminal sends it, to all processes at once: no traceback, and no wait."""
     options = f"--port {free_port()} --database {tmp_path / 'service.db'}"
     command = f"{sys.executable} -m petstore_tools serve {options}"
-    for delay_s in (0.0, 0.01, 0.03, 0.05, 0.3):
+    for delay_s in (None, 0.0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5):
         with subprocess.Popen(
             command.split(),
             stderr=subprocess.PIPE,
@@ -187,7 +187,9 @@ def test_ctrl_c_ends_a_service_with_0_also_while_it_starts(tmp_path: Path) -> No
         ) as process:
             assert process.stderr is not None
             assert "Ctrl-C stops it" in process.stderr.readline()
-            time.sleep(delay_s)
+            if delay_s is not None:  # since a worker began to load
+                wait_until(lambda: find_workers(process.pid))
+                time.sleep(delay_s)
             os.killpg(process.pid, signal.SIGINT)
             try:
                 assert (process.wait(30), process.stderr.read()) == (0, "")

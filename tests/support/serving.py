@@ -96,14 +96,8 @@ class ServeProcess:
         return time.monotonic() - began_at
 
     def workers(self) -> list[int]:
-        """
-        Return the processes that serve, children of the supervisor; one child cleans
-        up.
-        """
-        children = (
-            Path(f"/proc/{self._pid}/task/{self._pid}/children").read_text().split()
-        )
-        return [int(pid) for pid in children if _is_worker(pid)]
+        """Return the processes that serve."""
+        return find_workers(self._pid)
 
     def memory_mb(self, field: str = "VmRSS") -> float:
         """
@@ -194,6 +188,14 @@ def run_serve(where: str | Path, *options: str, **env: str) -> Iterator[ServePro
         process.wait()
         serve_process.final_log = serve_process.log_text()
         log_path.unlink()
+
+
+def find_workers(supervisor: int) -> list[int]:
+    """
+    Return the processes that serve, children of the supervisor; one child cleans up.
+    """
+    children = Path(f"/proc/{supervisor}/task/{supervisor}/children").read_text()
+    return [int(pid) for pid in children.split() if _is_worker(pid)]
 
 
 def _is_worker(pid: str) -> bool:
