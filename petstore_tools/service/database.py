@@ -123,7 +123,7 @@ class Key(NamedTuple):
     revoked_at: float | None
 
 
-def explain(error: BaseException) -> tuple[str, bool] | None:
+def explain(error: Any) -> tuple[str, bool] | None:
     """
     Explain an error of a database.
 
@@ -141,8 +141,8 @@ def explain(error: BaseException) -> tuple[str, bool] | None:
     # never the text of the error: it may hold the address
     reason = f"cannot be used ({state})" if state else "cannot be reached"
     reason = REASONS.get(state, REASONS.get(state[:2], reason))
-    diagnosis: Any = getattr(error, "diag", None)
-    return reason, state == "25P03" or diagnosis.severity_nonlocalized == "ERROR"
+    is_undone = state == "25P03" or error.diag.severity_nonlocalized == "ERROR"
+    return reason, is_undone
 
 
 class Session(ABC):
