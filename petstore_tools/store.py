@@ -60,7 +60,7 @@ class PetStore:
         settings, progress: As given by arguments, variables and file.
         client, inventory: The first sends requests within the plan, the second lists
             through it.
-        kept_listings, journal_folder: The kept listings, and where the journals of
+        history_file, journal_folder: The kept listings, and where the journals of
             imports are.
 
     Raises:
@@ -114,10 +114,10 @@ class PetStore:
         self.settings = settings
         self.progress = progress
         self.client = Client(settings, **options)
-        self.kept_listings = History.of(
+        self.history_file = History.of(
             settings.state_dir, settings.environment, settings.service_id
         )
-        self.inventory = Inventory(self.client, settings, self.kept_listings)
+        self.inventory = Inventory(self.client, settings, self.history_file)
         self.journal_folder = settings.state_dir / "imports"
 
     @by_name('write list_pets(status="available")')
@@ -212,8 +212,8 @@ class PetStore:
             HistoryError: It cannot be kept; no request was sent where that is known
                 before.
         """
-        self.kept_listings.check(self.client.clock.now())
-        return self.kept_listings.keep(self.list_pets(require="complete", wait=wait))
+        self.history_file.check(self.client.clock.now())
+        return self.history_file.keep(self.list_pets(require="complete", wait=wait))
 
     @overload
     def snapshots(self) -> Snapshots: ...
@@ -236,11 +236,11 @@ class PetStore:
         Raises:
             ArgumentError: No kept listing is that old, or the date cannot be read.
         """
-        snapshots = self.kept_listings.snapshots()
+        snapshots = self.history_file.snapshots()
         if date is None:
             return snapshots
         until, _ = snapshots.until(date, self.client.clock.now())
-        return self.kept_listings.rebuild(until[-1])
+        return self.history_file.rebuild(until[-1])
 
     def events(
         self, *, since: str | date | None = None, until: str | date | None = None
@@ -267,7 +267,7 @@ class PetStore:
             ArgumentError: `until` is before the first kept listing, `since` after
                 `until`, or one cannot be read.
         """
-        return self.kept_listings.events(since, until, now=self.client.clock.now())
+        return self.history_file.events(since, until, now=self.client.clock.now())
 
     def history(self, *, id: int | None = None) -> pd.DataFrame:  # noqa: A002
         """
@@ -284,7 +284,7 @@ class PetStore:
           status                first_seen
         0   sold 2026-01-05 09:00:00+00:00
         """
-        return self.kept_listings.history(id)
+        return self.history_file.history(id)
 
     def create_pet(
         self, name: str, *, category_id: int, status: str | None = None
@@ -368,7 +368,7 @@ class PetStore:
         check_status(status)
         source = self.settings.categories if categories is None else categories
         looks = facts.check_looks(source, title, note, timezone)
-        history, now = self.kept_listings, self.client.clock.now()
+        history, now = self.history_file, self.client.clock.now()
         if until is not None:
             return report.report_on_kept(history, since, until, looks, status, now)
         history.since_instant(since, now)  # before a request is spent

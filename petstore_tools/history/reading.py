@@ -100,7 +100,7 @@ class History(HistoryDatabase):
         Return the kept listings, oldest first; or of each its animals with one status.
 
         >>> _ = store.snapshot()
-        >>> store.kept_listings.snapshots(status="sold")[-1].counts
+        >>> store.history_file.snapshots(status="sold")[-1].counts
         {'sold': 59}
         """
         snapshots = list[Snapshot]()
@@ -138,7 +138,7 @@ class History(HistoryDatabase):
         """
         Return the frame of a listing, as `list_pets` gave it, by ascending id.
 
-        >>> store.kept_listings.rebuild(store.snapshot())["name"].tolist()[:2]
+        >>> store.history_file.rebuild(store.snapshot())["name"].tolist()[:2]
         ['Tulip', 'Poppy']
 
         Raises:

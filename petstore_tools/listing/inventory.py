@@ -45,7 +45,7 @@ class Inventory:
         client: One key at one service.
         settings: How the service pages, where somebody says so, and the folder of what
             listings have proved of services.
-        kept_listings: Those of this service.
+        history_file: Those of this service.
 
     Attributes:
         client, memory: What sends the requests; how the service pages.
@@ -54,10 +54,10 @@ class Inventory:
     """
 
     def __init__(
-        self, client: Client, settings: Settings, kept_listings: History
+        self, client: Client, settings: Settings, history_file: History
     ) -> None:
         self.client = client
-        self._kept_listings = kept_listings
+        self._history = history_file
         path = settings.state_dir / "services.json"
         self.memory = PagingMemory(path, client.service_id, settings.pagination)
         self.last_partial: pd.DataFrame | None = None
@@ -83,7 +83,7 @@ class Inventory:
             ArgumentError: The age is none, or cannot be combined with the query.
         """
         notes: list[str] = []
-        history = self._kept_listings
+        history = self._history
         if max_age is not None:
             if query.first is not None:
                 raise ArgumentError(

@@ -133,10 +133,10 @@ def test_only_complete_listings_of_all_animals_are_kept() -> None:
     """The error says why, or what to keep."""
     with Sandbox(animals=30) as box:
         with pytest.raises(ArgumentError, match=r"store\.snapshot\(\)"):
-            box.store.kept_listings.keep(box.store.list_pets(status="sold"))
+            box.store.history_file.keep(box.store.list_pets(status="sold"))
         with pytest.raises(IncompleteListingError, match="limited to the first 5"):
-            box.store.kept_listings.keep(box.store.list_pets(first=5))
-        assert not box.store.kept_listings.path.exists()
+            box.store.history_file.keep(box.store.list_pets(first=5))
+        assert not box.store.history_file.path.exists()
 
 
 CALLS: dict[str, Callable[[PetStore], object]] = {
@@ -155,7 +155,7 @@ def test_a_damaged_file_is_named_and_kept_aside(harm: str) -> None:
     """
     messages = list[str]()
     with Sandbox(animals=200) as box:
-        path = box.store.kept_listings.path
+        path = box.store.history_file.path
 
         def harmed() -> PetStore:
             box.store.snapshot()
@@ -252,7 +252,7 @@ def test_a_listing_from_the_future_is_named_before_a_request_and_forgotten() -> 
         animals = true_listing(box.store.snapshots(date=as_of)).animals
         before = box.store.history()
         now = box.clock.now()
-        history = box.store.kept_listings
+        history = box.store.history_file
         for listed_animals in (animals, {1: ("Rex", 1, "sold")}):
             history.keep(make_listing(listed_animals, now + 9e7).frame)
         with pytest.warns(UserWarning, match="was not kept as a snapshot"):
@@ -339,9 +339,9 @@ def test_within_max_age_a_listing_costs_no_request() -> None:
         listing = Listing.of(sold)
         assert listing.rows == len(sold) == (repeated["status"] == "sold").sum()
         assert (listing.status, listing.completeness) == ("sold", "complete")
-        counted = box.store.kept_listings.snapshots("sold")[0]
+        counted = box.store.history_file.snapshots("sold")[0]
         assert counted.counts == {"sold": len(sold)}
-        pd.testing.assert_frame_equal(box.store.kept_listings.rebuild(counted), sold)
+        pd.testing.assert_frame_equal(box.store.history_file.rebuild(counted), sold)
 
         box.advance(minutes=2)
         box.store.list_pets(status="sold", max_age="0s")

@@ -126,7 +126,7 @@ def test_a_history_that_cannot_be_marked_stops_no_output(tmp_path: Path) -> None
     """
     with Sandbox(animals=5) as box:
         report = box.store.status_report()
-        box.store.kept_listings.path.write_bytes(b"no database " * 400)
+        box.store.history_file.path.write_bytes(b"no database " * 400)
         with pytest.warns(
             UserWarning, match=r"--since last\) will not mean it: .*damaged"
         ):
