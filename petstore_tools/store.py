@@ -60,7 +60,7 @@ class PetStore:
         settings, progress: As given by arguments, variables and file.
         client, inventory: The first sends requests within the plan, the second lists
             through it.
-        history_file, journal_folder: The kept listings, and where the journals of
+        history_file, journal_folder: What the snapshots say, and where the journals of
             imports are.
 
     Raises:
@@ -117,7 +117,7 @@ class PetStore:
         self.history_file = History.of(
             settings.state_dir, settings.environment, settings.service_id
         )
-        self.inventory = Inventory(self.client, settings, self.history_file)
+        self.inventory = Inventory(self.client, settings)
         self.journal_folder = settings.state_dir / "imports"
 
     @by_name('write list_pets(status="available")')
@@ -142,7 +142,7 @@ class PetStore:
             status: One of the three values, None for all.
             first: Only so many animals, with as few requests as that needs.
             require: `complete`: raise where the listing is not complete.
-            max_age: Answer from a kept listing not older than an age such as `1h`; else
+            max_age: Answer from a snapshot not older than an age such as `1h`; else
                 keep one.
             wait: Wait for the next day's quota instead of raising QuotaError.
 
@@ -160,8 +160,11 @@ class PetStore:
         """
         query = ListQuery(status, first=first, require=require)
         with closing(Display("list", " animal", self.progress)) as display:
-            return self.inventory.list_pets(
-                query, max_age, wait=wait, show=display.draw
+            show = display.draw
+            if max_age is None:
+                return self.inventory.list_pets(query, wait=wait, show=show)
+            return self.history_file.list_pets(
+                self.inventory, query, max_age, wait=wait, show=show
             )
 
     def pages(
@@ -223,60 +226,64 @@ class PetStore:
 
     def snapshots(self, *, date: str | date | None = None) -> Snapshots | pd.DataFrame:
         """
-        Return the kept listings, oldest first; costs no request.
+        Return the snapshots, oldest first; costs no request.
 
-        With a `date` (or an age, a time), the animals of the newest kept listing that
-        had ended by then, as `list_pets` gives them.
+        With a `date`, the animals of one of them, as `list_pets` gives them: of a date
+        (its end) or a time, the newest that had ended by then; of an age such as `7d`,
+        the nearest one, with a warning where that is not within half of the age. What
+        names no offset is read in the time zone of this machine.
 
         >>> store.snapshots()[-1].listing.rows
         261
-        >>> len(store.snapshots(date="2026-01-05"))
+        >>> len(store.snapshots(date="0s"))
         261
 
         Raises:
-            ArgumentError: No kept listing is that old, or the date cannot be read.
+            ArgumentError: No snapshot is that old, or the date cannot be read.
         """
-        snapshots = self.history_file.snapshots()
+        history = self.history_file
         if date is None:
-            return snapshots
-        until, _ = snapshots.until(date, self.client.clock.now())
-        return self.history_file.rebuild(until[-1])
+            return history.snapshots()
+        return history.animals_of(date, self.client.clock.now())
 
     def events(
         self, *, since: str | date | None = None, until: str | date | None = None
     ) -> pd.DataFrame:
         """
-        Return what happened to animals between two kept listings, a row an event;
-        costs no request.
+        Return what happened to animals between two snapshots, a row an event; costs no
+        request.
 
-        It begins with the newest listing that had ended by `since` (an age such as
-        `90d`, a date, a time, `last`), else with the first, and ends with the newest
-        that had ended by `until`, None for the newest of all.
+        `since`, `until`: the first and the last snapshot, else the oldest and the
+        newest. An age such as `7d` means the nearest one, in `until` from now, in
+        `since` from begin to begin; where that is not within half of the age, a warning
+        says so. A date (its end) or a time means the newest that had ended by then, in
+        the time zone of this machine; `last` the last report that was written to a
+        file.
 
-        `event`: `new` (the first listing did not show it, or it returns after it was
+        `event`: `new` (the first snapshot did not show it, or it returns after it was
         gone; its `to` may be `sold`), `became sold`, `another status`, `gone`; `id`,
         `name`, `categoryId`; `from`, `to` (a status, `unset`; missing where there is
         none); it happened after `after` (missing where nobody can say) and by `by`
         (datetime, UTC). A corrected name or category is no event.
 
         >>> snapshot = store.snapshot()
-        >>> store.events(since="90d")["event"].tolist()
+        >>> store.events()["event"].tolist()
         []
 
         Raises:
-            ArgumentError: `until` is before the first kept listing, `since` after
-                `until`, or one cannot be read.
+            ArgumentError: `until` is before the first snapshot, `since` after `until`,
+                or one cannot be read.
         """
         return self.history_file.events(since, until, now=self.client.clock.now())
 
     def history(self, *, id: int | None = None) -> pd.DataFrame:  # noqa: A002
         """
-        Return what the kept listings say about each animal, or the one with this id;
-        costs no request.
+        Return what the snapshots say about each animal, or the one with this id; costs
+        no request.
 
         A row is a stay: the columns of a listing, and times (datetime, UTC). It began
         between `began_after` (missing where nobody saw it begin) and `first_seen`;
-        `last_seen` is the end of the last listing that showed it so; it ended between
+        `last_seen` is the end of the last one that showed it so; it ended between
         `ended_after` and `ended_by` (missing while open).
 
         >>> snapshot = store.snapshot()
@@ -346,15 +353,17 @@ class PetStore:
         """
         List the inventory, keep the listing, and report on it (§2.3, §4.1).
 
-        `since` compares with an earlier listing: `last`, that of the last report which
-        was written to a file; or the newest that is as old as `7d`, a date or a time
-        (`2026-03-05`, `05.03.2026`, a datetime; UTC where it names no zone, of a date
-        its end); where none is that old, the oldest, and the report says so. `until`
-        reports on the newest kept listing that had ended by then (of a date: its end),
-        and sends no request.
+        `since` compares with an earlier snapshot: `last`, that of the last report which
+        was written to a file; of an age such as `7d`, the nearest one, from begin to
+        begin; of a date (its end) or a time (`2026-03-05`, `05.03.2026`, a datetime),
+        the newest that had ended by then. Where none is within half of the age, or as
+        old as the date, the report says so. `until` reports on a snapshot of the past,
+        and sends no request: of an age, the nearest; of a date, the newest that had
+        ended by then.
         `categories`: names by categoryId or a file of them, else those of the settings.
         `partial` reports on a listing that is not complete, and says so. `title`,
-        `note`: a line each. `timezone`: such as `Europe/Berlin`.
+        `note`: a line each. `timezone`: in which times are written, and dates without
+        an offset are read, such as `Europe/Berlin`; else that of this machine.
 
         >>> store.status_report().breakdown["count"].tolist()
         [134, 52, 60, 15]
@@ -363,6 +372,7 @@ class PetStore:
             ArgumentError: An argument cannot be used; no request was sent.
             IncompleteListingError: It is not complete, and `partial` is not set.
         """
+        from petstore_tools.history.reading import check_since
         from petstore_tools.reporting import facts, report
 
         check_status(status)
@@ -370,8 +380,8 @@ class PetStore:
         looks = facts.check_looks(source, title, note, timezone)
         history, now = self.history_file, self.client.clock.now()
         if until is not None:
-            return report.report_on_kept(history, since, until, looks, status, now)
-        history.since_instant(since, now)  # before a request is spent
+            return report.report_on_snapshot(history, since, until, looks, status, now)
+        check_since(since, now, looks.timezone)  # before a request is spent
         require: Literal["complete"] | None = None if partial else "complete"
         pets = self.list_pets(status=status, require=require, wait=wait)
         return report.report_and_keep(pets, history, since, looks, partial=partial)

@@ -37,16 +37,17 @@ WRITERS = {
     "--since",
     metavar="last|AGE|DATE",
     help=(
-        "Show what changed since the last report that was written with -o, since an age"
-        " such as 7d, or since a date such as 2026-01-05 or 05.01.2026."
+        "Show what changed since the last report that was written with -o; since an age"
+        " such as 7d, which means the nearest kept listing; or since the end of a date"
+        " such as 2026-01-05 or 05.01.2026, in the time zone of the report."
     ),
 )
 @click.option(
     "--until",
     metavar="AGE|DATE",
     help=(
-        "With --since: report on the newest kept listing that had ended by this age or"
-        " by the end of this date. No request is sent."
+        "With --since: report on the kept listing that is nearest to this age, or the"
+        " newest that had ended by the end of this date. No request is sent."
     ),
 )
 @click.option(
@@ -61,7 +62,7 @@ WRITERS = {
 @click.option(
     "--timezone",
     metavar="ZONE",
-    help="Write times in this zone, such as Europe/Berlin or UTC.",
+    help="Write times, and read dates, in this zone, such as Europe/Berlin or UTC.",
 )
 @click.option(
     "--to",
@@ -173,8 +174,8 @@ def history_(
     "--before",
     metavar="DATE",
     help=(
-        "Forget the listings that ended before this day, such as 2026-01-05, or age,"
-        " such as 2w."
+        "Forget the listings that ended before this day, such as 2026-01-05, in the"
+        " time zone of this machine, or before this age, such as 2w."
     ),
 )
 @click.option(

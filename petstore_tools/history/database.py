@@ -1,10 +1,10 @@
 """
-The file of a history: its tables, listings that are kept and forgotten, and damage.
+The file of a history: its tables, snapshots that are kept and forgotten, and damage.
 
-Listings are numbered in the order in which they were kept. A stay is an animal in a
-name, category and status, from the first listing that showed it so to the one that
-closed it. An animal is missed by a listing that alone does not show it, and may have a
-hole: its stay goes on. So what a listing showed is its stays less its missed animals.
+Snapshots are numbered in the order in which they were kept. A stay is an animal in a
+name, category and status, from the first snapshot that showed it so to the one that
+closed it. An animal is missed by a snapshot that alone does not show it, and may have a
+hole: its stay goes on. So what a snapshot showed is its stays less its missed animals.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from hashlib import sha256
 from math import ceil, inf
 from pathlib import Path
@@ -31,23 +31,27 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Moment = str | date  # an age, a date or a time
-_FORMAT = 2
-OPEN = 999_999_999  # closes a stay that is still open: later than any listing
+_FORMAT = 3
+OPEN = 999_999_999  # closes a stay that is still open: later than any snapshot
+
+
 _TABLES = f"""
 PRAGMA auto_vacuum = FULL;
 PRAGMA user_version = {_FORMAT};
-CREATE TABLE listings (
-    number INTEGER PRIMARY KEY, started_at REAL, ended_at REAL,
-    may_have_hole INTEGER, counts TEXT, listing TEXT
-);
+CREATE TABLE snapshots (
+    number INTEGER PRIMARY KEY, started_at REAL NOT NULL, ended_at REAL NOT NULL,
+    may_have_hole INTEGER NOT NULL CHECK (may_have_hole IN (0, 1)),
+    counts TEXT NOT NULL, listing TEXT NOT NULL, CHECK (ended_at >= started_at)
+) STRICT;
 CREATE TABLE stays (
-    id INTEGER, name TEXT, categoryId INTEGER, status TEXT,
-    first INTEGER, closed INTEGER, PRIMARY KEY (id, first), UNIQUE (closed, id)
-) WITHOUT ROWID;
+    id INTEGER, name TEXT NOT NULL, categoryId INTEGER NOT NULL, status TEXT,
+    first INTEGER, closed INTEGER NOT NULL CHECK (closed > first),
+    PRIMARY KEY (id, first), UNIQUE (closed, id)
+) STRICT, WITHOUT ROWID;
 CREATE TABLE missed (
     id INTEGER, number INTEGER, PRIMARY KEY (id, number)
-) WITHOUT ROWID;
-CREATE TABLE reported (status TEXT, number INTEGER);
+) STRICT, WITHOUT ROWID;
+CREATE TABLE reported (status TEXT, number INTEGER NOT NULL) STRICT;
 """
 _LISTED_ANIMALS = """
 CREATE TEMP TABLE listed (id INTEGER PRIMARY KEY, name, categoryId, status)
@@ -72,20 +76,20 @@ _KEEP = (
     WHERE id NOT IN (SELECT id FROM stays WHERE closed > :number)
     """,
 )
-# what the oldest listing that is left does not show begins with the next one
+# what the oldest snapshot that is left does not show begins with the next one
 _FORGET = (
     """
     UPDATE stays SET first = oldest + ((id, oldest) IN missed)
-    FROM (SELECT min(number) AS oldest FROM listings)
+    FROM (SELECT min(number) AS oldest FROM snapshots)
     WHERE first < oldest AND closed > oldest + ((id, oldest) IN missed)
     """,
-    "DELETE FROM stays WHERE first NOT IN (SELECT number FROM listings)",
+    "DELETE FROM stays WHERE first NOT IN (SELECT number FROM snapshots)",
     f"""
     UPDATE stays SET closed = {OPEN}
-    WHERE closed > (SELECT max(number) FROM listings)
+    WHERE closed > (SELECT max(number) FROM snapshots)
     """,
-    "DELETE FROM missed WHERE number NOT IN (SELECT number FROM listings)",
-    "DELETE FROM reported WHERE number NOT IN (SELECT number FROM listings)",
+    "DELETE FROM missed WHERE number NOT IN (SELECT number FROM snapshots)",
+    "DELETE FROM reported WHERE number NOT IN (SELECT number FROM snapshots)",
 )
 
 
@@ -109,14 +113,15 @@ class HistoryDatabase:
     @contextmanager
     def _open(self, begin: str = "BEGIN") -> Iterator[sqlite3.Connection]:
         """
-        Open a transaction; a damaged file is kept aside, so that the next one begins
-        anew.
+        Open a transaction; who is about to write puts a damaged file aside, so that the
+        next one begins anew.
         """
         # SQLite's number is signed
         application_id = crc32(self.path.stem.encode()) >> 1
         tables = f"{_TABLES} PRAGMA application_id = {application_id}"
+        writes = begin != "BEGIN"
         try:
-            if begin != "BEGIN" and not self.path.exists():
+            if writes and not self.path.exists():
                 self.path.parent.mkdir(parents=True, exist_ok=True)
                 sqlite.create(self.path, tables)
             if self.path.exists():
@@ -125,21 +130,23 @@ class HistoryDatabase:
                 connection = sqlite3.connect(":memory:")
                 connection.executescript(tables)
             with closing(connection), connection:
-                sqlite.check_format(connection, _FORMAT)
                 (stored_id,) = connection.execute("PRAGMA application_id").fetchone()
                 if stored_id != application_id:
                     raise sqlite3.NotSupportedError(
-                        "it is that of another service: give it its old name back, or"
-                        " move it away"
+                        "it is empty, another service's, or another program's"
                     )
+                sqlite.check_format(connection, _FORMAT)
                 connection.execute(begin)
                 yield connection
         except (sqlite3.Error, OSError, UnicodeError) as error:
             reason = f"the history {self.path} cannot be used ({error})"
             is_emptied = self.path.exists() and not sqlite.identity(self.path)
             # damaged, or no database
-            if is_emptied or type(error) is sqlite3.DatabaseError:
+            is_damaged = is_emptied or type(error) is sqlite3.DatabaseError
+            if is_damaged and writes:
                 reason += self._put_aside()
+            elif is_damaged or isinstance(error, sqlite3.NotSupportedError):
+                reason += ". To begin a new history, move this file away"
             raise HistoryError(reason) from error
 
     def _put_aside(self) -> str:
@@ -160,8 +167,8 @@ class HistoryDatabase:
         Check that a listing can be kept, before a request is spent on one.
 
         Raises:
-            HistoryError: The newest kept listing ended later than now, or the file
-                cannot be used.
+            HistoryError: The newest snapshot ended later than now, or the file cannot
+                be used.
         """
         with self._open("BEGIN IMMEDIATE") as database:
             _check_order(database, now)
@@ -171,7 +178,7 @@ class HistoryDatabase:
         Keep the animals of a listing, and return its number.
 
         Raises:
-            HistoryError: It began before the newest kept one ended.
+            HistoryError: It began before the newest snapshot ended.
         """
         started_at = round(listing.started_at, 6)  # as a datetime holds it
         with self._open("BEGIN IMMEDIATE") as database:
@@ -193,7 +200,7 @@ class HistoryDatabase:
                 json.dumps(counts),
                 json.dumps(listing.to_dict()),
             )
-            database.execute("INSERT INTO listings VALUES (?, ?, ?, ?, ?, ?)", row)
+            database.execute("INSERT INTO snapshots VALUES (?, ?, ?, ?, ?, ?)", row)
         return number
 
     def mark_reported(self, status: str | None, number: int) -> None:
@@ -212,7 +219,7 @@ class HistoryDatabase:
         now: float,
     ) -> int:
         """
-        Forget listings; return how many.
+        Forget snapshots; return how many.
 
         Args:
             before: Those that ended before an age, a date or a time.
@@ -220,11 +227,14 @@ class HistoryDatabase:
                 made them.
             now: Unix seconds.
         """
-        begin = -inf if before is None else instant(before, now, day_s=0.0)
-        end = inf if after is None else instant(after, now, ahead_s=inf)
+        begin, end = -inf, inf
+        if before is not None:
+            begin, _ = span(before, now)
+        if after is not None:
+            _, end = span(after, now)
         with self._open("BEGIN IMMEDIATE") as database:
             forgotten = database.execute(
-                "DELETE FROM listings WHERE ended_at NOT BETWEEN ? AND ?", (begin, end)
+                "DELETE FROM snapshots WHERE ended_at NOT BETWEEN ? AND ?", (begin, end)
             ).rowcount
             for statement in _FORGET:
                 database.execute(statement)
@@ -240,11 +250,13 @@ class Snapshot:
         number: Counts up in the order of keeping.
         listing: What it is a listing of; `ended_at` is its time.
         counts: Animals by status, `unset` included.
+        present: The same, with those that it alone did not show, and may have missed.
     """
 
     number: int
     listing: Listing
     counts: dict[str, int]
+    present: dict[str, int]
 
     @property
     def as_of(self) -> datetime:
@@ -253,42 +265,81 @@ class Snapshot:
 
 
 class Snapshots(tuple[Snapshot, ...]):
-    """The kept listings of one service, oldest first."""
+    """
+    The snapshots of one service, oldest first.
+
+    Attributes:
+        damage: Which ones are left out since they cannot be read, else "".
+    """
+
+    damage = ""
 
     def __repr__(self) -> str:
         if not self:
-            return "no snapshots yet"
+            return self.damage or "no snapshots yet"
         first = self[0].listing
         last = self[-1].listing
-        span = f"from {utc_text(first.ended_at)} to {utc_text(last.ended_at)}"
+        times = f"from {utc_text(first.ended_at)} to {utc_text(last.ended_at)}"
         animals = pluralize(last.rows, "animal")
-        return f"{pluralize(len(self), 'snapshot')} {span}, the newest of {animals}"
+        text = f"{pluralize(len(self), 'snapshot')} {times}, the newest of {animals}"
+        return "; ".join(filter(None, [text, self.damage]))
 
     def ended_by(self, end_s: float) -> Snapshots:
         """Return those that had ended by then (Unix seconds)."""
         end_s = round(end_s, 6)  # as a datetime holds it
         return Snapshots(s for s in self if round(s.listing.ended_at, 6) <= end_s)
 
-    def until(self, moment: Moment, now: float) -> tuple[Snapshots, float]:
+    def up_to(
+        self, moment: Moment, begin_s: float, zone: tzinfo | None = None
+    ) -> tuple[Snapshots, str]:
         """
-        Return those that had ended by an age, a date (its end, which may be today's) or
-        a time, and the Unix seconds that it means.
+        Return those up to the one that a moment means, and what there is to say, else
+        "".
+
+        Args:
+            moment: An age: the one nearest to it, from begin to begin, of two at the
+                same distance the older; a date (its end) or a time: the newest that had
+                ended by then.
+            begin_s: From which an age counts back (Unix seconds).
+            zone: Of what names no offset, None for that of this machine.
 
         Raises:
-            ArgumentError: It is none of these, in the future, or before the first one.
+            ArgumentError: It is none of these.
         """
-        until_s = instant(moment, now, ahead_s=spec.DAY_S)
-        snapshots = self.ended_by(until_s)
+        begin, end = span(moment, begin_s, zone)
+        if not self or not is_age(moment):
+            return self.ended_by(end), ""
+        distances = {}
+        for snapshot in self:
+            started_at = snapshot.listing.started_at
+            distances[round(abs(started_at - begin), 3), started_at] = snapshot
+        (distance_s, _), nearest = min(distances.items())
+        note = ""
+        if distance_s > (begin_s - begin) / 2 > 0:
+            note = f"no snapshot is about {moment} old, so the nearest one is used"
+        return Snapshots(s for s in self if s.number <= nearest.number), note
+
+    def until(
+        self, moment: Moment, now: float, zone: tzinfo | None = None
+    ) -> tuple[Snapshots, str]:
+        """
+        Return what `up_to` returns of a moment that is not in the future.
+
+        Raises:
+            ArgumentError: It is, or before the first one.
+        """
+        begin, _ = span(moment, now, zone)
+        check_past(moment, begin, now, zone)
+        snapshots, note = self.up_to(moment, now, zone)
         if not snapshots:
-            raise ArgumentError(
-                f"no listing is kept that had ended by {moment}: {self}"
-            )
-        return snapshots, until_s
+            raise ArgumentError(f"no snapshot had ended by {moment}: {self}")
+        return snapshots, note
 
     def counts(self) -> pd.DataFrame:
         """
-        Lay out the counts of these listings: index `as_of` (datetime, UTC), an int64
-        column per status.
+        Lay out the counts of these snapshots: index `as_of` (datetime, UTC), an int64
+        column per status; of all but the newest, with the animals that each alone may
+        have missed.
 
         >>> _ = store.snapshot()
         >>> store.snapshots().counts()["sold"].tolist()[-1]
@@ -296,7 +347,8 @@ class Snapshots(tuple[Snapshot, ...]):
         """
         import pandas as pd
 
-        counts = [snapshot.counts for snapshot in self]
+        counts = [snapshot.present for snapshot in self[:-1]]
+        counts += [snapshot.counts for snapshot in self[-1:]]
         times = [snapshot.as_of for snapshot in self]
         as_of = pd.DatetimeIndex(times, name="as_of").as_unit("us")
         return pd.DataFrame(counts, as_of).fillna(0).astype("int64")
@@ -304,62 +356,79 @@ class Snapshots(tuple[Snapshot, ...]):
 
 def _check_order(database: sqlite3.Connection, began_at: float) -> int:
     """
-    Return the number of the newest kept listing; raise where it ended after another one
-    began.
+    Return the number of the newest snapshot; raise where one ended after another
+    listing began.
     """
-    newest = database.execute(
-        "SELECT number, ended_at FROM listings ORDER BY number DESC"
+    number, ended_at = database.execute(
+        "SELECT ifnull(max(number), 0), ifnull(max(ended_at), 0) FROM snapshots"
     ).fetchone()
-    number, ended_at = newest or (0, 0.0)
     if began_at < ended_at:
         date_text = datetime.fromtimestamp(ceil(began_at), UTC).isoformat()
         raise HistoryError(
-            f"the newest kept listing ended at {utc_text(ended_at)}, after this one"
+            f"the newest snapshot ended at {utc_text(ended_at)}, after this listing"
             f" began ({utc_text(began_at)}). If a wrong clock made it, remove it:"
             f" petstore-tools history forget --after {date_text}"
         )
     return int(number)
 
 
-def instant(
-    moment: Moment, now: float, *, day_s: float = spec.DAY_S, ahead_s: float = 0.0
-) -> float:
-    """
-    Return the Unix seconds that an age, a date or a time means; UTC where it names no
-    time zone.
+def is_age(moment: object) -> bool:
+    """Whether a moment is an age such as `7d`."""
+    return isinstance(moment, str) and parse_duration(moment) is not None
 
-    >>> instant("90min", now=10_000.0)
-    4600.0
+
+def span(moment: Moment, now: float, zone: tzinfo | None = None) -> tuple[float, float]:
+    """
+    Return begin and end of what an age, a date or a time means (Unix seconds).
+
+    >>> span("90min", now=10_000.0)
+    (4600.0, 4600.0)
+    >>> span("01.01.1970", now=0.0, zone=UTC)
+    (0.0, 86400.0)
 
     Args:
         moment: `7d`, `2026-03-05`, `05.03.2026`, `2026-03-05T14:00+01:00`, a date or a
             datetime.
-        now: Unix seconds.
-        day_s: What of a date is meant: its end.
-        ahead_s: How far it may be in the future.
+        now: Unix seconds, from which an age counts back.
+        zone: Of what names no offset, None for that of this machine.
 
     Raises:
-        ArgumentError: It is none of these, or later than that.
+        ArgumentError: It is none of these.
     """
     if isinstance(moment, str) and (age_s := parse_duration(moment)) is not None:
-        return now - age_s
+        return now - age_s, now - age_s
     day = _parse_date(moment.strip()) if isinstance(moment, str) else moment
-    if not isinstance(day, date) or day != day:  # NaT
+    with suppress(OverflowError, OSError, ValueError):
+        if isinstance(day, datetime) and day == day:  # not NaT
+            clock = day.timetz()
+            time_s = datetime.combine(day, clock, clock.tzinfo or zone).timestamp()
+            return time_s, time_s
+        if isinstance(day, date) and day == day:
+            begin = datetime.combine(day, datetime.min.time(), zone)
+            # a day of 23 or 25 hours, too
+            return begin.timestamp(), (begin + timedelta(days=1)).timestamp()
+    raise ArgumentError(
+        f"{moment!r} cannot be read: write a date as 2026-03-05 (year, month, day)"
+        " or 05.03.2026 (day, month, year), or an age such as 7d (in s, min, h, d"
+        f" or w); {option('since')} takes the word last, too"
+    )
+
+
+def check_past(
+    moment: Moment, instant_s: float, now: float, zone: tzinfo | None = None
+) -> None:
+    """
+    Check that what a moment means is not later than now.
+
+    Raises:
+        ArgumentError: It is.
+    """
+    if instant_s > now + 1e-6:  # a datetime may be rounded up
+        local = datetime.fromtimestamp(now, UTC).astimezone(zone)
         raise ArgumentError(
-            f"{moment!r} cannot be read: write a date as 2026-03-05 (year, month, day)"
-            " or 05.03.2026 (day, month, year), or an age such as 7d (in s, min, h, d"
-            f" or w); {option('since')} takes the word last, too"
+            f"{moment} is after {local:%Y-%m-%d %H:%M:%S %Z}, which is now or the other"
+            " end: a date means the end of that day"
         )
-    if isinstance(day, datetime):
-        seconds = day.replace(tzinfo=day.tzinfo or UTC).timestamp()
-    else:
-        seconds = datetime.combine(day, datetime.min.time(), UTC).timestamp() + day_s
-    if seconds > now + ahead_s + 1e-6:  # a datetime may be rounded up
-        raise ArgumentError(
-            f"{moment} is after {utc_text(now)}, which is now or the other end: a date"
-            " means the end of that day"
-        )
-    return seconds
 
 
 def _parse_date(text: str) -> date | None:

@@ -1,15 +1,15 @@
 """
 What a history says: its snapshots, the stays of animals, what happened between two
-listings, and which two these are.
+snapshots, and which two these are.
 """
 
 from __future__ import annotations
 
-import sqlite3
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import date
+from datetime import tzinfo
 from typing import TYPE_CHECKING
 
 from pydantic import Json, TypeAdapter
@@ -22,7 +22,9 @@ from petstore_tools.history.database import (
     Moment,
     Snapshot,
     Snapshots,
-    instant,
+    check_past,
+    is_age,
+    span,
 )
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.frames import (
@@ -30,13 +32,17 @@ from petstore_tools.listing.frames import (
     count_statuses,
     named_statuses,
     status_dtype,
+    status_name,
     text_dtype,
 )
+from petstore_tools.listing.inventory import Inventory, Show, warn_caller
+from petstore_tools.listing.state import ListQuery
+from petstore_tools.text import first_of, option, parse_duration
 
 if TYPE_CHECKING:
     import pandas as pd
 
-# of a stay: the number of a listing, and its start or its end
+# of a stay: the number of a snapshot, and its start or its end
 _TIMES = {
     "began_after": ("before", "started_at"),
     "first_seen": ("begin", "ended_at"),
@@ -53,19 +59,27 @@ _NO_SNAPSHOT = (
 _NO_REPORT = (
     "no such report was written to a file before, so the newest snapshot is compared"
 )
-_KEPT_LISTING = TypeAdapter(tuple[int, Json[Listing], Json[dict[str, int]]])
-_KEPT = """
-SELECT number, listing, counts FROM listings ORDER BY number
+_SNAPSHOT = TypeAdapter(tuple[int, Json[Listing], Json[dict[str, int]]])
+# texts as bytes, since SQLite stops at one that is no UTF-8
+_SNAPSHOTS = """
+SELECT number, CAST(listing AS BLOB), CAST(counts AS BLOB)
+FROM snapshots ORDER BY number
+"""
+_MISSED = """
+SELECT number, status, count(*) FROM missed JOIN stays
+ON stays.id = missed.id AND number BETWEEN first AND closed - 1 GROUP BY number, status
 """
 _LAST_REPORTED = "SELECT max(number) FROM reported WHERE status IS ?"
-_LISTINGS = "SELECT number, started_at, ended_at FROM listings WHERE number <= ?"
-# stays that were closed after a listing, as the listings up to another one show them,
-# with the numbers of the last one before it, of the first and the last one that showed
-# it, and of the one that closed it
+_TIMES_OF_SNAPSHOTS = (
+    "SELECT number, started_at, ended_at FROM snapshots WHERE number <= ?"
+)
+# stays that were closed after a snapshot, as those up to another one show them, with
+# the numbers of the last one before it, of the first and the last one that showed it,
+# and of the one that closed it
 _STAYS = """
 SELECT id, name, categoryId, status,
     begin - 1 - (
-        begin - 1 IN (SELECT number FROM listings WHERE may_have_hole) AND (
+        begin - 1 IN (SELECT number FROM snapshots WHERE may_have_hole) AND (
             (id, begin - 1) IN missed
             OR NOT EXISTS (SELECT 1 FROM stays WHERE id = stay.id AND closed = begin)
         )
@@ -73,7 +87,7 @@ SELECT id, name, categoryId, status,
     begin, end - ((id, end) IN missed) AS last, closed
 FROM (
     SELECT *, {begin} AS begin,
-        min(closed - 1, :until, (SELECT max(number) FROM listings)) AS end
+        min(closed - 1, :until, (SELECT max(number) FROM snapshots)) AS end
     FROM stays AS part
     WHERE first <= :until AND closed > :since AND {selection}
 ) AS stay ORDER BY id, begin
@@ -93,37 +107,53 @@ _LAST_IN_STATUS = """NOT EXISTS (
 
 
 class History(HistoryDatabase):
-    """The kept listings of one service."""
+    """The history of one service."""
 
     def snapshots(self, status: str | None = None) -> Snapshots:
         """
-        Return the kept listings, oldest first; or of each its animals with one status.
+        Return the snapshots, oldest first; or of each its animals with one status.
+
+        One that cannot be read is left out, and `damage` names it.
 
         >>> _ = store.snapshot()
         >>> store.history_file.snapshots(status="sold")[-1].counts
         {'sold': 59}
         """
-        snapshots = list[Snapshot]()
+        read_snapshots = list[Snapshot]()
+        damaged_numbers = list[int]()
         with self._open() as database:
-            for row in database.execute(_KEPT):
-                try:
-                    number, listing, counts = _KEPT_LISTING.validate_python(row)
-                except ValueError as error:
-                    raise sqlite3.DatabaseError(
-                        f"its listing {row[0]} is damaged"
-                    ) from error
-                if status is not None:
-                    counts = {status: counts.get(status, 0)}
-                    listing = replace(listing.filtered(status), rows=counts[status])
-                snapshots.append(Snapshot(number, listing, counts))
-        return Snapshots(snapshots)
+            rows = database.execute(_SNAPSHOTS).fetchall()
+            missed_counts = dict[int, Counter[str]]()
+            for number, missed_status, count in database.execute(_MISSED):
+                name = status_name(missed_status)
+                missed_counts.setdefault(number, Counter())[name] = count
+        for row in rows:
+            try:
+                number, listing, counts = _SNAPSHOT.validate_python(row)
+            except ValueError:
+                damaged_numbers.append(row[0])
+                continue
+            present = missed_counts.get(number, Counter())
+            present.update(counts)
+            if status is not None:
+                counts = {status: counts.get(status, 0)}
+                present = Counter({status: present[status]})
+                listing = replace(listing.filtered(status), rows=counts[status])
+            read_snapshots.append(Snapshot(number, listing, counts, present))
+        snapshots = Snapshots(read_snapshots)
+        if damaged_numbers:
+            snapshots.damage = (
+                f"snapshot {first_of(damaged_numbers)} in {self.path} is damaged, and"
+                " is left out"
+            )
+        return snapshots
 
     def animals(self, snapshot: Snapshot, *, unseen: bool = False) -> pd.DataFrame:
         """
-        Return the animals of a listing, as `list_pets` gives them.
+        Return the animals of a snapshot, as `list_pets` gives them.
 
         Args:
-            snapshot: The listing.
+            snapshot: A complete one, or one of a status.
             unseen: With those that it alone did not show, and may have missed.
         """
         number = snapshot.number
@@ -136,7 +166,7 @@ class History(HistoryDatabase):
 
     def rebuild(self, snapshot: Snapshot) -> pd.DataFrame:
         """
-        Return the frame of a listing, as `list_pets` gave it, by ascending id.
+        Return the frame of a snapshot, as `list_pets` gave it, by ascending id.
 
         >>> store.history_file.rebuild(store.snapshot())["name"].tolist()[:2]
         ['Tulip', 'Poppy']
@@ -147,8 +177,18 @@ class History(HistoryDatabase):
         frame = self.animals(snapshot)
         listing = snapshot.listing
         if Listing.as_listed(frame) != listing and listing.status is None:
-            raise HistoryError(f"listing {snapshot.number} in {self.path} was changed")
+            raise HistoryError(f"snapshot {snapshot.number} in {self.path} was changed")
         return frame
+
+    def animals_of(self, moment: Moment, now: float) -> pd.DataFrame:
+        """
+        Return the frame of the snapshot that an age, a date or a time means, as
+        `Snapshots.until` says.
+        """
+        snapshots = self.snapshots()
+        until, note = snapshots.until(moment, now)
+        warn_caller(snapshots.damage, note)
+        return self.rebuild(until[-1])
 
     def keep(self, frame: pd.DataFrame) -> Snapshot:
         """
@@ -157,7 +197,7 @@ class History(HistoryDatabase):
         Raises:
             IncompleteListingError: The listing is not complete.
             ArgumentError: It is a listing with a filter.
-            HistoryError: It began before the newest kept one ended.
+            HistoryError: It began before the newest snapshot ended.
         """
         listing = Listing.as_listed(frame)
         if not listing.complete:
@@ -168,7 +208,7 @@ class History(HistoryDatabase):
                 " store.snapshot()"
             )
         counts = count_statuses(frame)
-        return Snapshot(self.add(frame, listing, counts), listing, counts)
+        return Snapshot(self.add(frame, listing, counts), listing, counts, counts)
 
     @staticmethod
     @contextmanager
@@ -179,91 +219,107 @@ class History(HistoryDatabase):
         except HistoryError as error:
             notes.append(f"{words}: {error}")
 
-    def recent_frame(
-        self, age_s: float, *, status: str | None, now: float
-    ) -> pd.DataFrame | None:
+    def list_pets(
+        self,
+        inventory: Inventory,
+        query: ListQuery,
+        max_age: str,
+        *,
+        wait: bool,
+        show: Show,
+    ) -> pd.DataFrame:
         """
-        Return the newest listing that is not older than `age_s`, None where there is
-        none.
-        """
-        for snapshot in self.snapshots(status)[-1:]:
-            if 0 <= now - snapshot.listing.ended_at <= age_s:
-                return self.rebuild(snapshot)
-        return None
+        Answer from the newest snapshot, where it is not older than an age; else list,
+        and keep what is complete and of all animals.
 
-    @staticmethod
-    def since_instant(reference: Moment | None, until_s: float) -> float | None:
-        """
-        Return the Unix seconds that a listing to compare with had ended by; None for
-        `last`, and where nobody asks.
+        What cannot be read or kept is a warning at the line that called the toolkit.
 
         Raises:
-            ArgumentError: It is neither an age, a date nor a time, or later than the
-                other end.
+            ArgumentError: The age is none, or cannot be combined with the query.
         """
-        if reference is None or str(reference).strip().casefold() == "last":
-            return None
-        return instant(reference, until_s)
+        if query.first is not None:
+            raise ArgumentError(
+                f"{option('max_age')} cannot be combined with {option('first')}"
+            )
+        age_s = parse_duration(str(max_age))
+        if age_s is None:
+            raise ArgumentError(
+                f"{option('max_age')} must be an age such as '1h' or '2d' (s, min, h, d"
+                f" or w), not {max_age!r}"
+            )
+        notes = list[str]()
+        earliest_s = inventory.client.clock.now() - age_s
+        with self.noting(notes, "the history was not read"):
+            for snapshot in self.snapshots(query.status)[-1:]:
+                if earliest_s <= snapshot.listing.ended_at <= earliest_s + age_s:
+                    return self.rebuild(snapshot)
+        frame = inventory.list_pets(query, wait=wait, show=show)
+        if Listing.as_listed(frame).complete and query.status is None:
+            with self.noting(notes, "this listing was not kept as a snapshot"):
+                self.keep(frame)
+        warn_caller(*notes)
+        return frame
 
     def older(
-        self, snapshots: Snapshots, reference: Moment | None, until_s: float
+        self, snapshots: Snapshots, since: Moment | None, zone: tzinfo | None = None
     ) -> tuple[Snapshot | None, str]:
         """
-        Return which of these listings to compare with, None where there is none or
-        nobody asks, and what there is to say, else "".
+        Return which snapshot to compare the last of these with, None where there is
+        none or nobody asks, and what there is to say, else "".
 
         Args:
-            snapshots: Oldest first.
-            reference: `last`: the listing of the last report that was written to a
-                file; or an age such as `7d`, a date or a time (UTC; of a date its end):
-                the newest listing that is not younger, else the oldest.
-            until_s: The other end (Unix seconds), from which an age counts back.
+            snapshots: Oldest first; the number of the last one is 0 if it is not kept.
+            since: `last`: that of the last report that was written to a file; else as
+                `Snapshots.up_to` says; where none had ended by a date, the oldest.
+            zone: Of a date or a time that names no offset.
 
         Raises:
-            ArgumentError: As `since_instant` raises it.
+            ArgumentError: As `check_since` raises it.
         """
-        if reference is None:
+        end = snapshots[-1].listing
+        check_since(since, end.ended_at, zone)
+        kept = Snapshots(s for s in snapshots if s.number)
+        if is_age(since):
+            kept = Snapshots(snapshots[:-1])
+        if since is None:
             return None, ""
-        since_s = self.since_instant(reference, until_s)
-        if not snapshots:
+        if not kept:
             return None, _NO_SNAPSHOT
-        if since_s is None:
+        if is_last(since):
             with self._open() as database:
-                status = snapshots[0].listing.status
+                status = kept[0].listing.status
                 (number,) = database.execute(_LAST_REPORTED, [status]).fetchone()
             if number is None:
-                return snapshots[-1], _NO_REPORT
-            return [s for s in snapshots if s.number <= number][-1], ""
-        if matches := snapshots.ended_by(since_s):
-            return matches[-1], ""
-        return (
-            snapshots[0],
-            f"no snapshot is as old as {reference}, so the oldest one is compared",
-        )
+                return kept[-1], _NO_REPORT
+            return [s for s in kept if s is kept[0] or s.number <= number][-1], ""
+        matches, note = kept.up_to(since, end.started_at, zone)
+        if matches:
+            return matches[-1], note
+        return kept[0], f"no snapshot is as old as {since}, so the oldest one is used"
 
     def _stays(
         self, selection: str, begin: str = "first", since: int = 0, until: int = OPEN
     ) -> pd.DataFrame:
         """
         Return stays by id and begin: the columns of a listing, status as text; the
-        numbers of their listings (`before`, `begin`, `last`, `closed`); and the times
+        numbers of their snapshots (`before`, `begin`, `last`, `closed`); and the times
         of `history`.
         """
         import pandas as pd
 
         query = _STAYS.format(selection=selection, begin=begin)
         with self._open() as database:
-            listings = pd.DataFrame(
-                database.execute(_LISTINGS, [until]),
+            snapshots = pd.DataFrame(
+                database.execute(_TIMES_OF_SNAPSHOTS, [until]),
                 columns=["number", "started_at", "ended_at"],
-            )
+            ).set_index("number")
             rows = database.execute(query, {"since": since, "until": until}).fetchall()
-        if until != OPEN and until not in [*listings["number"]]:
-            raise HistoryError(f"listing {until} is no longer in {self.path}")
+        if until != OPEN and until not in snapshots.index:
+            raise HistoryError(f"snapshot {until} is no longer in {self.path}")
         texts = dict.fromkeys(("name", "status"), text_dtype())
         dtypes = {**dict.fromkeys(_STAY_COLUMNS, "int64"), **texts}
         stays = pd.DataFrame(rows, columns=[*_STAY_COLUMNS]).astype(dtypes)
-        microseconds = (listings.set_index("number") * 1e6).round()
+        microseconds = (snapshots * 1e6).round()
         times = microseconds.astype("int64").astype("datetime64[us, UTC]")
         for name, (number, time) in _TIMES.items():
             stays = stays.join(times[time].rename(name), on=number)
@@ -272,19 +328,20 @@ class History(HistoryDatabase):
 
     def status_times(self, since: int, until: int = OPEN) -> pd.DataFrame:
         """
-        Return the unbroken times of animals in a status that ended after a listing, by
+        Return the unbroken times of animals in a status that ended after a snapshot, by
         another one (numbers), or went on then; a corrected name or category ends none.
 
         Returns:
             By id and begin: the columns and times of `history`, status as text, as
-            events name it; the numbers of their listings (`before`, `begin`, `last`,
+            events name it; the numbers of their snapshots (`before`, `begin`, `last`,
             `closed`); `days` (float64): from the middle of the time in which it began
-            to the middle of the time in which it ended, or to `last_seen`; missing
-            where nobody saw it begin.
+            to the middle of the time in which it ended, or to `last_seen`; where nobody
+            saw it begin, from `first_seen`.
         """
         times = self._stays(_LAST_IN_STATUS, _FIRST_IN_STATUS, since, until)
         began = times["began_after"] + (times["first_seen"] - times["began_after"]) / 2
         ended = times["ended_after"] + (times["ended_by"] - times["ended_after"]) / 2
+        began = began.fillna(times["first_seen"])
         duration = ended.fillna(times["last_seen"]) - began
         times["days"] = duration.dt.total_seconds() / spec.DAY_S
         times["status"] = named_statuses(times)
@@ -292,12 +349,14 @@ class History(HistoryDatabase):
 
     def events_between(self, since: int, until: int = OPEN) -> pd.DataFrame:
         """
-        Return what happened after a listing, by another one, both by their numbers: a
+        Return what happened after a snapshot, by another one, both by their numbers: a
         row an event, as `events` returns them.
         """
         import pandas as pd
 
-        stays = self._stays("TRUE", since=since, until=until)
+        # what began before and goes on is no event
+        changed = "(first > :since OR closed <= :until)"
+        stays = self._stays(changed, since=since, until=until)
         stays["status"] = named_statuses(stays).astype("object")
         ends = stays[stays["ended_by"].notna()]
         absences = ends.assign(
@@ -334,29 +393,31 @@ class History(HistoryDatabase):
         []
 
         Args:
-            since: After the newest kept listing that had ended by this age, date or
-                time, else the first; an age counts back from `until`.
-            until: By the newest one that had ended by then, None for the newest.
+            since: After the snapshot that `older` means, None for the first.
+            until: By the one that `Snapshots.until` means, None for the newest.
             now: Unix seconds.
 
         Returns:
-            `event` (text): `new` (not in the first listing, or back after it was gone;
+            `event` (text): `new` (not in the first snapshot, or back after it was gone;
             `to` may be sold), `became sold`, `another status`, `gone`; `id`, `name`,
             `categoryId`; `from`, `to` (text: a status, `unset`; missing of new, of
             gone); it happened after `after` (missing where nobody can say) and by `by`
             (datetime, UTC). A corrected name or category is no event.
 
         Raises:
-            ArgumentError: `until` is before the first kept listing, `since` is after
-                it, or one is not as `instant` takes it.
+            ArgumentError: `until` is before the first snapshot, `since` is after it, or
+                one is not as `span` takes it.
         """
+        check_since(since, now)
         snapshots = self.snapshots()
-        newest, until_s = OPEN, now
+        damage, newest, note, advice = snapshots.damage, OPEN, "", ""
         if until is not None:
-            snapshots, until_s = snapshots.until(until, now)
+            snapshots, note = snapshots.until(until, now)
             newest = snapshots[-1].number
-        first = date.min if since is None else since
-        older, _ = self.older(snapshots, first, until_s)
+        older = snapshots[0] if snapshots else None
+        if snapshots and since is not None:
+            older, advice = self.older(snapshots, since)
+        warn_caller(damage, note, advice if is_age(since) else "")
         return self.events_between(older.number if older else OPEN, newest)
 
     def history(self, pet_id: int | None = None) -> pd.DataFrame:
@@ -386,3 +447,23 @@ class History(HistoryDatabase):
         stays = self._stays(animal)
         stays["status"] = stays["status"].astype(status_dtype(stays["status"].dropna()))
         return stays[[*spec.PET_FIELDS, *_TIMES]]
+
+
+def is_last(since: object) -> bool:
+    """Whether the last report that was written to a file is meant."""
+    return str(since).strip().casefold() == "last"
+
+
+def check_since(
+    since: Moment | None, until_s: float, zone: tzinfo | None = None
+) -> None:
+    """
+    Check the older end of a report, before a request is spent on it.
+
+    Raises:
+        ArgumentError: It is neither `last`, an age, a date nor a time, or later than
+            the other end (Unix seconds).
+    """
+    if since is not None and not is_last(since):
+        _, end_s = span(since, until_s, zone)
+        check_past(since, end_s, until_s, zone)

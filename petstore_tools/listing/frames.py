@@ -181,13 +181,15 @@ def named_statuses(pets: pd.DataFrame) -> pd.Series:
     Return the statuses of animals as text, `unset` where there is none, as every table
     names them.
     """
-    statuses = pets["status"].astype("category").cat.rename_categories(_name_in_tables)
+    statuses = pets["status"].astype("category").cat.rename_categories(status_name)
     with_unset = statuses.cat.add_categories([UNSET]).fillna(UNSET)
     return with_unset.astype(text_dtype()).rename(None)
 
 
-def _name_in_tables(status: str) -> str:
+def status_name(status: str | None) -> str:
     """Return a status so that it is no other name of a table, and can be seen."""
+    if status is None:
+        return UNSET
     if not status.strip():
         return f"blank ({status!r})"
     is_ours = status in _TABLE_NAMES or re.search(r"^blank \(| as sent$", status)
@@ -205,9 +207,7 @@ def count_statuses(pets: pd.DataFrame) -> dict[str, int]:
     column = pets["status"].astype("category")
     numbers = column.value_counts()
     statuses = status_dtype(column.cat.categories).categories
-    counts = {
-        _name_in_tables(status): int(numbers.get(status, 0)) for status in statuses
-    }
+    counts = {status_name(status): int(numbers.get(status, 0)) for status in statuses}
     return counts | {UNSET: int(column.isna().sum())}
 
 

@@ -8,33 +8,34 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from petstore_tools.errors import ArgumentError, IncompleteListingError, Interrupted
+from petstore_tools.errors import IncompleteListingError, Interrupted
 from petstore_tools.http.client import Client
 from petstore_tools.listing.completeness import HOLE, Listing
 from petstore_tools.listing.frames import PetColumns
 from petstore_tools.listing.pages import PageReader, Pages, PagingMemory
 from petstore_tools.listing.state import ListQuery
 from petstore_tools.settings import Settings
-from petstore_tools.text import option, parse_duration, pluralize
+from petstore_tools.text import pluralize
 from petstore_tools.throttle.gate import ALONE, CallOptions
 from petstore_tools.throttle.throttle import Wait
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from petstore_tools.history.reading import History
-
 Show = Callable[[int, int | None, Wait | None], None]
 
 
-def _depth() -> int:
-    """Return how far above the caller the first line outside the toolkit is."""
+def warn_caller(*notes: str) -> None:
+    """Warn at the line that called the toolkit; "" is no warning."""
     frame = sys._getframe(1)
-    depth = 1
-    while frame.f_back and frame.f_globals["__name__"].startswith("petstore_tools."):
+    depth = 2
+    while frame.f_back and frame.f_globals.get("__name__", "").startswith(
+        "petstore_tools."
+    ):
         frame = frame.f_back
         depth += 1
-    return depth
+    for note in filter(None, notes):
+        warnings.warn(note, UserWarning, stacklevel=depth)
 
 
 class Inventory:
@@ -45,7 +46,6 @@ class Inventory:
         client: One key at one service.
         settings: How the service pages, where somebody says so, and the folder of what
             listings have proved of services.
-        history_file: Those of this service.
 
     Attributes:
         client, memory: What sends the requests; how the service pages.
@@ -53,11 +53,8 @@ class Inventory:
             cut, or was not complete as required; None where it ended.
     """
 
-    def __init__(
-        self, client: Client, settings: Settings, history_file: History
-    ) -> None:
+    def __init__(self, client: Client, settings: Settings) -> None:
         self.client = client
-        self._history = history_file
         path = settings.state_dir / "services.json"
         self.memory = PagingMemory(path, client.service_id, settings.pagination)
         self.last_partial: pd.DataFrame | None = None
@@ -71,45 +68,17 @@ class Inventory:
         """
         return Pages(partial(PageReader, self.client, self.memory, query, call_options))
 
-    def list_pets(
-        self, query: ListQuery, max_age: str | None, *, wait: bool, show: Show
-    ) -> pd.DataFrame:
+    def list_pets(self, query: ListQuery, *, wait: bool, show: Show) -> pd.DataFrame:
         """
-        Answer from a kept listing, else fetch one and keep it; without an age, fetch.
+        Fetch a listing.
 
-        What the listing lacks is a warning at the line that called the caller.
-
-        Raises:
-            ArgumentError: The age is none, or cannot be combined with the query.
+        What it lacks is a warning at the line that called the toolkit.
         """
-        notes: list[str] = []
-        history = self._history
-        if max_age is not None:
-            if query.first is not None:
-                raise ArgumentError(
-                    f"{option('max_age')} cannot be combined with {option('first')}"
-                )
-            age_s = parse_duration(str(max_age))
-            if age_s is None:
-                raise ArgumentError(
-                    f"{option('max_age')} must be an age such as '1h' or '2d' (s, min,"
-                    f" h, d or w), not {max_age!r}"
-                )
-            now = self.client.clock.now()
-            with history.noting(notes, "the kept listings were not read"):
-                recent = history.recent_frame(age_s, status=query.status, now=now)
-                if recent is not None:
-                    return recent
         frame = self.fetch(query, wait=wait, show=show)
         listing = Listing.as_listed(frame)
         if not listing.complete and query.first is None:
-            notes.append(listing.shortfall)
-        notes += [note for note in listing.notes if note != HOLE]
-        if max_age is not None and listing.complete and query.status is None:
-            with history.noting(notes, "this listing was not kept as a snapshot"):
-                history.keep(frame)
-        for note in notes:
-            warnings.warn(note, UserWarning, stacklevel=_depth())
+            warn_caller(listing.shortfall)
+        warn_caller(*[note for note in listing.notes if note != HOLE])
         return frame
 
     def fetch(self, query: ListQuery, *, wait: bool, show: Show) -> pd.DataFrame:

@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import pandas as pd
 
 from petstore_tools import text
-from petstore_tools.errors import ArgumentError, FrameError
+from petstore_tools.errors import ArgumentError
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.frames import (
     UNSET,
@@ -24,7 +24,6 @@ from petstore_tools.listing.frames import (
     check_columns,
     count_statuses,
     named_statuses,
-    read_listing,
     text_dtype,
 )
 from petstore_tools.tabular.categories import read_categories
@@ -32,7 +31,11 @@ from petstore_tools.tabular.categories import read_categories
 if TYPE_CHECKING:
     from petstore_tools.tabular.categories import Categories
 
-TABLES = "summary breakdown by_category days counts events unseen pending".split()
+TABLES = (
+    "summary breakdown transitions by_category days counts events unseen pending"
+).split()
+# of an animal that had no status before, or has none after
+NEW, GONE = "new", "gone"
 # control characters, halves of a character, line ends
 _BREAKS = {"Cc", "Cs", "Zl", "Zp"}
 
@@ -44,7 +47,8 @@ class Looks:
 
     Attributes:
         title, note: A line each.
-        timezone: In which times are written, None for that of this machine.
+        timezone: In which times are written, and dates without an offset are read, None
+            for that of this machine.
         categories: Names by categoryId.
     """
 
@@ -137,22 +141,26 @@ class Facts:
         by_category: Index `categoryId` (int64, the largest category first), int64
             columns `total`, with an older listing `change`, and one per status, and
             `label` (text) in front where labels were given.
-        pending: The pending animals: `id`, `name`, `categoryId`, and where listings are
-            kept `since`: the first one that showed each as pending, missing for those
-            that wait longest, whose begin nobody saw.
+        pending: The pending animals: `id`, `name`, `categoryId`, and where snapshots
+            are kept `since`: the first one that showed each as pending, the oldest
+            first; missing for those whose begin nobody saw.
         since: The older listing it is compared with, None for none; `since.as_of` is
-            its time. The next three are None then, too.
+            its time. The next four are None then, too.
         summary: How many animals there were, are new, became sold, are gone, each
-            counted once: `what`, `animals`, `share` (of those before).
+            counted once: `what`, `animals`.
+        transitions: How many animals went from which status to which, the most first:
+            `from` (or `new`), `to` (or `gone`), `animals`; None of one status.
         events: What happened, a row an event: `event`, `id`, `name`, `categoryId`,
-            `from`, `to`, and between which two times, `after` and `by`.
+            `from`, `to`, and between which two times, `after` and `by`; None of one
+            status, and where this listing was not kept.
         unseen: What this listing alone lacks, and may have missed: `id`, `name`,
             `categoryId`, `status`; None where it has no hole.
         days: Index `status`: `stays` that ended in the last 30 days, `median_days`,
-            `days_90` (90 % stayed no longer), `open_stays`, `longest_days`; None
-            without two kept listings, and for one status.
+            `days_90` (90 % stayed no longer), `open_stays`, `longest_days`,
+            `is_longer`; None without two snapshots, and for one status.
         counts: Counts over time: index `as_of` (datetime, UTC), an int64 column per
-            status; None without two kept listings.
+            status, of all but this listing with the animals that each alone may have
+            missed; None without two snapshots.
         notes: What else the reader must know.
         looks: Title, note, time zone and the names of categories.
     """
@@ -164,6 +172,7 @@ class Facts:
     pending: pd.DataFrame
     since: Listing | None = None
     summary: pd.DataFrame | None = None
+    transitions: pd.DataFrame | None = None
     events: pd.DataFrame | None = None
     unseen: pd.DataFrame | None = None
     days: pd.DataFrame | None = None
@@ -254,89 +263,106 @@ def by_category(
     return table
 
 
-def moves(
-    events: pd.DataFrame, status: str | None
-) -> dict[str, tuple[str, pd.Series[bool], str]]:
+def differences(before: pd.DataFrame, now: pd.DataFrame) -> pd.DataFrame:
     """
-    Tell which events are asked for first: what they are called, which they are, and the
-    column that is the same in all.
-
-    Listings of one status cannot tell an animal that is new from one that had another
-    status before.
+    Return what differs between two listings, as events have it: `id`, `from`, `to`.
     """
-    start, end = events["from"], events["to"]
-    if status is not None:
-        return {
-            "new": (f"became {status} or new", end.isin([status]), "to"),
-            "gone": (f"no longer {status} or gone", start.isin([status]), "from"),
-        }
-    return {
-        "new": ("new", start.isna(), "from"),
-        "sold": ("became sold", end.isin(["sold"]), "to"),
-        "gone": ("gone", end.isna(), "to"),
+    sides = {
+        side: named_statuses(pets).set_axis(pets["id"])
+        for side, pets in (("from", before), ("to", now))
     }
+    table = pd.DataFrame(sides).rename_axis("id")
+    is_same = table["from"].fillna(NEW) == table["to"].fillna(GONE)
+    return table[~is_same].reset_index()
 
 
 def summary(
-    now: int, before: int, events: pd.DataFrame, unseen: int, status: str | None
+    events: pd.DataFrame, before: int, now: int, unseen: int, status: str | None
 ) -> pd.DataFrame:
     """
-    Count what is asked first: how many animals are new, became sold, are gone.
+    Count what is asked first: how many animals are new, became sold, are gone, each
+    once in each line, however often it came, was sold, or left.
 
-    Each animal counts once in each line, however often it came, was sold, or left.
+    Listings of one status cannot tell an animal that is new from one that had another
+    status before.
 
     Returns:
-        Columns `what` (text), `animals` (int64), `share` (float64: of the animals
-            before, 0 to 1; missing where there were none).
+        Columns `what` (text), `animals` (int64).
     """
+    start, end = events["from"], events["to"]
+    moves = {
+        NEW: start.isna(),
+        "became sold": end.isin(["sold"]),
+        GONE: end.isna(),
+    }
+    if status is not None:
+        moves = {
+            f"became {status} or new": end.isin([status]),
+            f"no longer {status} or gone": start.isin([status]),
+        }
     counts = {
-        words: events.loc[is_move, "id"].nunique()
-        for words, is_move, _ in moves(events, status).values()
+        words: events.loc[is_move, "id"].nunique() for words, is_move in moves.items()
     }
     sums = {"animals before": before, **counts, "animals now": now}
     if unseen:
         sums["not seen"] = unseen
-    table = pd.DataFrame(sums.items(), columns=["what", "animals"])
-    return table.assign(share=table["what"].map(counts) / (before or nan))
+    return pd.DataFrame(sums.items(), columns=["what", "animals"])
 
 
-def days_in_status(times: pd.DataFrame) -> pd.DataFrame:
+def transitions(events: pd.DataFrame) -> pd.DataFrame:
+    """Count the animals that went from one status to another, the most first."""
+    ways = events[["from", "to", "id"]].fillna({"from": NEW, "to": GONE})
+    counts = ways.groupby(["from", "to"])["id"].nunique().rename("animals")
+    return counts.reset_index().sort_values(
+        "animals", ascending=False, kind="stable", ignore_index=True
+    )
+
+
+def days_in_status(times: pd.DataFrame, newest: int, order: list[str]) -> pd.DataFrame:
     """
     Measure how long animals stayed in a status, and how long they have been in it.
 
-    What began before the first kept listing is not measured, since nobody saw it begin.
-
     Args:
         times: As `History.status_times` returns them.
+        newest: The number of the snapshot that is reported on; what it alone did not
+            show is in no status.
+        order: Of statuses; others come last.
 
     Returns:
-        Index `status`; `stays` (int64: times that ended), `median_days` and `days_90`
-        (float64: 90 % stayed no longer); `open_stays` (int64: animals that are still in
-        it) and `longest_days` (of those that were seen to begin).
+        Index `status`; `stays` (int64: times that ended, and were seen to begin),
+        `median_days` and `days_90` (float64: 90 % stayed no longer); `open_stays`
+        (int64: animals that are still in it), `longest_days` (of these), `is_longer`
+        (bool: nobody saw the longest begin).
     """
-    is_open = times["ended_by"].isna()
-    open_stays = times[is_open].groupby("status")["days"]
-    ended_stays = times[~is_open].groupby("status")["days"]
+    is_begun = times["began_after"].notna()
+    is_open = times["ended_by"].isna() & (times["last"] == newest)
+    open_times = times[is_open]
+    ended_stays = times[times["ended_by"].notna() & is_begun].groupby("status")["days"]
+    longest = open_times.groupby("status")["days"].max()
+    is_longest = open_times["days"] == open_times["status"].map(longest)
+    longer = open_times.loc[is_longest & ~is_begun, "status"]
     table = pd.DataFrame(
         {
             "stays": ended_stays.count(),
             "median_days": ended_stays.median(),
             "days_90": ended_stays.quantile(0.9),
-            "open_stays": open_stays.size(),
-            "longest_days": open_stays.max(),
+            "open_stays": open_times.groupby("status").size(),
+            "longest_days": longest,
         }
     )
     sizes = table[["stays", "open_stays"]].fillna(0).astype("int64")
-    return table.assign(**sizes)[sizes.any(axis=1)]
+    table = table.assign(**sizes, is_longer=table.index.isin(longer))
+    names = [*order, *table.index.difference(order)]
+    return table.loc[[name for name in names if name in table.index]]
 
 
 def pending_animals(
     pets: pd.DataFrame, times: pd.DataFrame | None = None
 ) -> pd.DataFrame:
     """
-    List the pending animals: `id`, `name`, `categoryId`; where listings are kept, also
-    `since`, the first one that showed them so: missing where nobody saw it begin, and
-    these, who wait longest, come first.
+    List the pending animals: `id`, `name`, `categoryId`; where snapshots are kept, also
+    `since`, the first one that showed them so, the oldest first: missing where nobody
+    saw it begin, and these come last.
     """
     is_pending = pets["status"] == "pending"
     pending = pets.loc[is_pending, ["id", "name", "categoryId"]].reset_index(drop=True)
@@ -346,32 +372,4 @@ def pending_animals(
     begins = times[is_open].set_index("id")
     since = begins["first_seen"].where(begins["began_after"].notna())
     pending = pending.join(since.rename("since"), on="id")
-    return pending.sort_values("since", na_position="first", ignore_index=True)
-
-
-def comparable_listing(listing: Listing, since: pd.DataFrame) -> Listing:
-    """
-    Return what an older frame is a listing of.
-
-    Raises:
-        ArgumentError, FrameError: It cannot be compared with a listing.
-    """
-    if not isinstance(since, pd.DataFrame):
-        raise ArgumentError(
-            f"since must be an older listing, not {since!r}; store.status_report()"
-            " takes ages, too"
-        )
-    older = read_listing(since)
-    if not older.complete or older.subject != listing.subject:
-        raise FrameError(
-            f"only a complete listing of {listing.subject} can be compared with this"
-            f" one, not this: {older}"
-        )
-    if not listing.complete:
-        raise FrameError(
-            "a listing that is not complete cannot be compared: animals that were not"
-            " read would seem to be gone"
-        )
-    if older.ended_at > listing.ended_at:
-        raise FrameError(f"the listing to compare with is newer than this one: {older}")
-    return older
+    return pending.sort_values("since", kind="stable", ignore_index=True)

@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import AnyStr
 
 import pandas as pd
@@ -15,7 +14,6 @@ from petstore_tools.errors import ArgumentError, FrameError, HistoryError
 from petstore_tools.history.database import Moment, Snapshot, Snapshots
 from petstore_tools.history.reading import History
 from petstore_tools.listing import frames
-from petstore_tools.listing.completeness import Listing
 from petstore_tools.reporting import facts
 from petstore_tools.reporting.mail import mail
 from petstore_tools.reporting.page import page
@@ -32,8 +30,10 @@ class StatusReport(facts.Facts):
     """
     What one listing shows, and what happened since an earlier one.
 
-    >>> status_report(store.list_pets()).headline
-    'Complete: 250 animals of the inventory of sandbox, 5 January 2026, 09:00 UTC'
+    >>> print(status_report(store.list_pets(), title="Animals", timezone="UTC"))
+    Animals
+    Complete: 250 animals of the inventory of sandbox, 5 January 2026, 09:00 UTC
+    ...
 
     Spec: §2.3 status values; §2.1 states no default, hence `unset` (our choice).
     """
@@ -95,8 +95,8 @@ class StatusReport(facts.Facts):
         subject: str = "",
     ) -> bytes:
         """
-        Return a ready mail: tables in its body, page and workbook attached; write it
-        whole where asked.
+        Return a ready mail: picture and first tables in its body, page and workbook
+        attached; write it whole where asked.
 
         >>> report = status_report(store.list_pets())
         >>> report.to_mail("report.eml", to="ann@example.org").splitlines()[0]
@@ -125,7 +125,10 @@ class StatusReport(facts.Facts):
         Complete: 250 animals of the inventory of sandbox, 5 January 2026, 09:00 UTC
         ...
         """
-        return self._presentation.fill("report.txt")
+        return self._presentation.text()
+
+    def __str__(self) -> str:
+        return self._presentation.text(["summary", "breakdown"])
 
     def __repr__(self) -> str:
         counts = [
@@ -155,7 +158,6 @@ def status_report(
     *,
     partial: bool = False,
     categories: Mapping[int, str] | None = None,
-    since: pd.DataFrame | None = None,
     title: str = "Status report",
     note: str = "",
     timezone: str | None = None,
@@ -175,7 +177,6 @@ def status_report(
             say what it lists, such as a CSV that `list -o` wrote; the report says so.
         categories: Labels by categoryId (ours; §2.6 shows no category record): a dict
             or a Series.
-        since: An older listing to compare with, as `store.snapshots(date=...)` gives.
         title: One line.
         note: One line below the title.
         timezone: In which times are written, such as `Europe/Berlin`; None for that of
@@ -184,25 +185,12 @@ def status_report(
     Raises:
         ArgumentError: As `check_looks`, or a column is there twice.
         FrameError: A column is missing or has another dtype, the frame carries no
-            listing, it is not complete and `partial` is not set, or the older one is of
-            something else.
+            listing, or it is not complete and `partial` is not set.
 
     Spec: §2.3, §4.1.
     """
     looks = facts.check_looks(categories, title, note, timezone)
-    report = count_animals(pets, looks, partial=partial)
-    if since is None:
-        return report
-    older = facts.comparable_listing(report.listing, since)
-    events = _compare(since, report.animals)
-    report = _with_changes(report, since, events, since)
-    if older.may_have_hole and events["from"].isna().any():
-        note = (
-            "an animal that counts as new may have been there before: the older listing"
-            " may have missed it"
-        )
-        report = replace(report, notes=(note,))
-    return report
+    return count_animals(pets, looks, partial=partial)
 
 
 def count_animals(
@@ -254,22 +242,25 @@ def report_and_keep(
         return report if since is None else replace(report, notes=(note,))
     notes = list[str]()
     older = None
-    snapshots = Snapshots()
-    newest = Snapshot(0, listing, frames.count_statuses(pets))
+    counts = frames.count_statuses(pets)
+    newest = Snapshot(0, listing, counts, counts)
+    snapshots = Snapshots([newest])
     with history.noting(notes, "not compared with an earlier listing"):
-        snapshots = history.snapshots(listing.status).ended_by(listing.started_at)
-        older, advice = history.older(snapshots, since, listing.started_at)
-        notes += filter(None, [advice])
+        earlier = history.snapshots(listing.status)
+        notes.append(earlier.damage)
+        snapshots = Snapshots((*earlier.ended_by(listing.started_at), newest))
+        older, advice = history.older(snapshots, since, looks.timezone)
+        notes.append(advice)
     if listing.status is None:
         with history.noting(notes, "this listing was not kept as a snapshot"):
             newest = history.keep(pets)
-    with history.noting(notes, "without what the kept listings show"):
-        snapshots = Snapshots((*snapshots, newest))
+    with history.noting(notes, "without what the snapshots show"):
+        snapshots = Snapshots((*snapshots[:-1], newest))
         report = _with_history(report, history, snapshots, older)
-    return replace(report, notes=tuple(notes))
+    return replace(report, notes=(*filter(None, notes),))
 
 
-def report_on_kept(
+def report_on_snapshot(
     history: History,
     since: Moment | None,
     until: Moment,
@@ -278,12 +269,12 @@ def report_on_kept(
     now: float,
 ) -> StatusReport:
     """
-    Report on a kept listing of the past and on what happened before it; what later
-    listings showed counts, and no request is sent. `last` means what it meant.
+    Report on a snapshot and on what happened before it, as it was done at its time; no
+    request is sent. `last` means what it meant.
 
     Raises:
         ArgumentError: `since` is missing, or one of the two cannot be used.
-        HistoryError: The kept listings cannot be read.
+        HistoryError: The history cannot be read.
     """
     if since is None:
         raise ArgumentError(
@@ -291,12 +282,12 @@ def report_on_kept(
             f" {text.option('since', '2026-01-05')}"
         )
     kept = history.snapshots(status)
-    snapshots, until_s = kept.until(until, now)
-    is_last = snapshots[-1] is kept[-1]
-    report = count_animals(history.animals(snapshots[-1], unseen=not is_last), looks)
-    older, advice = history.older(snapshots, since, until_s)
+    snapshots, note = kept.until(until, now, looks.timezone)
+    report = count_animals(history.animals(snapshots[-1]), looks)
+    older, advice = history.older(snapshots, since, looks.timezone)
     report = _with_history(report, history, snapshots, older)
-    return replace(report, notes=(*filter(None, [advice]),), _mark=None)
+    notes = filter(None, [kept.damage, note, advice])
+    return replace(report, notes=(*notes,), _mark=None)
 
 
 def _with_history(
@@ -306,78 +297,51 @@ def _with_history(
     older: Snapshot | None,
 ) -> StatusReport:
     """
-    Add what the kept listings show: counts, days of the last 30, since when animals
-    are pending, and what happened since an older listing, if any. The last snapshot is
-    the one that is reported on; its number is 0 where it is not kept.
+    Add what the snapshots show: counts, days of the last 30, since when animals are
+    pending, and what happened since an older one, if any. The last snapshot is the
+    listing that is reported on; its number is 0 where it is not kept.
     """
     status = report.listing.status
     kept = [snapshot for snapshot in snapshots if snapshot.number]
     if not kept:
         return report
     newest = kept[-1]
-    is_kept = newest is snapshots[-1]
+    is_whole = newest is snapshots[-1] and status is None
     mark = partial(history.mark_reported, status, newest.number)
     report = replace(report, _mark=mark)
     if len(snapshots) > 1:
         report = replace(report, counts=snapshots.counts())
-        if is_kept and status is None:
+        if is_whole:
             # so that a report costs the same however much is kept
             first_s = newest.listing.ended_at - 30 * spec.DAY_S
             earlier = [0, *(s.number for s in snapshots.ended_by(first_s))]
             times = history.status_times(earlier[-1], newest.number)
             pending = facts.pending_animals(report.animals, times)
-            days = facts.days_in_status(times)
-            order = dict.fromkeys([*report.breakdown.index, *days.index])
-            days = days.loc[[name for name in order if name in days.index]]
+            order = [*report.breakdown.index]
+            days = facts.days_in_status(times, newest.number, order)
             report = replace(report, pending=pending, days=days)
     if older is None:
         return report
-    present = history.animals(newest, unseen=True)
-    events = history.events_between(older.number, newest.number)
-    if not is_kept:
-        changes = _compare(present, report.animals)
-        events = pd.concat([events, changes], ignore_index=True)
-    if status is not None:
-        sides = events[["from", "to"]].isin([status])
-        events = events[sides.any(axis=1)].reset_index(drop=True)
-    before = history.animals(older, unseen=True)
-    return _with_changes(report, before, events, present)
-
-
-def _compare(before: pd.DataFrame, now: pd.DataFrame) -> pd.DataFrame:
-    """Return what happened between two listings, as a history of these two tells it."""
-    older, newer = map(Listing.as_listed, (before, now))
-    older = replace(older, ended_at=min(older.ended_at, newer.started_at))
-    with TemporaryDirectory() as folder:
-        history = History(Path(folder, "history.db"))
-        numbers = [history.add(before, older, {}), history.add(now, newer, {})]
-        return history.events_between(*numbers)
-
-
-def _with_changes(
-    report: StatusReport,
-    before: pd.DataFrame,
-    events: pd.DataFrame,
-    present: pd.DataFrame,
-) -> StatusReport:
-    """
-    Add what changed since an older listing: its animals, what happened since, and the
-    animals that are present, some of which the newer one may have missed.
-    """
     animals = report.animals
-    listing = report.listing
-    older = Listing.as_listed(before)
-    is_missed = ~present["id"].isin(animals["id"]) & listing.may_have_hole
-    missed = present[is_missed]
-    statuses = frames.named_statuses(missed)
-    return replace(
+    before = history.animals(older, unseen=True)
+    present = history.animals(newest, unseen=True)
+    is_missed = ~present["id"].isin(animals["id"]) & report.listing.may_have_hole
+    unseen = present[is_missed]
+    events = history.events_between(older.number, newest.number)
+    ways = events
+    if newest is not snapshots[-1]:
+        latest = facts.differences(present[~is_missed], animals)
+        ways = pd.concat([events, latest], ignore_index=True)
+    report = replace(
         report,
-        since=older,
-        summary=facts.summary(
-            listing.rows, older.rows, events, len(missed), listing.status
-        ),
+        since=older.listing,
+        summary=facts.summary(ways, len(before), len(animals), len(unseen), status),
         breakdown=facts.breakdown(animals, before),
         by_category=facts.by_category(animals, report.looks.categories, before),
-        events=events.reset_index(drop=True),
-        unseen=missed.assign(status=statuses) if listing.may_have_hole else None,
+        transitions=facts.transitions(ways) if status is None else None,
+        events=events if is_whole else None,
     )
+    if report.listing.may_have_hole:
+        unseen = unseen.assign(status=frames.named_statuses(unseen))
+        report = replace(report, unseen=unseen)
+    return report

@@ -3,10 +3,13 @@
 import multiprocessing
 import random
 import re
+import sqlite3
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pandas as pd
 import pytest
@@ -26,9 +29,11 @@ from true_listings import (
 
 from petstore_tools import PetStore, Sandbox, spec
 from petstore_tools.errors import ArgumentError, HistoryError, IncompleteListingError
-from petstore_tools.history.database import instant
+from petstore_tools.history.database import check_past, span
 from petstore_tools.history.reading import History
 from petstore_tools.listing.completeness import Listing
+from petstore_tools.reporting.facts import check_looks
+from petstore_tools.reporting.report import report_and_keep, report_on_snapshot
 
 
 @pytest.mark.parametrize("part", soak_parts(20))
@@ -99,7 +104,7 @@ def test_a_listing_is_kept_whole_or_not_at_all(tmp_path: Path) -> None:
     before = history.history()
     execute(
         history.path,
-        "CREATE TRIGGER full BEFORE INSERT ON listings"
+        "CREATE TRIGGER full BEFORE INSERT ON snapshots"
         " BEGIN SELECT RAISE(ABORT, 'the disk is full'); END",
     )
 
@@ -120,12 +125,12 @@ def test_a_listing_that_began_before_the_newest_ended_is_not_kept_and_says_so(
 
     with pytest.raises(
         HistoryError,
-        match="after this one began .*history forget --after 2026-01-05T09:01:01",
+        match="after this listing .*history forget --after 2026-01-05T09:01:01",
     ):
         history.keep(make_listing({}, T0 + 60.4, T0 + 61).frame)
     # the clock was set back meanwhile
     history.keep(make_listing({}, T0 + 62, T0 + 61).frame)
-    with pytest.raises(HistoryError, match="after this one began"):
+    with pytest.raises(HistoryError, match="after this listing began"):
         history.keep(make_listing({}, T0 + 61.5, T0 + 63).frame)
 
 
@@ -143,17 +148,15 @@ CALLS: dict[str, Callable[[PetStore], object]] = {
     "snapshots": lambda store: store.snapshots(),
     "events": lambda store: store.events(since="1d"),
     "history": lambda store: store.history(),
-    "snapshot": lambda store: store.snapshot(),
 }
 
 
-@pytest.mark.parametrize("harm", read_json(__file__, "harms.json"))
-def test_a_damaged_file_is_named_and_kept_aside(harm: str) -> None:
+@pytest.mark.parametrize("harm", ["text", "zeros", "empty"])
+def test_a_damaged_file_is_named_and_kept_aside_by_who_writes(harm: str) -> None:
     """
-    Where the history is what was asked for, it is an error; a listing or a report is
-    made all the same, and says so. The next report has a history again.
+    Who reads moves nothing, and is told what to do; a listing or a report is made all
+    the same, and says so. The next report has a history again.
     """
-    messages = list[str]()
     with Sandbox(animals=200) as box:
         path = box.store.history_file.path
 
@@ -162,23 +165,24 @@ def test_a_damaged_file_is_named_and_kept_aside(harm: str) -> None:
             damage(path, harm)
             return box.store
 
-        # JSON is read with the listings alone
-        for call in list(CALLS)[: 2 if "UPDATE" in harm else 4]:
-            store = harmed()
-            content = path.read_bytes()
-            with pytest.raises(HistoryError) as raised:
-                CALLS[call](store)
-            messages.append(str(raised.value))
-            assert max(path.parent.glob("*.damaged-*")).read_bytes() == content
+        content = harmed().history_file.path.read_bytes()
+        for call in CALLS.values():
+            with pytest.raises(
+                HistoryError, match="begin a new history, move this file away"
+            ):
+                call(box.store)
+        assert path.read_bytes() == content
+        assert len([*path.parent.iterdir()]) == 1
+        with pytest.raises(HistoryError) as raised:
+            box.store.snapshot()
+        messages = [str(raised.value)]
         report = harmed().status_report(since="7d")
-        messages.append(report.notes[0])
-        messages.append(harmed().status_report().notes[0])
+        messages += report.notes[1:2]
         harmed()
-        with pytest.warns(
-            UserWarning, match="the kept listings were not read: "
-        ) as warnings:
+        with pytest.warns(UserWarning, match="the history .* cannot be") as warnings:
             assert len(box.store.list_pets(max_age="1h")) == len(report.animals) == 200
-        messages.append(str(warnings[0].message))
+        messages.append(str(warnings[-1].message))
+        box.store.snapshot()
         box.advance(days=1)
         next_report = box.store.status_report(since="1d")
         copies = sorted(path.parent.glob("*.damaged-*"))
@@ -189,10 +193,75 @@ def test_a_damaged_file_is_named_and_kept_aside(harm: str) -> None:
             f"): it is kept aside as {copy}, and the next listing begins a new one"
             in message
         )
-    assert (
-        next_report.notes,
-        next_report.events is not None and len(next_report.events),
-    ) == ((), 0)
+    assert next_report.notes == ()
+    assert next_report.events is not None
+
+
+@pytest.mark.parametrize("value", ["NULL", "x'00ff'", "'{'", "CAST(x'ff' AS TEXT)"])
+@pytest.mark.parametrize("column", ["listing", "counts"])
+def test_a_snapshot_that_cannot_be_read_is_named_and_left_out(
+    column: str, value: str
+) -> None:
+    """
+    A NULL, a blob and broken JSON, where somebody took the checks away: the other
+    snapshots, the history and the report stand, and no file is moved.
+    """
+    with Sandbox(animals=20) as box:
+        for day in range(3):
+            box.store.snapshot()
+            box.advance(days=1)
+            box.change(day + 2, status="sold")
+        history = box.store.history_file
+        rows = box.store.history()
+        events = box.store.events()
+        change = f"UPDATE snapshots SET {column} = {value} WHERE number = 2;"
+        if value in ("NULL", "x'00ff'"):
+            with pytest.raises(sqlite3.IntegrityError):
+                execute(history.path, change)
+        execute(history.path, WITHOUT_CHECKS + change)
+
+        damaged = f"snapshot 2 in {history.path} is damaged, and is left out"
+        assert [snapshot.number for snapshot in box.store.snapshots()] == [1, 3]
+        assert damaged in repr(box.store.snapshots())
+        pd.testing.assert_frame_equal(box.store.history(), rows)
+        with pytest.warns(UserWarning, match="snapshot 2 in .* is damaged"):
+            pd.testing.assert_frame_equal(box.store.events(), events)
+        with pytest.warns(UserWarning, match="snapshot 2 in .* is damaged"):
+            assert len(box.store.snapshots(date="0s")) == 20
+        report = box.store.status_report(since="3d")
+        assert [*history.path.parent.iterdir()] == [history.path]
+
+    assert report.notes == (damaged,)
+    assert report.events is not None
+    assert report.counts is not None
+    assert (len(report.events), len(report.counts)) == (len(events) + 1, 3)
+
+
+WITHOUT_CHECKS = """
+PRAGMA writable_schema = ON;
+UPDATE sqlite_schema SET sql = replace(replace(sql, ' NOT NULL', ''), 'STRICT', '')
+WHERE name = 'snapshots';
+PRAGMA writable_schema = RESET;
+"""
+
+
+def test_columns_hold_what_they_say(tmp_path: Path) -> None:
+    """Another kind of value, and an end before its begin, are refused."""
+    history = History(tmp_path / "history.db")
+    history.keep(make_listing({1: ("Rex", 1, None)}).frame)
+
+    for change in (
+        "UPDATE snapshots SET ended_at = 'soon'",
+        "UPDATE snapshots SET ended_at = started_at - 1",
+        "UPDATE snapshots SET may_have_hole = 2",
+        "UPDATE stays SET name = NULL",
+        "UPDATE stays SET status = x'00'",
+        "UPDATE stays SET closed = first",
+        "INSERT INTO missed VALUES (1, 'x')",
+        "INSERT INTO reported VALUES (NULL, NULL)",
+    ):
+        with pytest.raises(sqlite3.IntegrityError):
+            execute(history.path, change)
 
 
 def test_a_history_that_was_changed_is_noticed(tmp_path: Path) -> None:
@@ -201,29 +270,40 @@ def test_a_history_that_was_changed_is_noticed(tmp_path: Path) -> None:
     snapshot = history.keep(make_listing({1: ("Rex", 1, None)}).frame)
     execute(history.path, "UPDATE stays SET name = 'Max'")
 
-    with pytest.raises(HistoryError, match=r"listing 1 in .* was changed"):
+    with pytest.raises(HistoryError, match=r"snapshot 1 in .* was changed"):
         history.rebuild(snapshot)
 
 
-def test_a_file_of_a_newer_version_or_of_another_service_is_refused_and_stays(
+def test_a_file_of_another_version_service_or_program_is_refused_and_stays(
     tmp_path: Path,
 ) -> None:
     """
-    An older program would not know what to write there; animals of two services are no
-    story.
+    Who reads and who writes is told what to do; animals of two services are no story.
     """
     history = History(tmp_path / "history.db")
-    history.keep(make_listing({1: ("Rex", 1, None)}).frame)
+    listing = make_listing({1: ("Rex", 1, None)})
+    history.keep(listing.frame)
+    content = history.path.read_bytes()
     renamed = History(history.path.rename(tmp_path / "other.db"))
+    execute(history.path, "CREATE TABLE songs (title); PRAGMA user_version = 7")
+    newer = History(tmp_path / "newer.db")
+    newer.keep(listing.frame)
+    execute(newer.path, "PRAGMA user_version = 4")
 
-    with pytest.raises(
-        HistoryError, match=r"other\.db cannot be used \(it is that of another service"
+    for file, reason in (
+        (renamed, "it is empty, another service's, or another program's"),
+        (history, "it is empty, another service's, or another program's"),
+        (newer, "another version of the toolkit wrote it"),
     ):
-        renamed.snapshots()
-    execute(renamed.path, "PRAGMA user_version = 3")
-    with pytest.raises(HistoryError, match="another version of the toolkit wrote it"):
-        renamed.snapshots()
-    assert renamed.path.exists()
+        for call in (file.snapshots, lambda: file.keep(listing.frame)):  # noqa: B023
+            with pytest.raises(HistoryError, match=reason) as raised:
+                call()
+            message = str(raised.value)
+            assert message.endswith("To begin a new history, move this file away")
+        file.path.rename(tmp_path / "moved.db")
+        assert file.keep(listing.frame).number == 1
+    assert renamed.path.with_name("moved.db").exists()
+    assert len(content) > 0
 
 
 def test_a_day_to_forget_before_means_its_begin(tmp_path: Path) -> None:
@@ -236,11 +316,11 @@ def test_a_day_to_forget_before_means_its_begin(tmp_path: Path) -> None:
 
     history.mark_reported(None, 1)
     assert history.forget("2026-04-05", now=now) == 1
-    _, note = history.older(history.snapshots(), "last", now)
+    _, note = history.older(history.snapshots(), "last")
     assert note.startswith("no such report")
     assert history.forget("1s", now=now) == 2
     assert len(history.history()) == len(history.snapshots()) == 0
-    with pytest.raises(HistoryError, match="listing 3 is no longer in"):
+    with pytest.raises(HistoryError, match="snapshot 3 is no longer in"):
         history.rebuild(snapshot)
     assert history.keep(frame).number == 1
 
@@ -357,32 +437,168 @@ NOW = datetime(2026, 3, 10, 12, tzinfo=UTC).timestamp()
 @pytest.mark.parametrize(("moment", "outcome"), read_cases(__file__, "moments.txt"))
 def test_a_date_an_age_or_a_time_means_one_instant(moment: str, outcome: str) -> None:
     """
-    A date is ISO or day first with dots, and means its end; a time without a zone is
-    UTC. What could be read in two ways or in none, and the future, is refused.
+    A date is ISO or day first with dots, and means its end. What could be read in two
+    ways or in none, and the future, is refused.
     """
     try:
-        answer = datetime.fromtimestamp(instant(moment, NOW), UTC).isoformat()
+        _, end = span(moment, NOW, UTC)
+        check_past(moment, end, NOW, UTC)
+        answer = datetime.fromtimestamp(end, UTC).isoformat()
     except ArgumentError as error:
         answer = str(error)
 
     assert outcome in answer
 
 
+@pytest.mark.parametrize(
+    ("moment", "zone", "begin", "end"), read_cases(__file__, "zones.txt")
+)
+def test_what_names_no_offset_is_read_in_the_zone_of_the_report(
+    moment: str, zone: str, begin: str, end: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else in that of the machine; a day may have 23 or 25 hours."""
+    own_zone = span(moment, NOW, ZoneInfo(zone))
+    monkeypatch.setenv("TZ", zone)
+    time.tzset()
+    pandas_time = pd.Timestamp(datetime.fromisoformat(moment))
+    machine = span(moment, NOW), span(pandas_time.to_pydatetime(), NOW)
+    monkeypatch.undo()
+    time.tzset()
+
+    ends = tuple(datetime.fromisoformat(text).timestamp() for text in (begin, end))
+    assert own_zone == machine[0] == ends
+    assert span(pandas_time, NOW, ZoneInfo(zone))[0] == machine[1][0] == ends[0]
+
+
+@pytest.mark.parametrize(
+    ("zone", "now", "yesterday"), read_cases(__file__, "yesterdays.txt")
+)
+def test_yesterday_is_the_day_before_on_the_clock_of_the_reader(
+    zone: str, now: str, yesterday: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """
+    In reports, events, listings of the past and `forget`, at each of these hours: never
+    "after now", and the listing of yesterday evening, not that of the day before.
+    """
+    monkeypatch.setenv("TZ", zone)
+    time.tzset()
+    midnight = datetime.fromisoformat(now).replace(hour=0, minute=0).timestamp()
+    now_s = datetime.fromisoformat(now).timestamp()
+    with Sandbox(animals=5, clock="manual") as box:
+        listings = []
+        for instant_s in (midnight - 90_000, midnight - 1_800, now_s - 60):
+            box.advance(seconds=instant_s - box.clock.now())
+            listings.append(box.store.snapshot())
+        box.advance(seconds=now_s - box.clock.now())
+        store = box.store
+        of_day = Listing.of(store.snapshots(date=yesterday))
+        report = store.status_report(since=yesterday, until="0s", timezone=zone)
+        in_utc = store.status_report(since="2d", until="0s", timezone="UTC")
+        box.change(1, status="pending")
+        store.snapshot()
+        events = store.events(since=yesterday, until="0s")
+        forgotten = store.history_file.forget(yesterday, now=now_s)
+    monkeypatch.undo()
+    time.tzset()
+
+    assert of_day == listings[1].listing
+    assert report.since == listings[1].listing
+    assert in_utc.since is not None
+    assert len(events) == 1
+    assert forgotten == 1
+
+
 def test_dates_may_be_objects_and_are_checked_before_a_request() -> None:
     """The error says how a date is written."""
     noon = datetime(2026, 3, 5, 13, tzinfo=timezone(timedelta(hours=1)))
-    assert instant(noon, NOW) == instant(datetime(2026, 3, 5, 12), NOW)
-    assert instant(date(2026, 3, 5), NOW) == instant(" 2026-03-05 ", NOW)
+    assert span(noon, NOW) == span(datetime(2026, 3, 5, 12), NOW, UTC)
+    assert span(date(2026, 3, 5), NOW) == span(" 2026-03-05 ", NOW)
     with Sandbox(animals=1) as box:
         calls: list[Callable[..., object]] = [
             box.store.status_report,
             box.store.events,
         ]
         for call in calls:
-            for since in (7, "", pd.NaT, "yesterday"):
-                with pytest.raises(ArgumentError, match="write a date as 2026-03-05"):
+            for since in (7, "", pd.NaT, "yesterday", "9999-12-31", date.min):
+                with pytest.raises(ArgumentError, match="write a date as|is after"):
                     call(since=since)
         assert len(box.traffic()) == 0
+
+
+def nightly_frame(night: int, duration_s: float) -> pd.DataFrame:
+    """Return the listing of a night; in each night before it one animal was sold."""
+    animals = {n: ("Rex", 1, "sold" if n < night else None) for n in range(40)}
+    begin = T0 + night * spec.DAY_S
+    return make_listing(animals, begin, begin + duration_s).frame
+
+
+LOOKS = check_looks(None, "Report", "", "UTC")
+
+
+@pytest.mark.parametrize("duration_s", [0.0, 0.3, 2.0, 20.0])
+def test_an_age_is_the_nearest_listing_from_begin_to_begin(
+    duration_s: float, tmp_path: Path
+) -> None:
+    """
+    A listing takes time: seven days of a nightly job are seven nights, and one day is
+    one, in reports, events, reports of the past, and listings of the past.
+    """
+    history = History(tmp_path / "history.db")
+    for night in range(15):
+        history.keep(nightly_frame(night, duration_s))
+    reports = [
+        report_and_keep(nightly_frame(night, duration_s), history, age, LOOKS)
+        for night, age in ((15, "7d"), (16, "1d"), (17, "36h"), (18, "1w"))
+    ]
+    now = T0 + 18 * spec.DAY_S + 3_600
+
+    nights = [7, 1, 2, 7]
+    assert [len(report.tables()["events"]) for report in reports] == nights
+    assert [report.notes for report in reports] == [()] * 4
+    assert (
+        "## From 13 January 2026, 09:00 UTC to 20 January 2026, 09:00 UTC"
+        in reports[0].to_markdown()
+    )
+    for age, count in (("7d", 7), ("1d", 1), ("36h", 2)):
+        assert len(history.events(age, now=now)) == count
+        assert len(history.events(age, "2d", now=now)) == count
+        past = report_on_snapshot(history, age, "2d", LOOKS, None, now)
+        assert len(past.tables()["events"]) == count
+    sold = [history.animals_of(f"{age}d", now)["status"] == "sold" for age in (1, 7)]
+    assert [column.sum() for column in sold] == [17, 11]
+
+
+def test_an_age_with_nothing_within_half_of_it_says_so(tmp_path: Path) -> None:
+    """
+    As a note of a report, and as a warning of events and of listings; the newest one is
+    meant by `0s`, and what a report is on is not compared with itself.
+    """
+    history = History(tmp_path / "history.db")
+    for night in range(3):
+        history.keep(nightly_frame(night, 2.0))
+    now = T0 + 2 * spec.DAY_S + 3_600
+    note = "no snapshot is about {} old, so the nearest one is used".format
+
+    for age, compared, notes in (
+        ("3d", 0, ()),
+        ("4d", 0, ()),
+        ("5d", 0, (note("5d"),)),
+        ("13h", 1, (note("13h"),)),
+        ("16h", 1, ()),
+        ("1s", 1, (note("1s"),)),
+    ):
+        past = report_on_snapshot(history, age, "0s", LOOKS, None, now)
+        assert past.since == history.snapshots()[compared].listing
+        assert past.notes == notes
+    for call in (
+        lambda: history.events("9d", now=now),
+        lambda: history.events(until="9d", now=now),
+        lambda: history.animals_of("9d", now),
+    ):
+        with pytest.warns(UserWarning, match="no snapshot is about 9d old"):
+            call()
+    newest = Listing.of(history.animals_of("0s", now))
+    assert newest == history.snapshots()[-1].listing
 
 
 def test_a_date_of_the_past_takes_the_newest_listing_that_had_ended_by_then() -> None:

@@ -8,27 +8,35 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from functools import partial
 from itertools import groupby, pairwise
 from math import nan
 from statistics import median
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pandas as pd
 import pytest
 from inventories import listing_frame
 
 from petstore_tools import spec
+from petstore_tools.errors import HistoryError
 from petstore_tools.history.reading import History
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.frames import PetColumns
 from petstore_tools.reporting.facts import check_looks
-from petstore_tools.reporting.report import StatusReport, report_and_keep
+from petstore_tools.reporting.report import (
+    StatusReport,
+    report_and_keep,
+    report_on_snapshot,
+)
 
 Values = tuple[str, int, str | None]  # name, categoryId, status
 Stay = tuple[Any, ...]
 STATUSES = [*spec.STATUSES, None]
+WORDS = [STATUSES, ["verfügbar", "reserviert", "sold", "متاح", None]]
+ZONES = ["America/Los_Angeles", "Europe/Berlin", "Pacific/Auckland", "UTC"]
 T0 = 1_767_603_600.0
 KINDS = {"gone": "gone", "sold": "became sold"}
 ABSENT = {"new": None, "gone": None}
@@ -68,11 +76,14 @@ def make_listing(
 
 def simulate_listings(rng: random.Random) -> Iterator[TrueListing]:
     """
-    Yield listings, at any fraction of a second, of an inventory that changes; some have
-    holes.
+    Yield listings of an inventory that changes: at any fraction of a second, or each
+    night, then of 0 to 20 seconds; some have holes. Its statuses are those of the
+    document, or others.
     """
+    words = rng.choice(WORDS)
+    is_nightly = rng.random() < 0.5
     animals = {
-        n: ("Rex", 1, rng.choice(STATUSES)) for n in range(1, rng.choice([1, 9, 9, 9]))
+        n: ("Rex", 1, rng.choice(words)) for n in range(1, rng.choice([1, 9, 9, 9]))
     }
     now = T0 + rng.random()
     newest = 2**62  # no float holds such a number
@@ -83,21 +94,24 @@ def simulate_listings(rng: random.Random) -> Iterator[TrueListing]:
             picked = rng.choice([*animals, *removed, 0])
             if not picked:
                 newest += 1
-                animals[newest] = ("Mia", -newest, rng.choice(STATUSES))
+                animals[newest] = ("Mia", -newest, rng.choice(words))
             elif picked in removed:
                 animals[picked] = removed.pop(picked)
             elif rng.random() < 0.3:
                 removed[picked] = animals.pop(picked)
             else:
-                status = rng.choice([*STATUSES, "from", "", animals[picked][2]])
+                status = rng.choice([*words, "from", "", animals[picked][2]])
                 animals[picked] = (
                     rng.choice(["Rex", "=1+1"]),
                     rng.choice([1, 2]),
                     status,
                 )
-        now += rng.choice([0.0, 1e-6, rng.random() * 90_000])
-        started_at = now
-        now = now + rng.choice([0.0, rng.random() * 60])
+        started_at = now + rng.choice([0.0, 1e-6, rng.random() * 90_000])
+        ended_at = started_at + rng.choice([0.0, rng.random() * 60])
+        if is_nightly:
+            started_at = now
+            ended_at = started_at + rng.choice([0.0, 0.3, 2.0, 20.0])
+        now = started_at + spec.DAY_S if is_nightly else ended_at
         hole = rng.random() < 0.4
         listed_ids = [
             n for n in animals if n in missed_ids or not hole or rng.random() < 0.8
@@ -105,7 +119,7 @@ def simulate_listings(rng: random.Random) -> Iterator[TrueListing]:
         missed_ids = set(animals) - set(listed_ids)
         rng.shuffle(listed_ids)
         yield make_listing(
-            {n: animals[n] for n in listed_ids}, started_at, now, hole=hole
+            {n: animals[n] for n in listed_ids}, started_at, ended_at, hole=hole
         )
 
 
@@ -261,6 +275,7 @@ def check_history(
     assert rows_of(history.events(first, last, now=now)) == true_rows
     check_period(history, listings, since, until)
     check_report(report, listings)
+    check_reports_of_the_past(history, listings, rng)
     history.forget(first, after=last, now=now)
     oldest = bisect_left(ends, first)
     left = [*listings[oldest : until + 1]]
@@ -312,21 +327,80 @@ def compared_position(listings: Sequence[TrueListing], report: StatusReport) -> 
     """
     Return the position of the listing that a report on the last one is compared with.
     """
-    old_at = report.since and report.since.ended_at
+    assert report.since is not None
+    # a report on one status is compared with a part of it
+    times = report.since.digest, report.since.started_at, report.since.ended_at
+    facts = [listing.facts for listing in listings]
     return max(
-        n for n in range(len(listings) - 1) if listings[n].facts.ended_at == old_at
+        n
+        for n, fact in enumerate(facts)
+        if (fact.digest, fact.started_at, fact.ended_at) == times
     )
 
 
+def nearest_position(
+    listings: Sequence[TrueListing], age_s: float, begin_s: float
+) -> int:
+    """
+    Return the position of the listing whose begin is nearest to an age, of two at the
+    same distance the older one, of some that began at once the newest.
+    """
+    begins = [listing.facts.started_at for listing in listings]
+    distances = [round(abs(begin_s - begin - age_s), 3) for begin in begins]
+    first = distances.index(min(distances))
+    return max(n for n, begin in enumerate(begins) if begin == begins[first])
+
+
+def ended_position(
+    listings: Sequence[TrueListing], moment: date, zone: tzinfo
+) -> int | None:
+    """
+    Return the position of the newest listing that had ended by a time, or by the end of
+    a day in a zone; None where there is none.
+    """
+    ends = [MOMENT(listing.facts.ended_at).astimezone(zone) for listing in listings]
+    if isinstance(moment, datetime):
+        positions = [n for n, end in enumerate(ends) if end <= moment]
+    else:
+        positions = [n for n, end in enumerate(ends) if end.date() <= moment]
+    return positions[-1] if positions else None
+
+
+def pick_moment(
+    rng: random.Random, listings: Sequence[TrueListing], zone: tzinfo, kept: int
+) -> tuple[Any, int | None]:
+    """
+    Return an age, a date or a time, some without an offset, that is older than the last
+    of some listings, and the position of the listing that it means, of those that are
+    kept.
+    """
+    earlier = listings[:-1]
+    begin_s = listings[-1].facts.started_at
+    local = MOMENT(rng.choice(earlier).facts.ended_at).astimezone(zone)
+    match rng.choice(["age", "date", "time", "time without an offset"]):
+        case "age":
+            age = rng.choice(["1h", "12h", "1d", "36h", "3d", "7d", "30d"])
+            units = {"h": 3_600, "d": 86_400}
+            age_s = int(age[:-1]) * units[age[-1]]
+            return age, nearest_position(earlier, age_s, begin_s)
+        case "date":
+            day = local.date() - timedelta(days=1)
+            return rng.choice([day, day.isoformat(), f"{day:%d.%m.%Y}"]), (
+                ended_position(listings[:kept], day, zone)
+            )
+        case "time":
+            return local, ended_position(listings[:kept], local, zone)
+        case _:
+            naive = local.replace(tzinfo=None)
+            return rng.choice([naive, naive.isoformat()]), (
+                ended_position(listings[:kept], local, zone)
+            )
+
+
 def count_moves(report: StatusReport) -> Counter[tuple[Any, ...]]:
-    """Count what a report says of animals: their id, from and to; of one status."""
-    status = report.listing.status
-    events = report.tables()["events"]
-    sides = events[["from", "to"]]
-    if status is not None:
-        sides = sides.where(sides == status)
-    sides = sides.fillna({"from": "new", "to": "gone"})
-    moves = Counter(zip(events["id"], sides["from"], sides["to"], strict=True))
+    """Count what a report says of animals: their id, from and to."""
+    sides = report.tables()["events"].fillna({"from": "new", "to": "gone"})
+    moves = Counter(zip(sides["id"], sides["from"], sides["to"], strict=True))
     if report.unseen is not None:
         missed = zip(report.unseen["id"], report.unseen["status"], strict=True)
         moves.update((pet_id, name, "not seen") for pet_id, name in missed)
@@ -336,14 +410,16 @@ def count_moves(report: StatusReport) -> Counter[tuple[Any, ...]]:
 def true_times(listings: Sequence[TrueListing]) -> dict[str, tuple[Any, ...]]:
     """
     Return of each status the stays that ended, the median of their days, the days that
-    90 % of them took at most, the stays that are open, and the longest of these.
+    90 % of them took at most, the stays that are open, the longest of these, and
+    whether nobody saw that one begin.
     """
-    lengths = dict[str, tuple[list[float], list[float]]]()
-    for _, (status,), began_at, first, last, ended in status_stays(listings):
+    lengths = dict[str, tuple[list[float], list[tuple[float, bool]]]]()
+    for pet_id, (status,), began_at, first, last, ended in status_stays(listings):
         days, open_days = lengths.setdefault(status_name(status), ([], []))
-        begin = nan if began_at is None else (began_at + first) / 2
+        begin = first if began_at is None else (began_at + first) / 2
         if ended is None:
-            open_days.append((last - begin) / 86_400)
+            if pet_id in listings[-1].animals:
+                open_days.append(((last - begin) / 86_400, began_at is None))
         elif began_at is not None:
             days.append((sum(ended) / 2 - begin) / 86_400)
     return {
@@ -353,7 +429,8 @@ def true_times(listings: Sequence[TrueListing]) -> dict[str, tuple[Any, ...]]:
                 median(days or [nan]),
                 pd.Series(days, dtype=float).quantile(0.9),
                 len(open_days),
-                max([day for day in open_days if day == day], default=nan),
+                max((day for day, _ in open_days), default=nan),
+                max(open_days, default=(nan, False))[1],
             ),
             abs=1e-9,
             nan_ok=True,
@@ -378,12 +455,16 @@ def check_report(report: StatusReport, listings: Sequence[TrueListing]) -> None:
         if n not in now
     ]
     assert count_moves(report) == Counter([*true_events, *unseen])
+    ways = Counter((begin, end) for _, begin, end in set(true_events))
+    rows = rows_of(tables["transitions"])
+    assert {(begin, end): count for begin, end, count in rows} == ways
+    assert [row[-1] for row in rows] == sorted(ways.values(), reverse=True)
     for side, animals in (("before", old), ("count", now)):
         counts = report.breakdown[side]
         assert counts[counts > 0].to_dict() == count_animals(animals)
     rows = tables["counts"].iloc[:, 1:].to_dict("records")
-    true_counts = [count_animals(listing.animals) for listing in listings]
-    assert [+Counter(row) for row in rows] == true_counts
+    true_counts = [count_animals(animals_in(listings, n)) for n in range(last)]
+    assert [+Counter(row) for row in rows] == [*true_counts, count_animals(now)]
     sums = {
         "animals before": len(old),
         "new": len({pet_id for pet_id, begin, _ in true_events if begin == "new"}),
@@ -393,11 +474,12 @@ def check_report(report: StatusReport, listings: Sequence[TrueListing]) -> None:
     }
     summary = tables["summary"].set_index("what")["animals"].to_dict()
     assert summary == {**sums, **({"not seen": len(unseen)} if unseen else {})}
-    assert tables["summary"]["share"].isna().all() == (not old)
     days = report.days
     assert days is not None
     rows_of_days = zip(days.index, days.to_numpy().tolist(), strict=True)
     assert {name: tuple(row) for name, row in rows_of_days} == true_times(listings)
+    open_stays = days["open_stays"]
+    assert open_stays[open_stays > 0].to_dict() == count_animals(now)
     pending = {n for n, (_, _, status) in now.items() if status == "pending"}
     assert set(report.pending["id"]) == pending
     begins = {
@@ -405,9 +487,34 @@ def check_report(report: StatusReport, listings: Sequence[TrueListing]) -> None:
         for n, (status,), began_at, first, _, ended in status_stays(listings)
         if status == "pending" and n in now and began_at is not None and not ended
     }
-    since = report.pending.set_index("id")["since"].dropna()
-    times = {n: time.timestamp() for n, time in since.items()}
-    assert times == pytest.approx(begins, abs=1e-5)
+    since_times = report.pending["since"]
+    assert since_times.dropna().is_monotonic_increasing
+    assert since_times.isna().is_monotonic_increasing  # who is not dated comes last
+    times = report.pending.set_index("id")["since"].dropna()
+    assert {n: time.timestamp() for n, time in times.items()} == (
+        pytest.approx(begins, abs=1e-5)
+    )
+
+
+def check_reports_of_the_past(
+    history: History, listings: Sequence[TrueListing], rng: random.Random
+) -> None:
+    """
+    Compare a report on a snapshot of the past with the truth of the listings up to it,
+    whichever two moments say which, in any zone.
+    """
+    zone = ZoneInfo(rng.choice(ZONES))
+    looks = check_looks(None, "Report", "", str(zone))
+    now = listings[-1].facts.ended_at + rng.choice([0.0, 3_600.0])
+    moment, until = pick_moment(
+        rng, [*listings, make_listing({}, now)], zone, len(listings)
+    )
+    if not until:
+        return
+    since_moment, since = pick_moment(rng, listings[: until + 1], zone, until + 1)
+    report = report_on_snapshot(history, since_moment, moment, looks, None, now)
+    assert report.since == listings[since or 0].facts
+    check_report(report, listings[: until + 1])
 
 
 def run_script(
@@ -416,22 +523,30 @@ def run_script(
     """
     Keep listings of a script, and report on the last; a report on one status, which is
     not kept, counts what was kept in between: what has another status is as good as
-    gone.
+    gone. A listing that began before another one ended is not kept.
     """
     listings = list(simulate_listings(rng))
     newest = listings[-1]
     for listing in listings[:-1]:
         history.keep(listing.frame)
-    since = datetime.fromtimestamp(rng.choice(listings[:-1]).facts.ended_at, UTC)
-    looks = check_looks(None, "Report", "", "UTC")
+        if rng.random() < 0.2:  # the clock was set back
+            with pytest.raises(HistoryError, match="after this listing began"):
+                history.keep(make_listing({}, listing.facts.ended_at - 3_600).frame)
+    zone = ZoneInfo(rng.choice(ZONES))
+    looks = check_looks(None, "Report", "", str(zone))
+    since, position = pick_moment(rng, listings, zone, len(listings) - 1)
     sold = replace(newest.facts, status="sold", may_have_hole=False)
     of_sold = PetColumns.of(newest.frame[newest.frame["status"] == "sold"]).to_frame(
         sold
     )
     filtered_report = report_and_keep(of_sold, history, since, looks)
     report = report_and_keep(newest.frame, history, since, looks)
+    assert report.since == listings[position or 0].facts
     whole = [*listings[:-1], replace(newest, facts=sold)]
-    assert count_moves(filtered_report) == Counter(
-        events(whole, compared_position(listings, filtered_report), only="sold")
+    ways = {*events(whole, compared_position(listings, filtered_report), only="sold")}
+    sums = filtered_report.tables()["summary"].set_index("what")["animals"]
+    assert sums["became sold or new"] == len({n for n, _, end in ways if end == "sold"})
+    assert sums["no longer sold or gone"] == len(
+        {n for n, begin, _ in ways if begin == "sold"}
     )
     return listings, report
