@@ -1,4 +1,7 @@
-"""A report as a ready mail: tables in the body, the page and the workbook attached."""
+"""
+A report as a ready mail: picture and first tables in the body, which need no style
+sheet; the page and the workbook attached.
+"""
 
 from collections.abc import Sequence
 from email.message import EmailMessage
@@ -18,8 +21,8 @@ def mail(presentation: Presentation, to: Sequence[str], subject: str) -> bytes:
     both add the sender.
 
     Args:
-        presentation: Its tables stand in the body; its page and its workbook are
-            attached.
+        presentation: Its picture and its first tables stand in the body; its page and
+            its workbook are attached.
         to: Addresses, such as `Ann <ann@example.org>`.
         subject: One line.
 
@@ -32,7 +35,7 @@ def mail(presentation: Presentation, to: Sequence[str], subject: str) -> bytes:
     message["Subject"] = one_line(subject, "the subject")
     message["Date"] = localtime()
     message["X-Unsent"] = "1"  # Outlook opens it as a draft
-    message.set_content(f"{presentation.fill('report.txt')}\n\n{presentation.method}")
+    message.set_content(f"{presentation.text()}\n\n{presentation.method}")
     message.add_alternative(presentation.fill("mail.html"), subtype="html")
     message.add_attachment(
         page(presentation).encode(),

@@ -23,9 +23,12 @@ def report() -> StatusReport:
         box.advance(days=1)
         box.change(2, status="sold")
         box.change(3, status="pending")
-        box.add([("<b>Newcomer</b>", 99, None)])
+        box.add([("Newcomer", 99, None)])
         return box.store.status_report(
-            since="1d", title="Animals & more", timezone="UTC"
+            since="1d",
+            title="Animals & more",
+            timezone="UTC",
+            categories={99: "<i>Newcomers</i>"},
         )
 
 
@@ -59,12 +62,12 @@ def test_a_mail_has_the_headers_of_a_draft(report: StatusReport) -> None:
     )
 
 
-def test_a_mail_has_text_tables_page_and_workbook(report: StatusReport) -> None:
+def test_a_mail_has_text_picture_tables_page_and_workbook(report: StatusReport) -> None:
     """
-    Its tables need no style sheet and long names wrap; nothing from outside is markup.
+    Its body is tables and inline styles alone, and long names wrap; nothing from
+    outside is markup. Single animals are in the files.
     """
     mail = parsed(report.to_mail())
-    assert report.pending["id"].iloc[-1] == 3  # who waits longest stands first
     text = mail.get_body(("plain",))
     html = mail.get_body(("html",))
     assert text is not None
@@ -74,19 +77,45 @@ def test_a_mail_has_text_tables_page_and_workbook(report: StatusReport) -> None:
     for status, count in report.breakdown["count"].items():
         assert re.search(rf"^{status} +{count:,} ", text.get_content(), re.M)
     assert (page.get_filename(), book.get_filename()) == ("report.html", "report.xlsx")
-    assert "<style" not in html.get_content()
-    assert "<b>Newcomer" not in html.get_content()
-    assert re.search(
-        "overflow-wrap:anywhere[^<]*>&lt;b&gt;Newcomer", html.get_content()
-    )
+    tags = set(re.findall(r"<(\w+)", html.get_content()))
+    assert tags <= {*"table thead tbody tr th td h1 h2 p b br small".split()}
+    assert not re.search("class=|max-width:(?!600px)", html.get_content())
+    assert re.search("anywhere[^<]*>&lt;i&gt;Newcomers", html.get_content())
     assert not re.search("overflow-wrap:anywhere[^<]*>available", html.get_content())
+    assert "single animals: became sold, pending." in html.get_content()
+    assert "Hugo" not in html.get_content()
+    assert "Hugo" in page.get_content()
     for body in (text, html):
         content = body.get_content()
         assert "A change happened between two" in content.split("It was read from")[1]
         assert content.index("became sold") < content.index("By status")
+        assert content.index("became sold") < content.index("available")
+        assert "From status to status" in content
     total = html.get_content().split('<tr style="font-weight:bold">')[1]
     assert ">total</td>" in total
     assert "#8a4b00" not in html.get_content()
+
+
+def test_the_picture_of_a_mail_is_bars_of_cells(report: StatusReport) -> None:
+    """
+    One now and a thin one before for each status, of a width that is its share of the
+    largest; a status without animals has no bar.
+    """
+    html = parsed(report.to_mail()).get_body(("html",))
+    assert html is not None
+    content = html.get_content()
+    assert "Animals in each status now, and in grey 5 January 2026" in content
+
+    widths = re.findall(r'<td width="([\d.]+)%" bgcolor="(#\w+)"', content)
+    before, now = report.breakdown["before"], report.breakdown["count"]
+    largest = max(before.max(), now.max())
+    expected = []
+    for status in report.breakdown.index:
+        for side, grey in ((now, False), (before, True)):
+            if side[status]:
+                expected.append((round(100 * side[status] / largest, 1), grey))
+    shown = [(float(width), colour == "#a6a6a6") for width, colour in widths]
+    assert sorted(shown) == sorted(expected)
 
 
 def test_a_mail_says_in_colour_that_a_listing_is_not_complete() -> None:
@@ -99,8 +128,8 @@ def test_a_mail_says_in_colour_that_a_listing_is_not_complete() -> None:
     content = html.get_content()
     assert content.index("color:#8a4b00") < content.index("Not complete (cut)")
     header = re.findall("<th[^>]*>([^<]*)", content.split("By category")[1])[1:]
-    assert header[:3] == ["category", "total", "available"]
-    assert "The attached page has all 15 columns" in content
+    assert header[:3] == ["category", "total", "status 0"]
+    assert "The attached page has all 10 columns" in content
 
 
 @pytest.mark.parametrize("options", read_json(__file__, "odd_mails.json"))
