@@ -5,6 +5,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from petstore_tools.reporting.presentation import Presentation
+from petstore_tools.text import pluralize
 
 WIDTH = 500  # of a chart, in units
 MOST_POINTS = 300  # of a line
@@ -24,32 +25,43 @@ class Chart(NamedTuple):
     Counts over time in a box that is WIDTH units wide.
 
     Attributes:
+        title, note: What it shows; that its axis does not begin at 0, else "".
         lines: One a status, that of the largest count first: its name, its path as SVG
             writes it, a point a listing, and how far from the top the name stands.
         height: Of the box, in units.
-        ticks: Round counts; the first is that of the lower edge.
-        high: The count of the upper edge.
+        ticks: Round counts, from the lower edge to the upper one.
+        since: How far from the left the compared time begins, None for none.
     """
 
+    title: str
+    note: str
     lines: list[tuple[str, str, int]]
     height: int
     ticks: range
-    high: int
+    since: int | None
 
 
 def chart(presentation: Presentation) -> Chart | None:
     """Draw the counts over time; None where there is nothing to see."""
-    counts = presentation.report.counts
+    report = presentation.report
+    counts = report.counts
     if counts is None or not counts.to_numpy().any():
         return None
     counts = counts.loc[:, counts.any()]
     counts = counts[counts.iloc[-1].sort_values(ascending=False, kind="stable").index]
     low, high = int(counts.to_numpy().min()), int(counts.to_numpy().max())
     ticks = round_ticks(low if low < high < 2 * low else 0, high)
+    title = f"Animals by status in {pluralize(len(counts), 'listing')}"
+    note = f"The axis begins at {ticks[0]:,}, not at 0." if ticks[0] else ""
     height = max(180, GAP * counts.shape[1])
     begin, end = counts.index[[0, -1]]
-    from_left = (counts.index - begin) / ((end - begin) or timedelta(1)) * WIDTH
-    depths = (high - counts) * height / (high - ticks[0])
+    duration = (end - begin) or timedelta(1)
+    from_left = (counts.index - begin) / duration * WIDTH
+    since = None
+    if report.since is not None:
+        since = max(0, round((report.since.as_of - begin) / duration * WIDTH))
+        title += f", shaded since {report.looks.when(report.since.as_of, '')}"
+    depths = (ticks[-1] - counts) * height / (ticks[-1] - ticks[0])
     depths = depths.round().astype(int)
     depths = depths.set_axis(from_left.to_numpy().round().astype(int))
     if len(depths) > MOST_POINTS:
@@ -59,21 +71,22 @@ def chart(presentation: Presentation) -> Chart | None:
     for (status, line), label in zip(depths.items(), labels, strict=True):
         points = [f"{x} {y}" for x, y in line.items()]
         lines.append((str(status), f"M{'L'.join(points)}", label))
-    return Chart(lines, height, ticks, high)
+    return Chart(title, note, lines, height, ticks, since)
 
 
 def round_ticks(low: int, high: int) -> range:
     """
-    Return at most three round numbers up to `high`; the first is `low` or less.
+    Return at most six round numbers; the first is `low` or less, the last one is
+    `high` or little more.
 
     >>> [*round_ticks(0, 525)], [*round_ticks(890, 940)]
-    ([0, 200, 400], [850, 900])
+    ([0, 200, 400, 600], [890, 900, 910, 920, 930, 940])
     """
     power = 1
     while True:
-        for step in (power, 2 * power, 5 * power):
-            ticks = range(low // step * step, high + 1, step)
-            if len(ticks) <= 3:
+        for step in (power, 2 * power, 25 * power // 10, 5 * power):
+            ticks = range(low // step * step, high + step, step)
+            if len(ticks) <= 6:
                 return ticks
         power *= 10
 

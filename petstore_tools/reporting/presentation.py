@@ -4,23 +4,26 @@ made once for all writers. `looks.json` has the words, colours and formats.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property, partial
 from importlib.resources import files
+from itertools import cycle
 from typing import Any, NamedTuple
 
 import pandas as pd
 
 from petstore_tools import text
 from petstore_tools._version import __version__
-from petstore_tools.reporting.facts import Facts, moves
+from petstore_tools.reporting.facts import NEW, Facts
 
 LOOKS = json.loads(files(__package__).joinpath("looks.json").read_text("utf-8"))
 TITLES: dict[str, str] = LOOKS["titles"]  # of sections, in the order of a page
 WITH_TOTAL = ("breakdown", "by_category")
+FIRST_SECTIONS = ("summary", "breakdown", "transitions", "days")
 TOP = 15  # rows of a long table that a page shows
+AT_LEAST = "\N{GREATER-THAN OR EQUAL TO} "
 _OF_LISTING = "completeness reason status environment rows requests notes".split()
 
 
@@ -36,16 +39,24 @@ def column_format(column: str) -> tuple[str, ...]:
 
 
 class Number(float):
-    """A number that is written in a style of its own; a half is rounded up."""
+    """
+    A number that is written in a style of its own; a half is rounded up.
+
+    Attributes:
+        style: Such as `,.0f`.
+        sign: What stands in front of it.
+    """
 
     style: str
+    sign: str = ""
 
     def __format__(self, _: str) -> str:
         value = float(self)
-        return format(value + 1e-9, self.style) if value else format(0, self.style[-3:])
+        text = format(value + 1e-9, self.style) if value else format(0, self.style[-3:])
+        return self.sign + text.replace("-", "\N{MINUS SIGN}")
 
 
-def show(value: Any, style: str) -> Any:
+def show(value: Any, style: str, sign: str = "") -> Any:
     """Return a cell as it is shown, None where it is missing."""
     if pd.isna(value):
         return None
@@ -53,13 +64,8 @@ def show(value: Any, style: str) -> Any:
         return str(value)
     number = Number(value)
     number.style = style
+    number.sign = sign
     return number
-
-
-def status_colour(status: str) -> str:
-    """Return the colour of a status, also of one that the document does not name."""
-    palette = LOOKS["other_colours"]
-    return str(LOOKS["colours"].get(status, palette[len(status) % len(palette)]))
 
 
 class Section(NamedTuple):
@@ -98,44 +104,62 @@ class Presentation:
             report=self.report,
             read=self,
             text=text,
-            colour=status_colour,
+            colours=self.colours,
             version=__version__,
             **values,
         )
 
+    def text(self, sections: Sequence[str] = FIRST_SECTIONS) -> str:
+        """Return the report as lines for a terminal, with these of its sections."""
+        return self.fill("report.txt", names=sections)
+
     @cached_property
     def titles(self) -> dict[str, str]:
-        """The titles of sections."""
-        since, status = self.report.since, self.report.listing.status
-        titles = TITLES | LOOKS["titles_of_status"] if status else TITLES
-        day = since and self.report.looks.when(since.as_of)
-        return {
-            name: title.format(status=status, since=day)
-            for name, title in titles.items()
-        }
+        """The titles of sections; the first one says both times."""
+        report = self.report
+        until = report.looks.when(report.listing.as_of)
+        since = report.since and report.looks.when(report.since.as_of)
+        return TITLES | {"summary": f"From {since} to {until}"}
+
+    @cached_property
+    def statuses(self) -> list[str]:
+        """The statuses that animals have or had."""
+        counts = self.report.counts
+        if counts is None:
+            counts = self.report.breakdown[["count"]].T
+        return [*counts.columns[counts.any()]]
+
+    @cached_property
+    def colours(self) -> dict[str, str]:
+        """The colour of each status, also of those that the document does not name."""
+        named: dict[str, str] = LOOKS["colours"]
+        palette = cycle(LOOKS["other_colours"])
+        return {status: named.get(status) or next(palette) for status in self.statuses}
 
     @cached_property
     def tables(self) -> dict[str, pd.DataFrame]:
         """
         The tables that have rows, whole, in the order of the sections.
 
-        Categories have their names, the last row holds the sums, and a report on one
-        status says nothing twice.
+        Categories have their names, and the last row holds the sums. What nobody has is
+        left out: statuses without animals, and columns without values.
         """
         report = self.report
-        status = report.listing.status
         tables = report.tables()
-        if status is not None:
-            statuses = tables.pop("breakdown")["status"]
-            tables["by_category"] = tables["by_category"].drop(columns=statuses)
         if "events" in tables:
             events = tables["events"][::-1]  # the newest first
-            for name, (_, is_move, same) in moves(events, status).items():
-                tables[name] = events[is_move].drop(columns=["event", same])
+            sold = events[events["to"].isin(["sold"])].fillna({"from": NEW})
+            tables["sold"] = sold.drop(columns=["event", "to"])
+        unused = [*set(report.breakdown.index) - set(self.statuses)]
         read_tables = {}
-        for name in TITLES:
-            if name in tables and len(tables[name]):
-                table = with_names(tables[name], report.looks.categories)
+        for name in filter(tables.__contains__, TITLES):
+            table = tables[name].dropna(axis="columns", how="all")
+            table = table.drop(columns=unused, errors="ignore")
+            if name == "breakdown":
+                is_used = table["status"].isin(self.statuses)
+                table = table[is_used].reset_index(drop=True)
+            if len(table):
+                table = with_names(table, report.looks.categories)
                 read_tables[name] = with_total(table) if name in WITH_TOTAL else table
         return read_tables
 
@@ -152,9 +176,17 @@ class Presentation:
             title += f", the first {TOP} of {rows:,}"
             table = pd.concat([table.head(TOP), table[rows:]])
         table = self._with_days(table)
+        is_longer = table.get("is_longer")
+        table = table.drop(columns="is_longer", errors="ignore")
         columns = [*map(str, table.columns)]
         header, styles, _ = zip(*map(column_format, columns), strict=True)
         cells = [[*map(show, row, styles)] for row in table.to_numpy("object")]
+        if is_longer is not None:
+            longest = columns.index("longest_days")
+            for row, is_least in zip(cells, is_longer, strict=True):
+                row[longest] = show(
+                    row[longest], styles[longest], AT_LEAST if is_least else ""
+                )
         return Section(name, title, columns, header, cells, has_total)
 
     def _with_days(self, table: pd.DataFrame) -> pd.DataFrame:

@@ -12,11 +12,11 @@ from petstore_tools.listing.frames import named_statuses
 from petstore_tools.reporting.facts import Facts, Looks
 from petstore_tools.reporting.page import Chart, chart
 from petstore_tools.reporting.presentation import (
+    AT_LEAST,
     LOOKS,
     WITH_TOTAL,
     Presentation,
     column_format,
-    status_colour,
     with_names,
 )
 from petstore_tools.tabular.cells import EXACT
@@ -25,7 +25,8 @@ from petstore_tools.tabular.xlsx import WRITER_OPTIONS
 SHEETS: dict[str, str] = LOOKS["sheets"]  # of single animals, by their tables
 METHOD = "How this was made"
 _LINE = 80  # characters of a line, so that it is printed whole
-_CHART_ROWS = 14
+_CHART_ROWS = 16
+_TABLES = "breakdown", "transitions", "by_category", "days"
 
 
 def workbook(presentation: Presentation) -> bytes:
@@ -89,13 +90,13 @@ def write_report(book: Workbook, presentation: Presentation, counts_row: int) ->
     row = len(lines) + 1
     lines_of_chart = chart(presentation)
     tables = presentation.tables
-    for name in ("summary", "chart", "breakdown", "by_category", "days"):
+    for name in ("summary", "chart", *_TABLES):
         if name in tables:
             sheet.write_string(row, 0, presentation.titles[name], bold)
             write_table(book, sheet, row + 1, tables[name], looks)
             row += len(tables[name]) + 3
         elif name == "chart" and lines_of_chart:
-            scatter = draw(book, lines_of_chart, presentation.report, counts_row)
+            scatter = draw(book, lines_of_chart, presentation, counts_row)
             sheet.insert_chart(row, 0, scatter)
             row += _CHART_ROWS
         if name in WITH_TOTAL:
@@ -108,6 +109,8 @@ def write_table(
 ) -> None:
     """Write a table; texts that are too long shrink."""
     pale = book.add_format({"font_color": "#a0a0a0"})
+    is_longer = table.get("is_longer")
+    table = table.drop(columns="is_longer", errors="ignore")
     for index, (name, column) in enumerate(table.items()):
         title, _, number_format = column_format(str(name))
         if isinstance(column.dtype, pd.DatetimeTZDtype):
@@ -123,16 +126,24 @@ def write_table(
         cells = column.astype("object").where(column.notna(), "-").map(exact)
         sheet.write_string(top, index, title, header)
         sheet.write_column(top + 1, index, cells, cell_format)
+        if name == "longest_days" and is_longer is not None:
+            at_least = f'"{AT_LEAST}"{number_format}'
+            longer_format = book.add_format({"num_format": at_least, **style})
+            for row, is_least in enumerate(is_longer):
+                if is_least:
+                    days = column.iloc[row]
+                    sheet.write_number(top + 1 + row, index, days, longer_format)
         area = (top + 1, index, top + len(table), index)
-        if name == "share" and "status" in table:
-            sheet.conditional_format(*area, LOOKS["share_bar"])
+        if name == "share":
+            # the last row is the total
+            sheet.conditional_format(*area[:2], area[2] - 1, index, LOOKS["share_bar"])
         if is_number and len(table):
             sheet.conditional_format(*area, {**LOOKS["zero"], "format": pale})
 
 
-def draw(book: Workbook, chart: Chart, report: Facts, top: int) -> Any:
+def draw(book: Workbook, chart: Chart, presentation: Presentation, top: int) -> Any:
     """Return lines of the counts that stand below a row of the last sheet."""
-    counts = report.tables()["counts"]
+    counts = presentation.report.tables()["counts"]
     last = top + len(counts)
     scatter = book.add_chart({"type": "scatter", "subtype": "straight"})
     for status, *_ in chart.lines:
@@ -142,12 +153,15 @@ def draw(book: Workbook, chart: Chart, report: Facts, top: int) -> Any:
                 "name": [METHOD, top, column],
                 "categories": [METHOD, top + 1, 0, last, 0],
                 "values": [METHOD, top + 1, column, last, column],
-                "line": {"color": status_colour(status), "width": 2},
+                "line": {"color": presentation.colours[status], "width": 2},
             }
         )
     days = (counts["as_of"].iloc[-1] - counts["as_of"].iloc[0]).days
     scatter.set_x_axis({"num_format": "d mmm yyyy", "major_unit": days // 5 + 1})
-    range_shown = {"min": chart.ticks[0], "max": chart.high}
+    title = "\n".join(filter(None, [chart.title.partition(",")[0], chart.note]))
+    font = {"size": 11, "bold": False}
+    scatter.set_title({"name": title, "name_font": font, "overlay": False})
+    range_shown = {"min": chart.ticks[0], "max": chart.ticks[-1]}
     grid = {"major_unit": chart.ticks.step, "major_gridlines": LOOKS["grid"]}
     scatter.set_y_axis({**range_shown, **grid})
     scatter.set_size({"width": 640, "height": 20 * _CHART_ROWS - 20})

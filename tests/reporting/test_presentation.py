@@ -170,17 +170,20 @@ def test_the_order_is_that_of_importance() -> None:
         report = box.store.status_report(since="9d")
 
     titles = [title for name, title in TITLES.items() if name != "unseen"]
-    titles[0] = "Since 5 January 2026"
+    titles[0] = "From 5 January 2026"
     page = report.to_html()
     text = re.findall("^## ([^,\n]+)", report.to_markdown(), re.M)
     assert re.findall("<h2>([^,<]+)", page) == text == [*titles, "How this was made"]
     assert not re.search("By category|Pending", report.to_text())
+    first, *_ = sections = re.findall("^(.+):$", report.to_text(), re.M)
+    assert sections[1:] == ["By status", "From status to status", "Days in a status"]
+    assert re.findall("^(.+):$", str(report), re.M) == [first, "By status"]
     front, end = page.split("How this was made")
     assert "request" not in front
     assert " with 1 request." in end
     assert front.index("<svg") < front.index("By status")
     assert front.count("<caption") == front.count("<table")
-    assert ": no snapshot is as old as 9d" in page.split("Note")[1]
+    assert ": no snapshot is about 9d old" in page.split("Note")[1]
 
 
 def test_lines_have_round_ticks_labels_apart_and_a_dot_a_listing(
@@ -196,16 +199,66 @@ def test_lines_have_round_ticks_labels_apart_and_a_dot_a_listing(
     drawing = chart(Presentation(report))
 
     assert drawing is not None
-    assert [*drawing.ticks] == [0, 50]
+    assert [*drawing.ticks] == [0, 20, 40, 60, 80, 100]
+    assert (
+        drawing.title == "Animals by status in 10 listings, shaded since 1 January 1970"
+    )
+    assert (drawing.note, drawing.since) == ("", 0)
     labels = [label for *_, label in drawing.lines]
     assert min(b - a for a, b in pairwise(labels)) >= 22
     page = report.to_html()
     image = re.findall('src="data:image/svg.xml,([^"]*)', report._repr_html_())
     drawn = "".join(ElementTree.fromstring(unquote(*image)).itertext())
-    assert "available 99" in drawn
+    assert "available\u2069 99" in drawn
     assert page.count("h0") == 10 * len(drawing.lines)
     assert "available from 90 to 99" in page.split("aria-label")[1]
-    assert ">available 99</text>" in page
+    assert ">&#x2068;available&#x2069; 99</text>" in page
+    assert f'">{drawing.title}</text>' in page
+
+
+@pytest.mark.parametrize(("low", "high"), [(1, 7), (900, 940), (2_400, 4_700), (5, 5)])
+def test_an_axis_begins_at_0_or_says_that_it_does_not(
+    low: int, high: int, tmp_path: Path
+) -> None:
+    """
+    Its highest tick is its upper edge, near the highest line; the compared time is
+    shaded from the older listing on.
+    """
+    times = [DAY_S * n for n in (1, 3, 5)]
+    counts = [{"available": count} for count in (low, high, high)]
+    history = History(tmp_path / "history.db")
+    for time, statuses in zip(times[:-1], counts, strict=False):
+        rows = [(n, "Rex", 1, "available") for n in range(statuses["available"])]
+        history.keep(listing_frame(rows, time))
+    looks = check_looks(None, "Animals", "", "UTC")
+    frame = listing_frame(rows, times[-1])
+    report = report_and_keep(frame, history, "2d", looks)
+    drawing = chart(Presentation(report))
+
+    assert drawing is not None
+    assert (
+        high <= drawing.ticks[-1] <= drawing.ticks[0] + 1.4 * (high - drawing.ticks[0])
+    )
+    begin = drawing.ticks[0]
+    note = f"The axis begins at {begin:,}, not at 0." if begin else ""
+    assert bool(begin) == (low > high / 2 and low < high)
+    assert (drawing.note, note in report.to_html()) == (note, True)
+    assert drawing.since == 250
+    assert '<path class="shade" d="M250 0H500V180H250z"/>' in report.to_html()
+
+
+def test_each_of_eight_statuses_has_a_colour_of_its_own(tmp_path: Path) -> None:
+    """Whatever their words are; the total of a table has no bar."""
+    words = "available pending frei belegt verkauft reserviert krank متاح".split()
+    report = report_of(tmp_path, [1.0, 2.0], [dict.fromkeys(words, 2)] * 2)
+
+    assert len(set(Presentation(report).colours.values())) == len(words)
+    page = report.to_html()
+    assert page.count("linear-gradient") == len(words)
+    for status, colour in Presentation(report).colours.items():
+        key = f'style="background:{colour}"></span><bdi>{status}</bdi>'
+        assert key in page
+        assert f'<g stroke="{colour}">' in page
 
 
 def test_a_page_of_three_years_is_not_much_longer_than_that_of_a_month(

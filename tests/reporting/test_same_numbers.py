@@ -32,7 +32,7 @@ from petstore_tools.reporting.report import StatusReport, report_and_keep
 Row = tuple[str, ...]
 Tables = dict[str, list[list[Any]]]
 HOSTILE, STATUSES = read_json(__file__, "hostile.json")
-TEXTS = "event label what status category id name from to".split()
+TEXTS = "event label what status category id name from to is_longer".split()
 TIMES = ["after", "by", "since", "as_of"]
 read_markdown: Any = mistune.create_markdown(
     escape=False, plugins=["table", "strikethrough"]
@@ -66,7 +66,7 @@ def cell(column: str, value: Any) -> str:
     if column in TEXTS:
         text = str(int(value)) if isinstance(value, float) else str(value)
         return " ".join(text.split())
-    text = str(value).replace(",", "")
+    text = str(value).replace(",", "").replace("\N{MINUS SIGN}", "-").removeprefix("≥ ")
     factor = 100 if column == "share" and "%" not in text else 1
     return f"{float(text.removesuffix('%')) * factor + 1e-7:.1f}"
 
@@ -93,16 +93,27 @@ def frames_of(report: StatusReport, names: dict[int, str]) -> dict[str, pd.DataF
     frames: dict[str, Any] = {
         "summary": report.summary,
         "breakdown": report.breakdown.reset_index(),
+        "transitions": report.transitions,
         "by_category": report.by_category.reset_index(),
         "days": report.days.reset_index() if report.days is not None else None,
-        "sold": events[events["to"] == "sold"].drop(columns=["event", "to"]),
-        "new": events[events["from"].isna()].drop(columns=["event", "from"]),
-        "gone": events[events["to"].isna()].drop(columns=["event", "to"]),
+        "sold": events[events["to"] == "sold"]
+        .drop(columns=["event", "to"])
+        .fillna({"from": "new"}),
         "pending": report.pending,
         "Sold, new and gone": events[events["event"] != "another status"],
         "Pending": report.pending,
     }
+    assert report.counts is not None
+    used = report.counts.columns[report.counts.any()]
+    unused = [*set(report.breakdown.index) - set(used)]
     for name, frame in frames.items():
+        if frame is not None and name in TITLES:
+            # what no animal has, and what nobody knows, is no row and no column
+            frame = frame.dropna(axis="columns", how="all")
+            frame = frame.drop(columns=[*unused, "is_longer"], errors="ignore")
+            if name == "breakdown":
+                frame = frame[~frame["status"].isin(unused)]
+            frames[name] = frame
         if frame is not None and "categoryId" in frame:
             labels = [names.get(n, str(n)) for n in frame["categoryId"]]
             frame = frame.assign(categoryId=labels).drop(
@@ -118,7 +129,8 @@ def page(content: str) -> Tables:
     for part in re.split("<h2[^>]*>", content)[1:]:
         heading, _, below = part.partition("</h2>")
         rows = re.findall("<tr.*?</tr>", below, re.DOTALL)[1:]
-        heading = heading.partition(",")[0]
+        if not heading.startswith("From "):
+            heading = heading.partition(",")[0]
         tables[heading] = []
         for row in rows:
             cells = re.findall("<t[hd][ >].*?</t[hd]>", row, re.DOTALL)
@@ -137,7 +149,9 @@ def workbook(content: bytes) -> Tables:
     tables = {name: sheet[1:] for name, sheet in sheets.items()}
     lines = sheets["Report"]
     for top, line in enumerate(lines[:-1]):
-        title = str(line[0]).partition(",")[0]
+        title = str(line[0])
+        if not title.startswith("From "):
+            title = title.partition(",")[0]
         if title and not any(map(str, line[1:])) and lines[top + 1][1] != "":
             end = (
                 [*map(str, lines[top + 1])].index("") if "" in lines[top + 1] else None
@@ -201,9 +215,12 @@ def check(rng: random.Random, folder: Path, rows: int, categories: int) -> None:
                 rows_of(list(record), [record.values()])
             )
     for name, frame in frames_of(report, names).items():
-        title = TITLES.get(name, name).format(since="5 January 2026")
+        title = TITLES.get(name, name)
+        if name == "summary":
+            title = "From 5 January 2026, 09:00 UTC to 7 January 2026, 09:00 UTC"
         for kind, tables in formats.items():
-            is_drawn = kind == "page" and name == "summary"
+            is_drawn = kind in ("page", "mail") and name == "summary"
+            is_drawn |= kind == "mail" and "id" in frame
             is_elsewhere = ("id" in frame and name in TITLES) == (kind == "workbook")
             if not is_drawn and not is_elsewhere and len(frame):
                 lines = tables[title]
