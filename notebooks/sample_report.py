@@ -12,7 +12,7 @@ import papermill
 from PIL import Image, PngImagePlugin
 
 FOLDER = Path(__file__).resolve().parent
-SIZE = "800,776"  # of the window, up to the end of the table by status
+SIZE = "900,1036"  # of the window, up to the end of the ways from status to status
 
 
 def main() -> None:
