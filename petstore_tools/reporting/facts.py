@@ -227,16 +227,15 @@ def breakdown(pets: pd.DataFrame, before: pd.DataFrame | None = None) -> pd.Data
     Count animals per status: `count` and `share`, with an older listing `before` and
     `change`, too; zero rows are kept, and the share of no animals is missing.
     """
-    counts = count_statuses(pets)
-    old_counts = count_statuses(pets if before is None else before)
-    statuses = {**counts, **old_counts}
-    del statuses[UNSET]
-    index = pd.Index([*statuses, UNSET], name="status", dtype=text_dtype())
-    now, old = (
-        pd.Series(side).reindex(index, fill_value=0) for side in (counts, old_counts)
-    )
-    table = pd.DataFrame({"count": now, "share": now / (len(pets) or nan)})
-    return table if before is None else table.assign(before=old, change=now - old)
+    sides = {"count": count_statuses(pets), "before": count_statuses(pets)}
+    if before is not None:
+        sides["before"] = count_statuses(before)
+    table = pd.DataFrame(sides).fillna(0).astype("int64")
+    order = [*table.index.drop(UNSET), UNSET]
+    table = table.reindex(pd.Index(order, name="status", dtype=text_dtype()))
+    table.insert(1, "share", table["count"] / (len(pets) or nan))
+    table["change"] = table["count"] - table["before"]
+    return table if before is not None else table[["count", "share"]]
 
 
 def by_category(
@@ -265,19 +264,16 @@ def by_category(
 
 def differences(before: pd.DataFrame, now: pd.DataFrame) -> pd.DataFrame:
     """
-    Return what differs between two listings, as events have it: `id`, `from`, `to`.
+    Return the ways between two listings: `id`, `from` (or `new`), `to` (or `gone`).
     """
-    sides = {
-        side: named_statuses(pets).set_axis(pets["id"])
-        for side, pets in (("from", before), ("to", now))
-    }
-    table = pd.DataFrame(sides).rename_axis("id")
-    is_same = table["from"].fillna(NEW) == table["to"].fillna(GONE)
-    return table[~is_same].reset_index()
+    start = named_statuses(before).set_axis(before["id"])
+    end = named_statuses(now).set_axis(now["id"])
+    ways = pd.DataFrame({"from": start, "to": end}).fillna({"from": NEW, "to": GONE})
+    return ways[ways["from"] != ways["to"]].rename_axis("id").reset_index()
 
 
 def summary(
-    events: pd.DataFrame, before: int, now: int, unseen: int, status: str | None
+    ways: pd.DataFrame, before: int, now: int, unseen: int, status: str | None
 ) -> pd.DataFrame:
     """
     Count what is asked first: how many animals are new, became sold, are gone, each
@@ -286,34 +282,35 @@ def summary(
     Listings of one status cannot tell an animal that is new from one that had another
     status before.
 
+    Args:
+        ways: As `differences` returns them.
+        before: How many animals there were.
+        now: How many there are.
+        unseen: How many this listing may have missed.
+        status: Of all of them, None where they may have any.
+
     Returns:
         Columns `what` (text), `animals` (int64).
     """
-    start, end = events["from"], events["to"]
-    moves = {
-        NEW: start.isna(),
-        "became sold": end.isin(["sold"]),
-        GONE: end.isna(),
-    }
+    moves = {NEW: ("from", NEW), "became sold": ("to", "sold"), GONE: ("to", GONE)}
     if status is not None:
         moves = {
-            f"became {status} or new": end.isin([status]),
-            f"no longer {status} or gone": start.isin([status]),
+            f"became {status} or new": ("to", status),
+            f"no longer {status} or gone": ("from", status),
         }
-    counts = {
-        words: events.loc[is_move, "id"].nunique() for words, is_move in moves.items()
-    }
-    sums = {"animals before": before, **counts, "animals now": now}
+    sums = {"animals before": before}
+    for words, (side, name) in moves.items():
+        sums[words] = ways.loc[ways[side] == name, "id"].nunique()
+    sums["animals now"] = now
     if unseen:
         sums["not seen"] = unseen
     return pd.DataFrame(sums.items(), columns=["what", "animals"])
 
 
-def transitions(events: pd.DataFrame) -> pd.DataFrame:
+def transitions(ways: pd.DataFrame) -> pd.DataFrame:
     """Count the animals that went from one status to another, the most first."""
-    ways = events[["from", "to", "id"]].fillna({"from": NEW, "to": GONE})
-    counts = ways.groupby(["from", "to"])["id"].nunique().rename("animals")
-    return counts.reset_index().sort_values(
+    counts = ways.groupby(["from", "to"], as_index=False).agg(animals=("id", "nunique"))
+    return counts.sort_values(
         "animals", ascending=False, kind="stable", ignore_index=True
     )
 
@@ -334,26 +331,28 @@ def days_in_status(times: pd.DataFrame, newest: int, order: list[str]) -> pd.Dat
         (int64: animals that are still in it), `longest_days` (of these), `is_longer`
         (bool: nobody saw the longest begin).
     """
-    is_begun = times["began_after"].notna()
+    is_longer = times["began_after"].isna()
+    ended_stays = times[times["ended_by"].notna() & ~is_longer].groupby("status")[
+        "days"
+    ]
     is_open = times["ended_by"].isna() & (times["last"] == newest)
-    open_times = times[is_open]
-    ended_stays = times[times["ended_by"].notna() & is_begun].groupby("status")["days"]
-    longest = open_times.groupby("status")["days"].max()
-    is_longest = open_times["days"] == open_times["status"].map(longest)
-    longer = open_times.loc[is_longest & ~is_begun, "status"]
+    open_times = times.assign(is_longer=is_longer)[is_open]
+    by_length = open_times.sort_values(["days", "is_longer"]).set_index("status")
+    longest = by_length[~by_length.index.duplicated(keep="last")]
     table = pd.DataFrame(
         {
             "stays": ended_stays.count(),
             "median_days": ended_stays.median(),
             "days_90": ended_stays.quantile(0.9),
-            "open_stays": open_times.groupby("status").size(),
-            "longest_days": longest,
+            "open_stays": open_times["status"].value_counts(),
+            "longest_days": longest["days"],
+            "is_longer": longest["is_longer"],
         }
-    )
-    sizes = table[["stays", "open_stays"]].fillna(0).astype("int64")
-    table = table.assign(**sizes, is_longer=table.index.isin(longer))
+    ).rename_axis("status")
     names = [*order, *table.index.difference(order)]
-    return table.loc[[name for name in names if name in table.index]]
+    table = table.loc[[name for name in names if name in table.index]]
+    kinds = {"stays": "int64", "open_stays": "int64", "is_longer": "bool"}
+    return table.fillna(dict.fromkeys(kinds, 0)).astype(kinds)
 
 
 def pending_animals(
@@ -368,8 +367,7 @@ def pending_animals(
     pending = pets.loc[is_pending, ["id", "name", "categoryId"]].reset_index(drop=True)
     if times is None:
         return pending
-    is_open = times["ended_by"].isna() & times["status"].isin(["pending"])
-    begins = times[is_open].set_index("id")
-    since = begins["first_seen"].where(begins["began_after"].notna())
-    pending = pending.join(since.rename("since"), on="id")
+    is_open = times["ended_by"].isna() & times["began_after"].notna()
+    begins = times[is_open & (times["status"] == "pending")].set_index("id")
+    pending = pending.join(begins["first_seen"].rename("since"), on="id")
     return pending.sort_values("since", kind="stable", ignore_index=True)

@@ -56,7 +56,7 @@ class Number(float):
         return self.sign + text.replace("-", "\N{MINUS SIGN}")
 
 
-def show(value: Any, style: str, sign: str = "") -> Any:
+def show(value: Any, style: str) -> Any:
     """Return a cell as it is shown, None where it is missing."""
     if pd.isna(value):
         return None
@@ -64,7 +64,6 @@ def show(value: Any, style: str, sign: str = "") -> Any:
         return str(value)
     number = Number(value)
     number.style = style
-    number.sign = sign
     return number
 
 
@@ -176,18 +175,15 @@ class Presentation:
             title += f", the first {TOP} of {rows:,}"
             table = pd.concat([table.head(TOP), table[rows:]])
         table = self._with_days(table)
-        is_longer = table.get("is_longer")
-        table = table.drop(columns="is_longer", errors="ignore")
         columns = [*map(str, table.columns)]
         header, styles, _ = zip(*map(column_format, columns), strict=True)
         cells = [[*map(show, row, styles)] for row in table.to_numpy("object")]
-        if is_longer is not None:
-            longest = columns.index("longest_days")
-            for row, is_least in zip(cells, is_longer, strict=True):
-                row[longest] = show(
-                    row[longest], styles[longest], AT_LEAST if is_least else ""
-                )
-        return Section(name, title, columns, header, cells, has_total)
+        if name == "days":
+            columns.pop()
+            for row in cells:
+                if row.pop():  # is longer
+                    row[-1].sign = AT_LEAST
+        return Section(name, title, columns, header[: len(columns)], cells, has_total)
 
     def _with_days(self, table: pd.DataFrame) -> pd.DataFrame:
         """Write times, without the clock where each is on a day of its own."""

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import AnyStr
+from typing import Any, AnyStr
 
 import pandas as pd
 
@@ -301,47 +301,47 @@ def _with_history(
     pending, and what happened since an older one, if any. The last snapshot is the
     listing that is reported on; its number is 0 where it is not kept.
     """
-    status = report.listing.status
+    listing, animals = report.listing, report.animals
+    status = listing.status
     kept = [snapshot for snapshot in snapshots if snapshot.number]
     if not kept:
         return report
     newest = kept[-1]
-    is_whole = newest is snapshots[-1] and status is None
-    mark = partial(history.mark_reported, status, newest.number)
-    report = replace(report, _mark=mark)
+    is_kept = newest is snapshots[-1]
+    parts: dict[str, Any] = {
+        "_mark": partial(history.mark_reported, status, newest.number)
+    }
     if len(snapshots) > 1:
-        report = replace(report, counts=snapshots.counts())
-        if is_whole:
+        parts["counts"] = snapshots.counts()
+        if is_kept and status is None:
             # so that a report costs the same however much is kept
-            first_s = newest.listing.ended_at - 30 * spec.DAY_S
+            first_s = listing.ended_at - 30 * spec.DAY_S
             earlier = [0, *(s.number for s in snapshots.ended_by(first_s))]
             times = history.status_times(earlier[-1], newest.number)
-            pending = facts.pending_animals(report.animals, times)
             order = [*report.breakdown.index]
-            days = facts.days_in_status(times, newest.number, order)
-            report = replace(report, pending=pending, days=days)
+            parts["days"] = facts.days_in_status(times, newest.number, order)
+            parts["pending"] = facts.pending_animals(animals, times)
     if older is None:
-        return report
-    animals = report.animals
+        return replace(report, **parts)
     before = history.animals(older, unseen=True)
     present = history.animals(newest, unseen=True)
-    is_missed = ~present["id"].isin(animals["id"]) & report.listing.may_have_hole
+    is_missed = ~present["id"].isin(animals["id"]) & listing.may_have_hole
     unseen = present[is_missed]
     events = history.events_between(older.number, newest.number)
-    ways = events
-    if newest is not snapshots[-1]:
-        latest = facts.differences(present[~is_missed], animals)
-        ways = pd.concat([events, latest], ignore_index=True)
-    report = replace(
+    ways = events.fillna({"from": facts.NEW, "to": facts.GONE})
+    if not is_kept:
+        ways = pd.concat([ways, facts.differences(present[~is_missed], animals)])
+    sizes = len(before), len(animals), len(unseen)
+    if listing.may_have_hole:
+        parts["unseen"] = unseen.assign(status=frames.named_statuses(unseen))
+    if status is None:
+        parts["transitions"] = facts.transitions(ways)
+        parts["events"] = events if is_kept else None
+    return replace(
         report,
         since=older.listing,
-        summary=facts.summary(ways, len(before), len(animals), len(unseen), status),
+        summary=facts.summary(ways, *sizes, status),
         breakdown=facts.breakdown(animals, before),
         by_category=facts.by_category(animals, report.looks.categories, before),
-        transitions=facts.transitions(ways) if status is None else None,
-        events=events if is_whole else None,
+        **parts,
     )
-    if report.listing.may_have_hole:
-        unseen = unseen.assign(status=frames.named_statuses(unseen))
-        report = replace(report, unseen=unseen)
-    return report

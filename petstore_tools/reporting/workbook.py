@@ -109,9 +109,8 @@ def write_table(
 ) -> None:
     """Write a table; texts that are too long shrink."""
     pale = book.add_format({"font_color": "#a0a0a0"})
-    is_longer = table.get("is_longer")
-    table = table.drop(columns="is_longer", errors="ignore")
-    for index, (name, column) in enumerate(table.items()):
+    columns = table.drop(columns="is_longer", errors="ignore")
+    for index, (name, column) in enumerate(columns.items()):
         title, _, number_format = column_format(str(name))
         if isinstance(column.dtype, pd.DatetimeTZDtype):
             column = column.dt.tz_convert(looks.timezone or "tzlocal()")
@@ -126,13 +125,12 @@ def write_table(
         cells = column.astype("object").where(column.notna(), "-").map(exact)
         sheet.write_string(top, index, title, header)
         sheet.write_column(top + 1, index, cells, cell_format)
-        if name == "longest_days" and is_longer is not None:
+        if name == "longest_days":
             at_least = f'"{AT_LEAST}"{number_format}'
             longer_format = book.add_format({"num_format": at_least, **style})
-            for row, is_least in enumerate(is_longer):
-                if is_least:
-                    days = column.iloc[row]
-                    sheet.write_number(top + 1 + row, index, days, longer_format)
+            for row, is_longer in enumerate(table["is_longer"], top + 1):
+                if is_longer:
+                    sheet.write(row, index, column[row - top - 1], longer_format)
         area = (top + 1, index, top + len(table), index)
         if name == "share":
             # the last row is the total
