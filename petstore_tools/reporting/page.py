@@ -60,7 +60,6 @@ def chart(presentation: Presentation) -> Chart | None:
     since = None
     if report.since is not None:
         since = max(0, round((report.since.as_of - begin) / duration * WIDTH))
-        title += f", shaded since {report.looks.when(report.since.as_of, '')}"
     depths = (ticks[-1] - counts) * height / (ticks[-1] - ticks[0])
     depths = depths.round().astype(int)
     depths = depths.set_axis(from_left.to_numpy().round().astype(int))
