@@ -8,7 +8,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, tzinfo
+from datetime import UTC, datetime, tzinfo
 from math import nan
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -65,7 +65,9 @@ class Looks:
         >>> Looks(timezone=UTC).when(datetime(2026, 2, 4, 10, tzinfo=UTC))
         '4 February 2026, 10:00 UTC'
         """
-        local = time.astimezone(self.timezone)
+        # `astimezone` of pandas takes None for UTC
+        utc = datetime.fromtimestamp(time.timestamp(), UTC)
+        local = utc.astimezone(self.timezone)
         return f"{local.day} {local:%B %Y}{local.strftime(clock)}"
 
 

@@ -2,7 +2,9 @@
 
 import json
 import re
+import time
 import zipfile
+from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
 from urllib.parse import unquote
@@ -35,10 +37,10 @@ def report_of(
     """Report on the last of several listings with so many animals in each status."""
     history = History(folder / "history.db")
     listings = []
-    for time, statuses in zip(times, counts, strict=True):
+    for time_s, statuses in zip(times, counts, strict=True):
         names = [name for name, count in statuses.items() for _ in range(count)]
         rows = [(n, "Rex", 1, name) for n, name in enumerate(names)]
-        listings.append(listing_frame(rows, time))
+        listings.append(listing_frame(rows, time_s))
     for frame in listings[:-1]:
         history.keep(frame)
     looks = check_looks(None, "Animals", "", "UTC")
@@ -158,6 +160,35 @@ def test_times_are_those_of_the_reader_and_in_json_iso() -> None:
     assert not {"digest", "doubles", "pages"} & set(document["listing"])
 
 
+def test_without_a_zone_all_times_are_those_of_the_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """
+    Headline, picture, and days of single animals: noon in London is the next day in
+    Auckland.
+    """
+    monkeypatch.setenv("TZ", "Pacific/Auckland")
+    time.tzset()
+    history = History(tmp_path / "history.db")
+    noon = datetime(2026, 1, 5, 12, tzinfo=UTC).timestamp()
+    history.keep(listing_frame([(1, "Rex", 1, None)], noon))
+    history.keep(listing_frame([(1, "Rex", 1, "pending")], noon + DAY_S))
+    looks = check_looks(None, "Animals", "", None)
+    sold = listing_frame([(1, "Rex", 1, "pending"), (2, "Mia", 1, "sold")], noon + 9e5)
+    report = report_and_keep(sold, history, "2026-01-06", looks)
+    page = report.to_html()
+    monkeypatch.undo()
+    time.tzset()
+
+    assert "From 6 January 2026, 01:00 NZDT to 16 January 2026, 11:00 NZDT" in page
+    assert ">6 January 2026</text>" in page
+    assert (
+        "6 January 2026, 01:00 NZDT to 16 January 2026" in page.split("aria-label")[1]
+    )
+    assert "<bdi>7 January 2026</bdi>" in page  # pending since
+    assert "5 January 2026" not in page
+
+
 def test_the_order_is_that_of_importance() -> None:
     """What happened, by status, by category, then single animals, then how."""
     with Sandbox(animals=20) as box:
@@ -225,9 +256,9 @@ def test_an_axis_begins_at_0_or_says_that_it_does_not(
     times = [DAY_S * n for n in (1, 3, 5)]
     counts = [{"available": count} for count in (low, high, high)]
     history = History(tmp_path / "history.db")
-    for time, statuses in zip(times[:-1], counts, strict=False):
+    for time_s, statuses in zip(times[:-1], counts, strict=False):
         rows = [(n, "Rex", 1, "available") for n in range(statuses["available"])]
-        history.keep(listing_frame(rows, time))
+        history.keep(listing_frame(rows, time_s))
     looks = check_looks(None, "Animals", "", "UTC")
     frame = listing_frame(rows, times[-1])
     report = report_and_keep(frame, history, "2d", looks)
