@@ -184,6 +184,24 @@ def test_behind_a_hole_a_page_shows_one_number_for_one_thing(tmp_path: Path) -> 
     assert "pending from 5 to 4" in report.to_html()
 
 
+def test_an_animal_counts_once_on_each_way_from_status_to_status(
+    tmp_path: Path,
+) -> None:
+    """However often it goes there and back; each time is an event."""
+    statuses = [None, "pending", None, "pending", None]
+    listings = [
+        listing_frame([(1, "Rex", 1, status), (2, "Mia", 1, "sold")], 2.0 * n)
+        for n, status in enumerate(statuses, 1)
+    ]
+    report = report_on(tmp_path, *listings)
+
+    assert len(report.tables()["events"]) == 4
+    assert report.tables()["transitions"].to_numpy().tolist() == [
+        ["pending", "unset", 1],
+        ["unset", "pending", 1],
+    ]
+
+
 def test_a_listing_that_is_not_kept_is_counted_and_compared(tmp_path: Path) -> None:
     """Its sums and ways are there; single events are those of kept listings alone."""
     history = History(tmp_path / "history.db")
