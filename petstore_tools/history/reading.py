@@ -65,8 +65,9 @@ _SNAPSHOTS = """
 SELECT number, CAST(listing AS BLOB), CAST(counts AS BLOB)
 FROM snapshots ORDER BY number
 """
+# CROSS: SQLite begins with the few that were missed
 _MISSED = """
-SELECT number, status, count(*) FROM missed JOIN stays
+SELECT number, status, count(*) FROM missed CROSS JOIN stays
 ON stays.id = missed.id AND number BETWEEN first AND closed - 1 GROUP BY number, status
 """
 _LAST_REPORTED = "SELECT max(number) FROM reported WHERE status IS ?"
