@@ -279,24 +279,28 @@ class History(HistoryDatabase):
         """
         end = snapshots[-1].listing
         check_since(since, end.ended_at, zone)
-        kept = Snapshots(s for s in snapshots if s.number)
+        candidates = Snapshots(s for s in snapshots if s.number)
         if is_age(since):
-            kept = Snapshots(snapshots[:-1])
+            candidates = Snapshots(snapshots[:-1])
         if since is None:
             return None, ""
-        if not kept:
+        if not candidates:
             return None, _NO_SNAPSHOT
         if is_last(since):
             with self._open() as database:
-                status = kept[0].listing.status
+                status = candidates[0].listing.status
                 (number,) = database.execute(_LAST_REPORTED, [status]).fetchone()
             if number is None:
-                return kept[-1], _NO_REPORT
-            return [s for s in kept if s is kept[0] or s.number <= number][-1], ""
-        matches, note = kept.up_to(since, end.started_at, zone)
+                return candidates[-1], _NO_REPORT
+            return [s for s in candidates if s is candidates[0] or s.number <= number][
+                -1
+            ], ""
+        matches, note = candidates.up_to(since, end.started_at, zone)
         if matches:
             return matches[-1], note
-        return kept[0], f"no snapshot is as old as {since}, so the oldest one is used"
+        return candidates[
+            0
+        ], f"no snapshot is as old as {since}, so the oldest one is used"
 
     def _stays(
         self, selection: str, begin: str = "first", since: int = 0, until: int = OPEN

@@ -281,12 +281,12 @@ def report_on_snapshot(
             f"{text.option('until', until)} needs a date to compare with: add"
             f" {text.option('since', '2026-01-05')}"
         )
-    kept = history.snapshots(status)
-    snapshots, note = kept.until(until, now, looks.timezone)
+    whole = history.snapshots(status)
+    snapshots, note = whole.until(until, now, looks.timezone)
     report = count_animals(history.animals(snapshots[-1]), looks)
     older, advice = history.older(snapshots, since, looks.timezone)
     report = _with_history(report, history, snapshots, older)
-    notes = filter(None, [kept.damage, note, advice])
+    notes = filter(None, [whole.damage, note, advice])
     return replace(report, notes=(*notes,), _mark=None)
 
 
@@ -303,10 +303,10 @@ def _with_history(
     """
     listing, animals = report.listing, report.animals
     status = listing.status
-    kept = [snapshot for snapshot in snapshots if snapshot.number]
-    if not kept:
+    numbered = [snapshot for snapshot in snapshots if snapshot.number]
+    if not numbered:
         return report
-    newest = kept[-1]
+    newest = numbered[-1]
     is_kept = newest is snapshots[-1]
     parts: dict[str, Any] = {
         "_mark": partial(history.mark_reported, status, newest.number)
