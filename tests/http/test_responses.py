@@ -67,7 +67,7 @@ def test_errors_are_translated_into_the_tree(
 
 @pytest.mark.parametrize(
     "body",
-    ["null", "{}", "<html>proxy</html>", '[{"id": 1}]', "[1, 2", "", json.dumps(AWAY)],
+    ["0", "{}", "<html>proxy</html>", '[{"id": 1}]', "[1, 2", "", json.dumps(AWAY)],
 )
 def test_a_page_that_is_no_list_of_animals_is_an_error_not_a_short_frame(
     wire: responses.RequestsMock, store: PetStore, body: str
@@ -85,6 +85,20 @@ def test_a_page_that_is_no_list_of_animals_is_an_error_not_a_short_frame(
     assert store.last_partial is not None
     assert len(store.last_partial) == 1
     assert Listing.of(store.last_partial).completeness == "cut"
+
+
+def test_null_in_place_of_an_empty_list_is_an_empty_list(
+    wire: responses.RequestsMock, store: PetStore
+) -> None:
+    """Some services write it where nothing is left."""
+    wire.get(
+        f"{BASE}/pets", json=[PET], headers=rate_headers(Link='<?cursor=b>; rel="next"')
+    )
+    wire.get(f"{BASE}/pets", body=" null\n", headers=rate_headers())
+
+    frame = store.list_pets()
+
+    assert (len(frame), Listing.of(frame).completeness) == (1, "complete")
 
 
 @pytest.mark.parametrize("half", [rb"\uD83D", rb"\udc00", b"\xed\xa0\xbd"])
