@@ -76,7 +76,6 @@ from petstore_tools.listing.state import (
 )
 from petstore_tools.text import pluralize
 
-COUNTED = "the service counts as many animals as came"
 EMPTY_PAGES = 50  # in a row, each promising more
 RESTARTS = 3  # where the inventory changes while the way to page is tried
 
@@ -175,14 +174,12 @@ def _read_listing(state: ListingState) -> Steps[End]:
         if end is not None:
             return end
     if not state.row_count and (not state.is_filtered or state.evidence.filters_first):
-        return state.end_complete("the service has no animals")
-    if scheme is None and state.is_counted_exactly:
-        return state.end_complete(COUNTED)
+        return (yield from _end_without_animals(state))
     if state.row_count and scheme is not None and scheme.counts != "token":
         end = yield from _try_schemes(state, [scheme])
         if end is not None:
             return end
-        if pagination is not None:
+        if pagination is not None and state.row_count > 1:
             return state.end_unproven(f"it does not page by {scheme.parameter!r}")
     return (yield from _find_way(state))
 
@@ -252,9 +249,7 @@ def _find_way(state: ListingState) -> Steps[End]:
                 "the service names a next page where there is one"
             )
         if not probe.ids and not state.row_count:
-            return state.end_complete("the service has no animals")
-        if state.is_counted_exactly:
-            return state.end_complete(COUNTED)
+            return (yield from _end_without_animals(state))
     if not state.row_count:
         return state.end_unproven(
             "no animal came, so the way to a next page could not be tried"
@@ -264,11 +259,24 @@ def _find_way(state: ListingState) -> Steps[End]:
     end = yield from _try_schemes(state, usual)
     if end is not None:
         return end
-    if state.is_counted and not state.is_full:
-        return state.end_complete(COUNTED)
     if state.row_count > 1:
         return state.end_unproven("the usual parameters do not lead to a next page")
     return (yield from _end_of_filter(state, "the service shows no other animal"))
+
+
+def _end_without_animals(state: ListingState) -> Steps[End]:
+    """
+    End a listing whose first page is empty: a row of the second one, which is asked for
+    by a way that is known, else by the two usual numbers, proves that more exist.
+    """
+    scheme = state.evidence.scheme
+    is_numbered = scheme is not None and scheme.counts in ("rows", "pages")
+    for numbered in [scheme] if scheme and is_numbered else [SCHEMES["offset"], PAGE]:
+        value = numbered.base + 1 if numbered.counts == "pages" else state.limit
+        reply = yield from state.ask(**{numbered.parameter: value})
+        if reply is not None and reply.ids:
+            return state.end_unproven("its first page is empty, and a later one is not")
+    return state.end_complete("the service has no animals")
 
 
 def _try_schemes(state: ListingState, usual: Iterable[Scheme]) -> Steps[End | None]:
@@ -286,8 +294,6 @@ def _read_on_by(state: ListingState, scheme: Scheme) -> Steps[End]:
     while True:
         page = _next_page(state, scheme)
         reply = yield page
-        if reply is None and state.is_counted:
-            return state.end_complete(COUNTED)
         if reply is None:
             return state.end_unproven(
                 f"it refuses the next page by {scheme.parameter!r}"
@@ -295,9 +301,12 @@ def _read_on_by(state: ListingState, scheme: Scheme) -> Steps[End]:
         last_ids = islice(reversed(state.ids), len(reply.ids))
         is_repeated = [*last_ids] == [*reversed(reply.ids)]  # or empty
         if is_repeated and not page.overlap:
-            state.may_have_hole |= not page.is_gapless
-            reason = f"no animal follows the last one, paged by {scheme.parameter!r}"
-            return (yield from _end_of_filter(state, reason))
+            if reply.ids or reply.is_end or scheme.counts == "id":
+                return (yield from _end_of_way(state, page, scheme))
+            state.take(page, reply)
+            if not (yield from _skip_empty_page(state, scheme)):
+                return (yield from _end_of_way(state, page, scheme))
+            continue
         state.take(page, reply)
         if page.overlap and not reply.ids:
             # unproven: an overlap that does not come is no end
@@ -306,11 +315,39 @@ def _read_on_by(state: ListingState, scheme: Scheme) -> Steps[End]:
             return state.end_unproven("a page held no new animal")
 
 
+def _skip_empty_page(state: ListingState, scheme: Scheme) -> Steps[bool]:
+    """
+    Take the page behind an empty one; False where that shows no new animal, or is
+    refused.
+
+    A service that cuts and then hides rows sends an empty page in the middle.
+    """
+    rows_of_page = int(scheme.counts == "rows")  # page numbers counted it already
+    page = _next_page(state, scheme, rows_of_page)
+    page = replace(page, is_gapless=False, continues=False)
+    reply = yield page
+    if reply is None or state.ids.keys() >= set(reply.ids):
+        return False
+    state.skipped += state.longest
+    state.take(page, reply)
+    return True
+
+
+def _end_of_way(state: ListingState, page: NextPage, scheme: Scheme) -> Steps[End]:
+    """End behind the last page of a way."""
+    state.may_have_hole |= not page.is_gapless
+    reason = f"no animal follows the last one, paged by {scheme.parameter!r}"
+    return (yield from _end_of_filter(state, reason))
+
+
 def _next_page(state: ListingState, scheme: Scheme, full_pages: int = 0) -> NextPage:
     """Return the page of a scheme behind what came and so many full pages."""
     overlap = state.overlap
     values = {
-        "rows": state.row_count - overlap + full_pages * state.rows_per_page,
+        "rows": state.row_count
+        + state.skipped
+        - overlap
+        + full_pages * state.rows_per_page,
         "pages": state.page_count + full_pages + scheme.base,
         "id": state.last_page[-1],
     }

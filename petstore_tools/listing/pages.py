@@ -183,6 +183,8 @@ class PageReader:
         self._notes: dict[str, None] = {}
         self._row_count = 0
         self._other_status_count = 0
+        # the status asked for, as the service writes it: in capitals or with blanks
+        self._variant = ""
 
     @property
     def expected_count(self) -> int | None:
@@ -239,20 +241,26 @@ class PageReader:
         while isinstance(page := self._pager.next, NextPage):
             reply = prefetcher.get(page, self._predict_urls())
             is_refused = page.is_refused(reply.status)
-            has_rows = not is_refused and not page.is_end(reply.status)
-            rows = read_rows(reply) if has_rows else []
+            is_end = page.is_end(reply.status)
+            rows = [] if is_refused or is_end else read_rows(reply)
             ids = tuple([row["id"] for row in rows])
             has_other_status = self._with_status(rows) != rows
-            page_reply = PageReply(page.url, ids, reply.headers, has_other_status)
+            page_reply = PageReply(
+                page.url, ids, reply.headers, has_other_status, is_end
+            )
             self._ended_at = self._client.clock.now()
             end = self._pager.feed(None if is_refused else page_reply)
+            rows = self._take_rows(rows)
             if isinstance(end, End):
                 self._remember(end)
-            if rows := self._take_rows(rows):
+            if rows:
                 yield Page(tuple(rows))
 
     def _remember(self, end: End) -> None:
         """Keep how the listing ended, and what it has proved of the service."""
+        if end.completeness == "complete" and self._variant:
+            reason = f"{end.reason}, but the service writes the status {self._variant}"
+            end = End("unproven", reason)
         if end.completeness != "complete" and self._query.first is None:
             _log.warning("A listing is %s: %s.", end.completeness, end.reason)
         self._end = end
@@ -304,6 +312,9 @@ class PageReader:
         statuses = {row.get("status") for row in rows} - _STATUSES
         fields = set[str]().union(*rows) - spec.PET_FIELDS.keys()
         surprises = [f"status {quoted(str(status))}" for status in statuses]
+        for status in statuses:
+            if str(status).strip().casefold() == self._query.status:
+                self._variant = quoted(str(status))
         surprises += [f"field {quoted(name)}" for name in fields]
         for surprise in surprises:
             self._notes[f"the interface document does not name the {surprise}"] = None

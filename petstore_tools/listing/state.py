@@ -10,6 +10,7 @@ sends requests.
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias, TypeVar
+from urllib.parse import parse_qsl, urlsplit
 
 from petstore_tools import spec
 from petstore_tools.errors import ArgumentError
@@ -81,12 +82,14 @@ class PageReply:
         ids: int64 ids in the order they came.
         headers: Found in any case.
         has_other_status: It holds an animal without the status asked for.
+        is_end: Its status means that no such page exists.
     """
 
     url: str
     ids: tuple[int, ...]
     headers: Mapping[str, str] = field(default_factory=dict)
     has_other_status: bool = False
+    is_end: bool = False
 
 
 _ENDS = (404, 416)
@@ -132,7 +135,6 @@ Steps: TypeAlias = Generator[NextPage, PageReply | None, T]
 
 OVERLAPPED = 40  # animals of a page from which on each page repeats one
 FIRST_PAGES = 4  # which repeat one whatever their size
-CAPS = (1_000, 10_000)  # at which services stop to count
 
 
 class PageChanged(Exception):  # noqa: N818 - no fault: the inventory changed while it was read
@@ -147,14 +149,12 @@ class Evidence:
     Attributes:
         scheme: A way to page that brought an animal.
         signals: The service names the next page where there is one.
-        totals: Its totals count a listing, not a page.
         filters_first: It filters before it cuts a page.
         sizes: Animals in the last complete listing by filter, "" for none.
     """
 
     scheme: Scheme | None = None
     signals: bool = False
-    totals: bool = False
     filters_first: bool = False
     sizes: dict[str, int] = field(default_factory=dict)
 
@@ -175,6 +175,7 @@ class ListingState:
         longest: Length of the longest page.
         page_count: Pages that were taken.
         empty_pages: Empty pages in a row.
+        skipped: Rows that empty pages may have hidden, since others follow them.
         urls: Addresses of the pages that were taken.
         doubles: Animals that came twice.
         has_moved: Whether a page began at another animal than it should have, or one
@@ -196,6 +197,7 @@ class ListingState:
     longest: int = 0
     page_count: int = 0
     empty_pages: int = 0
+    skipped: int = 0
     urls: set[str] = field(default_factory=set)
     doubles: int = 0
     has_moved: bool = False
@@ -233,16 +235,17 @@ class ListingState:
         """Ask for a page that may be refused; its animals are not taken."""
         url = with_query(self.url, query)
         is_named = self.pagination is not None and self.pagination.parameter in query
-        reply = yield NextPage(url, is_trial=True, continues=is_named)
-        if reply is not None and "status=" not in url:
-            counted = schemes.total(reply.headers) or 0
-            self.evidence.totals |= counted > len(reply.ids)
-        return reply
+        return (yield NextPage(url, is_trial=True, continues=is_named))
 
     @property
     def is_filtered(self) -> bool:
         """Whether one status is asked for."""
         return "status=" in self.url
+
+    @property
+    def limit(self) -> int:
+        """The page size that is asked for."""
+        return int(dict(parse_qsl(urlsplit(self.url).query))["limit"])
 
     @property
     def row_count(self) -> int:
@@ -277,34 +280,6 @@ class ListingState:
     def total(self) -> int | None:
         """How many animals the service counts, None where its answers do not agree."""
         return next(iter(self.totals)) if len(self.totals) == 1 else None
-
-    @property
-    def is_counted(self) -> bool:
-        """
-        Whether a total, the same on all answers, equals what came, and is no usual cap.
-        """
-        counts_listing = self.page_count > 1 or self.evidence.totals
-        return (
-            counts_listing
-            and self.total == self.row_count
-            and self.row_count not in CAPS
-        )
-
-    @property
-    def is_full(self) -> bool:
-        """
-        Whether as many came as were asked for, so that a total may count the page.
-        """
-        return f"limit={self.row_count}&" in f"{self.url}&"
-
-    @property
-    def is_counted_exactly(self) -> bool:
-        """
-        Whether a total is neither round, since it may be an estimate, nor one full
-        page.
-        """
-        is_round = self.row_count > 0 and self.row_count % 10 == 0
-        return self.is_counted and not is_round and not self.is_full
 
     def end_complete(self, reason: str) -> End:
         """

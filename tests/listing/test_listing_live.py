@@ -17,8 +17,8 @@ def test_all_rows_come_with_no_request_too_many(
 ) -> None:
     """
     ceil(N/100) requests, also where N is a multiple of 100, and one more until a next
-    page was named; the listing is complete and has no hole, since our links show the
-    last id.
+    page was named; two more behind an empty first page; the listing is complete and has
+    no hole, since our links show the last id.
     """
     with Sandbox(animals=animals) as box:
         for requests in (first, second):

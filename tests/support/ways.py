@@ -31,6 +31,7 @@ def animals(count: int, *, first: int = 7, step: int = 3) -> list[Animal]:
 ESTIMATES: dict[str, Callable[[int], int]] = {
     "": int,
     "at_most_100": partial(min, 100),
+    "at_most_500": partial(min, 500),
     "at_most_1000": partial(min, 1_000),
     "rounded": partial(round, ndigits=-1),
     "late": (-1).__add__,
@@ -65,6 +66,7 @@ class Way:
         has_more: Says `X-Has-More`.
         relation: Of a link that stands on each answer and names no next page.
         host: Where links lead to; "" for a relative target.
+        hides: Rows that are hidden behind the cut, such as `100-200`; "" for none.
     """
 
     speaks: str = "link"
@@ -82,6 +84,7 @@ class Way:
     has_more: bool = False
     relation: str = ""
     host: str = ""
+    hides: str = ""
 
     @classmethod
     def read(cls, line: str) -> Self:
@@ -142,6 +145,10 @@ class Service:
         counted = {"listing": len(rows), "page": len(page), "all": len(self.rows)}
         if way.total:
             headers["X-Total-Count"] = str(ESTIMATES[way.estimate](counted[way.total]))
+        if way.hides:
+            first, last = map(int, way.hides.split("-"))
+            hidden = rows[first:last]
+            page = [row for row in page if row not in hidden]
         if way.filters in ("late", "scan"):
             page = with_status(page, status)
         return 200, headers, page
@@ -226,6 +233,7 @@ def read_service(
                 tuple(statuses),
                 CaseInsensitiveDict(headers),
                 is_unfiltered,
+                instruction.is_end(status_code),
             )
         )
         ids += [
