@@ -222,7 +222,6 @@ class Budget:
     otherwise.
 
     Attributes:
-        named_plan: That of the program that asks now, a ceiling; None to learn it.
         windows: Minute and day.
         in_flight: When the requests that are not answered were allowed, by token: the
             number of the grant.
@@ -235,9 +234,6 @@ class Budget:
         consecutive_429s: Answers of 429 in a row, those in flight together counted
             once.
         refused_at: When the last one was read.
-        doubted_until: The end of the day of the last refusal that neither our count nor
-            the headers explain.
-        lowered_plan: The plan that holds until then, after two of them.
         skew: The least that the service's clock can be ahead of ours; None until known.
         day_begins: Seconds after midnight UTC at which whole days begin; None until
             proven.
@@ -252,7 +248,6 @@ class Budget:
             and the ledger's time then.
     """
 
-    named_plan: Plan | None = None
     windows: dict[WindowName, WindowBudget] = field(
         default_factory=lambda: {
             name: WindowBudget(period_s) for name, period_s in PERIODS.items()
@@ -267,8 +262,6 @@ class Budget:
     banned: bool = False
     consecutive_429s: int = 0
     refused_at: float = 0.0
-    doubted_until: float = 0.0
-    lowered_plan: Plan | None = None
     skew: float | None = None
     day_begins: float | None = None
     learned_plan: Plan | None = None
@@ -323,25 +316,40 @@ class Budget:
             self.day_begins = None
 
     def learn_plan(
-        self, limit: int, now: float, *, is_short: bool, ends_day: bool
+        self,
+        limit: int,
+        now: float,
+        policy_window: WindowName | None = None,
+        *,
+        is_short: bool,
+        ends_day: bool,
     ) -> None:
         """
         Let a header's limit show the plan, where the caller named none.
 
         The strictest reading that fits holds first; a lower one holds at once; a higher
-        one only when an answer of a later minute agrees.
+        one only when an answer of a later minute agrees, or where the service names the
+        window.
 
         Args:
             limit: X-RateLimit-Limit.
             now: The ledger's time.
+            policy_window: The window that `RateLimit-Policy` names, None for none.
             is_short: X-RateLimit-Reset is no further ahead than a minute's can be.
             ends_day: It is midnight UTC, or when days were seen to end, so it may be a
                 day's, too.
         """
-        safe_plan = strictest_plan(limit, minute=is_short, day=True)
+        safe_plan = strictest_plan(
+            limit,
+            minute=is_short and policy_window != "day",
+            day=policy_window != "minute",
+        )
         plan = self.learned_plan or safe_plan
         is_day = plan.per_day == limit and (ends_day or not is_short)
-        if is_short and plan.per_minute == limit:
+        if policy_window is not None:
+            if plan.limit(policy_window) != limit:
+                plan = safe_plan
+        elif is_short and plan.per_minute == limit:
             self.limit_hint = 0, 0.0  # what another one said was of the day
         elif not is_day:
             if (safe_plan.per_minute or 0) < (plan.per_minute or 0):

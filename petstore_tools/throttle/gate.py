@@ -19,6 +19,7 @@ from petstore_tools.errors import KeyBannedError, LedgerError, QuotaError, Setti
 from petstore_tools.plans import Plan
 from petstore_tools.text import utc_text
 from petstore_tools.throttle import rate_headers
+from petstore_tools.throttle.budget import Budget
 from petstore_tools.throttle.ledger import Ledger
 from petstore_tools.throttle.throttle import Go, Stop, Throttle, Wait
 
@@ -115,7 +116,9 @@ class Gate:
             if call_options.cancelled():
                 raise CallCancelled
             decision = self._update(
-                lambda throttle: throttle.ask(throttle.seen_at, bulk=call_options.bulk)
+                lambda throttle: throttle.ask(
+                    throttle.budget.seen_at, bulk=call_options.bulk
+                )
             )
             if isinstance(decision, Go):
                 return decision
@@ -202,9 +205,9 @@ class Gate:
 
     def read_budget(self) -> Throttle:
         """Return a throttle over a copy of the budget; costs no request."""
-        budget = self._update(deepcopy)
-        budget.advance_to(self.now())
-        return budget
+        throttle = self._update(deepcopy)
+        throttle.advance_to(self.now())
+        return throttle
 
     def pause(
         self, seconds: float, reason: str, call_options: CallOptions = ALONE
@@ -231,14 +234,14 @@ class Gate:
         before: it is the latest that was seen.
         """
 
-        def apply_change(throttle: Throttle) -> T:
+        def apply_change(budget: Budget) -> T:
             clock_s = self._clock.now()
             ledger_s = clock_s + self.ledger.ahead_s
-            now = throttle.follow_clock(
+            now = budget.follow_clock(
                 ledger_s, self._clock.machine, self._clock.steady()
             )
             self._ahead_s = now - clock_s
-            throttle.named_plan = self._plan
+            throttle = Throttle(budget, self._plan)
             while self._queued_updates:
                 self._queued_updates.popleft()(throttle)
             return change(throttle)

@@ -2,7 +2,7 @@
 The ledger, which keeps the budget of a key: in this process, in a file, or in a team's
 database.
 
-Each of the three gives one caller at a time the budget with its rules (`update`), keeps
+Each of the three gives one caller at a time the budget (`update`), keeps
 what the caller made of it, says in words who shares it (`scope`), how far its clock is
 ahead of this machine's (`ahead_s`), and what an update takes where that is felt
 (`transaction_s`).
@@ -28,7 +28,7 @@ from pydantic import SecretStr, TypeAdapter
 from petstore_tools import sqlite
 from petstore_tools._version import missing_extra
 from petstore_tools.errors import LedgerError, SettingsError, drop_frames
-from petstore_tools.throttle.throttle import Throttle
+from petstore_tools.throttle.budget import Budget
 
 if TYPE_CHECKING:
     import psycopg
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Kind = Literal["shared", "memory"]
 _FORMAT: Literal[2] = 2  # of what is stored; each ledger refuses another one
-_STATE = TypeAdapter(tuple[Literal[2], Throttle])
+_STATE = TypeAdapter(tuple[Literal[2], Budget])
 _TABLE = f"""
 PRAGMA user_version = {_FORMAT};
 CREATE TABLE key_budget (subject TEXT PRIMARY KEY, state TEXT NOT NULL) WITHOUT ROWID
@@ -97,9 +97,9 @@ class MemoryLedger:
     ahead_s = transaction_s = 0.0
 
     def __init__(self) -> None:
-        self._budget = Throttle()
+        self._budget = Budget()
 
-    def update(self, change: Callable[[Throttle], T]) -> T:
+    def update(self, change: Callable[[Budget], T]) -> T:
         """Let `change` work on the budget alone."""
         with _LOCK:
             return change(self._budget)
@@ -130,7 +130,7 @@ class DatabaseLedger(ABC):
         self._unusable = (error, OSError, ValueError)
         self._connection = sqlite.PerProcess(self._open)
 
-    def update(self, change: Callable[[Throttle], T]) -> T:
+    def update(self, change: Callable[[Budget], T]) -> T:
         """
         Let `change` work on the budget alone, in one transaction.
 
@@ -140,7 +140,7 @@ class DatabaseLedger(ABC):
         results: list[T] = []
 
         def replace_state(state: str) -> str:
-            budget = _STATE.validate_json(state)[1] if state else Throttle()
+            budget = _STATE.validate_json(state)[1] if state else Budget()
             results.append(change(budget))
             # `dump_json` would turn an interrupt into an error of its own
             fields = _STATE.dump_python(

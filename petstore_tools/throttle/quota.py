@@ -61,6 +61,7 @@ def read_quota(gate: Gate) -> Quota:
     Counted for ...
     """
     throttle = gate.read_budget()
+    budget = throttle.budget
     now = gate.now()
 
     def read_window(name: WindowName) -> WindowQuota:
@@ -71,14 +72,11 @@ def read_quota(gate: Gate) -> Quota:
 
     blocked_until = None
     note = ""
-    if now < throttle.blocked_until:
-        blocked_until = gate.local_time(throttle.blocked_until)
-        note = f"Blocked until {utc_text(blocked_until)}: {throttle.reason}. "
-    if throttle.in_flight:
-        note += f"Requests that wait for an answer: {len(throttle.in_flight):,}. "
-    if throttle.lowered_plan is not None:
-        until = utc_text(gate.local_time(throttle.doubted_until))
-        note += f"The plan is lowered until {until}, since the service refused more. "
+    if now < budget.blocked_until:
+        blocked_until = gate.local_time(budget.blocked_until)
+        note = f"Blocked until {utc_text(blocked_until)}: {budget.reason}. "
+    if budget.in_flight:
+        note += f"Requests that wait for an answer: {len(budget.in_flight):,}. "
     return Quota(
         plan=str(throttle.plan),
         minute=read_window("minute"),

@@ -8,9 +8,13 @@ from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 
 from petstore_tools import spec
+from petstore_tools.plans import PERIODS, WindowName
 
 # after a 429; more is taken for nonsense: our choice
 LONGEST_RETRY_AFTER_S = 7 * spec.DAY_S
+POLICY_HEADER = "RateLimit-Policy"  # of a draft (IETF), which §8.3 does not name
+_POLICY = re.compile(r'"(?:[^"\\]|\\.)*"((?:\s*;[^;,]*)*)')
+_PARAMETER = re.compile(r";\s*([a-z]+)\s*=\s*(\d{1,9})(?![\w.])")
 LONGEST_PAUSE_S = 300.0  # after a 503: a service that fails cannot say how long
 
 
@@ -29,6 +33,8 @@ class RateReply:
             absent, negative or nonsense.
         date: The service's clock, whole seconds rounded down.
         banned: The body says that the key is banned.
+        policy_window: The window that its headers speak of, as `RateLimit-Policy` says;
+            None where it does not.
     """
 
     status: int
@@ -38,6 +44,7 @@ class RateReply:
     retry_after_s: float | None = None
     date: float | None = None
     banned: bool = False
+    policy_window: WindowName | None = None
 
 
 def read_reply(
@@ -55,7 +62,7 @@ def read_reply(
     ... }
     >>> read_reply(429, headers, now=1_800_000_300.0)  # our clock does not matter
     RateReply(status=429, limit=60, remaining=59, reset=1800000060.0,
-              retry_after_s=30.0, date=1800000000.0, banned=False)
+              retry_after_s=30.0, date=1800000000.0, banned=False, policy_window=None)
 
     Args:
         status: HTTP status code.
@@ -68,15 +75,33 @@ def read_reply(
     """
     date = _read_date(headers.get("Date", ""))
     retry_after = headers.get(spec.HEADER_RETRY_AFTER, "")
+    limit = _read_count(headers.get(spec.HEADER_LIMIT, ""))
     return RateReply(
         status,
-        _read_count(headers.get(spec.HEADER_LIMIT, "")),
+        limit,
         _read_count(headers.get(spec.HEADER_REMAINING, "")),
         _read_number(headers.get(spec.HEADER_RESET, "")),
         _read_retry_after(status, retry_after, date or now),
         date,
         banned,
+        _read_policy(headers.get(POLICY_HEADER, ""), limit),
     )
+
+
+def _read_policy(text: str, limit: int | None) -> WindowName | None:
+    """
+    Return the window of the one policy, or of the one with this limit.
+
+    >>> _read_policy('"minute";q=300;w=60, "day";q=10000;w=86400', 10_000)
+    'day'
+    """
+    policies = [dict(_PARAMETER.findall(policy)) for policy in _POLICY.findall(text)]
+    if len(policies) > 1:
+        policies = [policy for policy in policies if policy.get("q") == str(limit)]
+    if len(policies) != 1:
+        return None
+    seconds = policies[0].get("w")
+    return next((name for name in PERIODS if str(PERIODS[name]) == seconds), None)
 
 
 def _read_count(text: str) -> int | None:

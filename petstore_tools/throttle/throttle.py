@@ -18,8 +18,7 @@ threads, processes and restarts. Why it causes no 429:
   (`Beginning`). Where one is known to slide, that holds for the first probe alone,
   since one request ended for sure.
 - *Block.* After a 429, or a 503 with a Retry-After, nothing goes before the time it
-  named; then one probe. Where 429s come that neither our count nor the headers explain,
-  the plan is lowered for the day to what was granted.
+  named, after a second 429 in a row for twice as long; then one probe.
 
 Other programs on the same key show in R; between two answers they can take what R
 promised. Spec: §8.2 to §8.4; the gaps there (window, unit, ban) are read as the
@@ -27,8 +26,8 @@ service's README says.
 
 A minute of three requests, from the first one until it is seen to slide:
 
->>> throttle = Throttle(Plan(per_minute=3))
->>> minute = throttle.windows["minute"]
+>>> throttle = Throttle(Budget(), Plan(per_minute=3))
+>>> minute = throttle.budget.windows["minute"]
 >>> throttle.ask(600)  # nothing is known: a probe
 Go(token=1, probe=True)
 >>> throttle.ask(600).reason
@@ -56,7 +55,7 @@ True
 ('unknown', 1)
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from http import HTTPStatus
 from math import inf
 from operator import attrgetter, itemgetter
@@ -84,6 +83,10 @@ POLL_GROWTH = 0.25  # then by how much of its age
 BLOCK_MARGIN_S = 0.5
 BACKOFF_BASE_S = 5.0  # after a 429 that names no usable time
 BACKOFF_LONGEST_S = 900.0
+PLAN_ADVICE = (
+    "if this key may send less, name its plan, such as"
+    ' plan="30/500" (PETSTORE_PLAN=30/500)'
+)
 
 
 @dataclass(frozen=True)
@@ -122,74 +125,84 @@ class Stop:
 
 
 @dataclass
-class Throttle(Budget):
-    """The rules over one budget, which they change in place."""
+class Throttle:
+    """
+    The rules over one budget, which they change in place.
+
+    Attributes:
+        budget: What is stored, and shared.
+        named_plan: That of the program that asks, a ceiling; None to learn it.
+    """
+
+    budget: Budget
+    named_plan: Plan | None = None
 
     @property
     def plan(self) -> Plan:
-        """The plan in force: lowered, named, learnt, else the smallest documented."""
-        plan = self.lowered_plan or self.named_plan or self.learned_plan
-        return plan or DOCUMENTED["free"]
+        """The plan in force: named, learnt, else the smallest documented."""
+        return self.named_plan or self.budget.learned_plan or DOCUMENTED["free"]
 
     def ask(self, now: float, *, bulk: bool = False) -> Go | Wait | Stop:
         """Say whether a request may go at `now`; one that may is counted at once."""
+        budget = self.budget
         self.advance_to(now)
-        if now < self.blocked_until:
-            decision = Stop if self.banned else Wait
-            return decision(self.blocked_until, self.reason)
-        if self.needs_probe:
+        if now < budget.blocked_until:
+            decision = Stop if budget.banned else Wait
+            return decision(budget.blocked_until, budget.reason)
+        if budget.needs_probe:
             reason = "a first request was sent, and its answer shows what is left"
-            if wait := self._wait_for_reply(self.probe_at, now, reason):
+            if wait := self._wait_for_reply(budget.probe_at, now, reason):
                 return wait
         waits = [self._wait_for_window(name, now, bulk=bulk) for name in PERIODS]
         if any(waits):
             return max(filter(None, waits), key=attrgetter("until"))
-        self.grants += 1
-        if self.needs_probe:
-            self.probe_at = now
-        self.in_flight[self.grants] = now
-        return Go(self.grants, self.needs_probe)
+        budget.grants += 1
+        if budget.needs_probe:
+            budget.probe_at = now
+        budget.in_flight[budget.grants] = now
+        return Go(budget.grants, budget.needs_probe)
 
     def cancel_grant(self, go: Go) -> None:
         """Take a grant back: it is proven that no byte left."""
-        self.in_flight.pop(go.token, None)
+        self.budget.in_flight.pop(go.token, None)
         if go.probe:
-            self.probe_at = 0.0
+            self.budget.probe_at = 0.0
 
     def record_loss(self, token: int, now: float) -> None:
         """Note that no answer came: the request may have been counted."""
-        if self.in_flight.pop(token, None) is not None:
+        if self.budget.in_flight.pop(token, None) is not None:
             self._count_request(now)
 
     def record_reply(self, go: Go, now: float, reply: RateReply) -> None:
         """Update the budget by a reply: skew, headers, count, probe, block, backoff."""
+        budget = self.budget
         if reply.status == HTTPStatus.UNAUTHORIZED:  # its headers are not this key's
             self.record_loss(go.token, now)
-            self.probe_at = 0.0
+            budget.probe_at = 0.0
             return
         # a late reply: the request was given up and counted already
-        is_late = go.token not in self.in_flight
-        sent_at = self.in_flight.pop(go.token, now)
+        is_late = go.token not in budget.in_flight
+        sent_at = budget.in_flight.pop(go.token, now)
         self.advance_to(now)
         took_s = now - sent_at
-        self.slowest_s = max(SLOWEST_DECAY * self.slowest_s, took_s)
+        budget.slowest_s = max(SLOWEST_DECAY * budget.slowest_s, took_s)
         if not is_late:  # the send time of a late reply is forgotten
-            self.learn_skew(reply.date, sent_at=sent_at, now=now)
+            budget.learn_skew(reply.date, sent_at=sent_at, now=now)
         reported = self._read_headers(go.token, reply, now, slow_s=took_s)
         refused = reply.status == HTTPStatus.TOO_MANY_REQUESTS
         if not is_late:
             self._count_request(now, reported, refused=refused)
         if go.probe:
-            self.probe_at = 0.0
-            self.needs_probe = False
-            for window in self.windows.values():
+            budget.probe_at = 0.0
+            budget.needs_probe = False
+            for window in budget.windows.values():
                 # what its answer did not prove stays unknown
                 if window.beginning.state != "proven":
                     window.beginning = Beginning()
         if (
             not reported
             and reply.limit
-            and reply.remaining in range(len(self.in_flight) + 1)
+            and reply.remaining in range(len(budget.in_flight) + 1)
         ):
             reason = "the service says that nothing is left, and not until when"
             self._block_until(now + spec.MINUTE_S, reason)
@@ -202,26 +215,27 @@ class Throttle(Budget):
             self._block_until(
                 now + reply.retry_after_s, "the service asked for a pause (503)"
             )
-        elif sent_at > self.refused_at and not is_late:
-            self.consecutive_429s = 0
+        elif sent_at > budget.refused_at and not is_late:
+            budget.consecutive_429s = 0
 
     def window_quota(self, name: WindowName, now: float) -> WindowQuota:
         """
         Say what a window has left at `now`, without asking for it; below 0 where more
         was sent than the service allows.
         """
-        window = self.windows[name]
+        budget = self.budget
+        window = budget.windows[name]
         sources = []
         if (reading := window.reading) is not None:
-            ends_at = self.client_time(reading.reset) + GUARD_S
+            ends_at = budget.client_time(reading.reset) + GUARD_S
             sources.append((reading.remaining, reading.limit, ends_at, True))
         if (limit := self.plan.limit(name)) is not None:
-            used, frees_at = window.count_used(now, self.probe_at)
+            used, frees_at = window.count_used(now, budget.probe_at)
             sources.append((limit - used, limit, frees_at, False))
         if not sources:
             return WindowQuota(name)
         left, limit, frees_at, by_headers = min(sources, key=itemgetter(0))
-        left -= len(self.in_flight)
+        left -= len(budget.in_flight)
         more_at = frees_at if frees_at > now else None
         return WindowQuota(name, limit, left, more_at, by_headers)
 
@@ -234,11 +248,11 @@ class Throttle(Budget):
         if quota.left is None or quota.left > reserve:
             return None
         # Remaining may have counted these already
-        if quota.left + len(self.in_flight) > reserve:
+        if quota.left + len(self.budget.in_flight) > reserve:
             reason = (
                 f"the last requests of this {name} were sent, and not all are answered"
             )
-            last_sent_at = max(self.in_flight.values())
+            last_sent_at = max(self.budget.in_flight.values())
             if wait := self._wait_for_reply(last_sent_at, now, reason):
                 return wait
         # where all are in flight, none frees before a whole period
@@ -252,7 +266,9 @@ class Throttle(Budget):
         """
         Return a wait for an answer, None where it took so long that it may be lost.
         """
-        until = sent_at + min(max(PROBE_LEASE_S, 3 * self.slowest_s), LONGEST_LEASE_S)
+        until = sent_at + min(
+            max(PROBE_LEASE_S, 3 * self.budget.slowest_s), LONGEST_LEASE_S
+        )
         ask_at = now + max(POLL_S, POLL_GROWTH * (now - sent_at))
         return Wait(until, reason, ask_at) if now < until else None
 
@@ -261,29 +277,28 @@ class Throttle(Budget):
         Apply the passing of time: requests of dead processes are spent, old counts and
         readings end.
         """
-        for token, sent_at in list(self.in_flight.items()):
+        budget = self.budget
+        for token, sent_at in list(budget.in_flight.items()):
             if now - sent_at >= LOST_AFTER_S:
                 self.record_loss(token, now)
-        if now >= self.doubted_until:
-            self.lowered_plan = None
-        service_now = self.service_time(now)
-        for name, window in self.windows.items():
+        service_now = budget.service_time(now)
+        for name, window in budget.windows.items():
             window.drop_old_counts(now)
-            day_begins = self.day_begins if name == "day" else None
+            day_begins = budget.day_begins if name == "day" else None
             if (reading := window.reading) is not None:
                 ahead_s = reading.reset - service_now
                 if not -GUARD_S < ahead_s <= window.period_s + 3 * GUARD_S:
                     window.reading = None
-                    self.needs_probe = True
+                    budget.needs_probe = True
                     if ahead_s <= 0:
                         self._begin_window(
                             window,
-                            self.client_time(reading.reset),
+                            budget.client_time(reading.reset),
                             proven=day_begins is not None,
                         )
             if day_begins is not None and window.beginning.state == "proven":
                 begins_at = service_now - (service_now - day_begins) % spec.DAY_S
-                self._begin_window(window, self.client_time(begins_at), proven=True)
+                self._begin_window(window, budget.client_time(begins_at), proven=True)
 
     def _begin_window(
         self, window: WindowBudget, reset_at: float, *, proven: bool = False
@@ -292,10 +307,11 @@ class Throttle(Budget):
         Note that the service's window begins anew, for sure or perhaps: never twice in
         a period.
         """
+        budget = self.budget
         if reset_at < window.beginning.reset_at + window.period_s - GUARD_S:
             return
-        earliest = reset_at - GUARD_S - self.slowest_s
-        recent = self.windows["minute"].count_since(earliest) + len(self.in_flight)
+        earliest = reset_at - GUARD_S - budget.slowest_s
+        recent = budget.windows["minute"].count_since(earliest) + len(budget.in_flight)
         window.beginning = Beginning(
             "proven" if proven else "possible", reset_at, window.requests - recent
         )
@@ -304,11 +320,11 @@ class Throttle(Budget):
         self, now: float, reported: WindowName | None = None, *, refused: bool = False
     ) -> None:
         """Count one request; a refused one costs the day nothing (our choice, §7)."""
-        for name, window in self.windows.items():
+        for name, window in self.budget.windows.items():
             if not refused or name == "minute":
                 window.count_request(now)
                 if name != reported:
-                    window.unreported_grant = self.grants
+                    window.unreported_grant = self.budget.grants
                     if window.reading is not None:
                         window.reading.remaining -= 1
 
@@ -316,26 +332,34 @@ class Throttle(Budget):
         self, grant: int, reply: RateReply, now: float, *, slow_s: float
     ) -> WindowName | None:
         """Take in the rate headers of an answer; return the window they reported on."""
+        budget = self.budget
         limit, remaining, reset = reply.limit, reply.remaining, reply.reset
         if not limit or remaining is None or reset is None:  # a limit of 0 is no plan
             return None
-        ahead_s = reset - self.service_time(now)
+        ahead_s = reset - budget.service_time(now)
         # past when it was sent, or in milliseconds, or years ahead
         if not -slow_s < ahead_s + 2 * GUARD_S <= spec.DAY_S + 4 * GUARD_S:
             return None
         # a minute's is never further ahead
         is_short = ahead_s <= spec.MINUTE_S + 2 * GUARD_S
-        ends_day = reset % spec.DAY_S in (0, self.day_begins)
+        policy_name = reply.policy_window
+        if policy_name == "minute" and not is_short:
+            policy_name = None
+        ends_day = reset % spec.DAY_S in (0, budget.day_begins)
         if self.named_plan is None:
-            self.learn_plan(limit, now, is_short=is_short, ends_day=ends_day)
-        # where it may be either, the minute is the safe reading: what is left of the
-        # day is never too much for the minute
-        plan = self.plan
-        is_day = not is_short or limit == plan.per_day != plan.per_minute
-        name: WindowName = "day" if is_day else "minute"
-        window = self.windows[name]
-        if is_day:
-            self.learn_day(reset)
+            budget.learn_plan(
+                limit, now, policy_name, is_short=is_short, ends_day=ends_day
+            )
+        name = policy_name
+        if name is None:
+            # where it may be either, the minute is the safe reading: what is left of
+            # the day is never too much for the minute
+            plan = self.plan
+            is_day = not is_short or limit == plan.per_day != plan.per_minute
+            name = "day" if is_day else "minute"
+        window = budget.windows[name]
+        if name == "day":
+            budget.learn_day(reset)
         reading = Reading(limit, min(limit, remaining), reset)
         window.record_reading(reading, grant=grant, now=now)
         return name
@@ -344,51 +368,33 @@ class Throttle(Budget):
         self, reply: RateReply, sent_at: float, now: float
     ) -> None:
         """Block all requests after a 429 (§8.4)."""
+        budget = self.budget
         requested_s = reply.retry_after_s
         if requested_s is None and reply.reset is not None:
-            ahead_s = reply.reset - self.service_time(now)
+            ahead_s = reply.reset - budget.service_time(now)
             if 0 < ahead_s <= spec.DAY_S:
                 requested_s = ahead_s + GUARD_S
-        if sent_at > self.refused_at:  # those in flight together are one refusal
-            self.consecutive_429s += 1
-            self.refused_at = now
-            if requested_s is not None and not reply.banned and reply.remaining != 0:
-                self._doubt_plan(requested_s, now)
+        if sent_at > budget.refused_at:  # those in flight together are one refusal
+            budget.consecutive_429s += 1
+            budget.refused_at = now
         wait_s = BACKOFF_BASE_S if requested_s is None else requested_s
-        longer_s = max(wait_s, 1.0) * (2 ** min(self.consecutive_429s - 1, 10) - 1)
+        longer_s = max(wait_s, 1.0) * (2 ** min(budget.consecutive_429s - 1, 10) - 1)
         until = now + wait_s + min(longer_s, BACKOFF_LONGEST_S)
         if requested_s is not None:
-            for window in self.windows.values():
+            for window in budget.windows.values():
                 self._begin_window(window, until)
         reason = "the service answered 429 (too many requests)"
         if reply.banned:
             reason = "the service has banned this key (429)"
-        elif self.lowered_plan is not None:
-            reason += f"; the plan is lowered for this day to {self.lowered_plan}"
+        elif reply.remaining != 0:  # neither our count nor the headers explain it
+            reason += f"; {PLAN_ADVICE}"
         self._block_until(until, reason, banned=reply.banned)
-
-    def _doubt_plan(self, wait_s: float, now: float) -> None:
-        """
-        Mark the day of the first unexplained refusal; a later one that day lowers the
-        plan to the requests that were granted.
-        """
-        if now < self.doubted_until:
-            # the window that refused it ends when the wait does
-            name: WindowName = "minute" if wait_s <= spec.MINUTE_S + GUARD_S else "day"
-            window = self.windows[name]
-            grant_count = window.count_since(now + wait_s - window.period_s)
-            if name == "minute":
-                # the refused request, which is counted in the minute alone
-                grant_count -= 1
-            grant_count = max(1, grant_count)
-            if grant_count < (self.plan.limit(name) or inf):
-                self.lowered_plan = replace(self.plan, **{f"per_{name}": grant_count})  # type: ignore[arg-type]
-        self.doubted_until = now + spec.DAY_S - self.service_time(now) % spec.DAY_S
 
     def _block_until(self, until: float, reason: str, *, banned: bool = False) -> None:
         """Let nothing go before a time, and then one probe."""
-        self.needs_probe = True
-        if until + BLOCK_MARGIN_S > self.blocked_until:
-            self.blocked_until = until + BLOCK_MARGIN_S
-            self.reason = reason
-            self.banned = banned
+        budget = self.budget
+        budget.needs_probe = True
+        if until + BLOCK_MARGIN_S > budget.blocked_until:
+            budget.blocked_until = until + BLOCK_MARGIN_S
+            budget.reason = reason
+            budget.banned = banned

@@ -50,3 +50,33 @@ def test_a_date_without_a_zone_is_utc_wherever_this_machine_is(
 def test_a_limit_that_is_no_whole_number_is_absent(text: str) -> None:
     """Limits are whole numbers (§8.3); anything else is not believed."""
     assert read_reply(200, {"X-RateLimit-Limit": text}, now=NOW).limit is None
+
+
+MINUTE, DAY = '"minute";q=300;w=60', '"day";w=86400;q=10000'
+POLICIES = {
+    MINUTE: "minute",
+    f"{DAY};pk=:cGs=:": "day",
+    '"a, \\"b;q=1";qu="requests";q=9;w=60': "minute",
+    f"{MINUTE}, {DAY}": "minute",
+    f"{DAY},{MINUTE}": "minute",
+    f'{MINUTE}, "burst";q=300;w=1': None,
+    f'"a";q=1;w=60, {DAY}': None,
+    '"hour";q=300;w=3600': None,
+    '"minute";q=300': None,
+    '"minute";q=300;w=60.5': None,
+    "300;w=60": None,
+    "soon": None,
+}
+
+
+@pytest.mark.parametrize(("policy", "window"), POLICIES.items())
+def test_a_policy_names_the_window_of_the_limit(
+    policy: str, window: str | None
+) -> None:
+    """
+    The one policy does; of several the one with the limit that came; two such, or none,
+    is as without it.
+    """
+    headers = {"X-RateLimit-Limit": "300", "RateLimit-Policy": policy}
+
+    assert read_reply(200, headers, now=NOW).policy_window == window

@@ -11,10 +11,11 @@ from pydantic import TypeAdapter
 from service_model import StrictService, StrictWindow, Timeline, WindowKind, latency
 
 from petstore_tools.plans import Plan
+from petstore_tools.throttle.budget import Budget
 from petstore_tools.throttle.rate_headers import RateReply
 from petstore_tools.throttle.throttle import LOST_AFTER_S, Go, Throttle, Wait
 
-BUDGET = TypeAdapter(Throttle)
+BUDGET = TypeAdapter(Budget)
 DAY_S = 86_400
 
 
@@ -94,7 +95,7 @@ class Client:
             StrictWindow(day, case.plan[1], DAY_S, case.day_begins_s),
         )
         self.service = StrictService(self.windows, case.speaks, case.skew_s)  # type: ignore[arg-type]
-        self.throttle = Throttle(Plan(*case.plan) if case.named else None)
+        self.throttle = Throttle(Budget(), Plan(*case.plan) if case.named else None)
         self.timeline = Timeline(case.start)
         self.rng = random.Random(case.seed)
         self.left = case.requests
@@ -143,7 +144,8 @@ class Client:
         if self.rng.random() < self.case.deaths:
             # kill -9: the ledger's file is all that stays, and another process starts
             self.died += 1
-            self.throttle = BUDGET.validate_json(BUDGET.dump_json(self.throttle))
+            stored = BUDGET.dump_json(self.throttle.budget)
+            self.throttle = replace(self.throttle, budget=BUDGET.validate_json(stored))
             self.timeline.schedule(self.timeline.now + 2, self.work)
             return
 
@@ -309,7 +311,7 @@ def test_a_lost_probe_costs_seconds(
     within 5 s.
     """
     plan = Plan(limit, 10_000) if name == "minute" else Plan(10_000, limit)
-    throttle = Throttle(plan)
+    throttle = Throttle(Budget(), plan)
     end = start + ends_in_s * (1 if name == "minute" else 1_440)
 
     for left in reversed(range(limit)):
