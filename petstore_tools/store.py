@@ -51,8 +51,8 @@ class PetStore:
             `PETSTORE_LEDGER_URL`; `memory`: this process alone.
         max_wait_s: Longest wait in seconds of a call without `wait=True`.
         state_dir: Folder of budget, journals and snapshots.
-        pagination: How this service pages (`offset`, `page`, `cursor=NAME` ...), None
-            to learn it.
+        pagination: How this service pages (`offset`, `page=p`, `after=since_id`,
+            `cursor=HEADER:PARAMETER` ...), None to learn it.
         progress: False: no progress and no preview; None: a bar where it can be drawn,
             else a line a minute.
 

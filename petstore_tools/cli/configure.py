@@ -18,6 +18,7 @@ from petstore_tools.cli import exits
 from petstore_tools.cli.import_ import CommandOptions
 from petstore_tools.cli.options import STORE, environment_option, write_message
 from petstore_tools.errors import PetstoreError
+from petstore_tools.listing import schemes
 from petstore_tools.store import PetStore
 from petstore_tools.tabular.atomic import check_writable, replace_file, write_output
 from petstore_tools.tabular.categories import read_categories
@@ -38,7 +39,15 @@ QUESTIONS = {
     show_default=True,
     help="Which service to ask for. Both are kept beside each other.",
 )
-def configure_(environment: str) -> None:
+@click.option(
+    "--pagination",
+    metavar="KIND=PARAMETER",
+    help=(
+        "Keep how the service reaches page two, such as offset=startAt; - to find it"
+        " out again.  [default: found out]"
+    ),
+)
+def configure_(environment: str, pagination: str | None) -> None:
     """
     Ask for the settings once and keep them.
 
@@ -51,7 +60,10 @@ def configure_(environment: str) -> None:
     Examples:
       petstore-tools configure
       petstore-tools configure --environment staging
+      petstore-tools configure --pagination offset=startAt
     """
+    if pagination != NO_FILE:
+        schemes.parse(pagination)
     path = settings.config_path()
     path.parent.mkdir(parents=True, exist_ok=True)
     check_writable(path)
@@ -74,8 +86,11 @@ def configure_(environment: str) -> None:
             write_message(f"Error: {error}")
         write_message("Nothing was kept yet. Correct the answers, or press Ctrl-C.")
     entries = stored | {names[name]: answer for name, answer in answers.items()}
-    if entries["categories"] == NO_FILE:
-        del entries["categories"]
+    if pagination is not None:
+        entries["pagination"] = pagination
+    for name in ("categories", "pagination"):
+        if entries.get(name) == NO_FILE:
+            del entries[name]
     path.touch()
     path.chmod(0o600)
     # a JSON string is a TOML basic string, but for pairs of surrogates

@@ -106,6 +106,8 @@ class Pager:
     ) -> None:
         evidence = replace(evidence or Evidence())
         evidence.scheme = pagination or evidence.scheme
+        if pagination is not None and pagination.header:
+            evidence.signals = False  # by other headers
         self._first = first or inf
         self._earlier_ids = set[int]()  # that came before the listing began anew
         self.state = ListingState(url, evidence, pagination)
@@ -322,8 +324,9 @@ def _skip_empty_page(state: ListingState, scheme: Scheme) -> Steps[bool]:
 
     A service that cuts and then hides rows sends an empty page in the middle.
     """
-    rows_of_page = int(scheme.counts == "rows")  # page numbers counted it already
-    page = _next_page(state, scheme, rows_of_page)
+    # numbers of pages counted it already
+    is_row_number = scheme.counts == "rows" and not scheme.step
+    page = _next_page(state, scheme, int(is_row_number))
     page = replace(page, is_gapless=False, continues=False)
     reply = yield page
     if reply is None or state.ids.keys() >= set(reply.ids):
@@ -343,12 +346,11 @@ def _end_of_way(state: ListingState, page: NextPage, scheme: Scheme) -> Steps[En
 def _next_page(state: ListingState, scheme: Scheme, full_pages: int = 0) -> NextPage:
     """Return the page of a scheme behind what came and so many full pages."""
     overlap = state.overlap
+    rows = state.row_count + state.skipped - overlap
+    pages = state.page_count + full_pages
     values = {
-        "rows": state.row_count
-        + state.skipped
-        - overlap
-        + full_pages * state.rows_per_page,
-        "pages": state.page_count + full_pages + scheme.base,
+        "rows": pages * scheme.step or rows + full_pages * state.rows_per_page,
+        "pages": pages + scheme.base,
         "id": state.last_page[-1],
     }
     query: dict[str, object] = {scheme.parameter: values[scheme.counts]}
@@ -375,7 +377,8 @@ def _prove(state: ListingState, scheme: Scheme) -> Steps[Scheme | None]:
     value = position if scheme.counts == "rows" else page[position - 1]
     reply = yield from state.ask(**{scheme.parameter: value})
     if reply is None or reply.ids[:1] == page[:1]:
-        return None
+        is_named = scheme == state.pagination and scheme.counts == "rows"
+        return (yield from _prove_steps(state, scheme)) if is_named else None
     if not reply.ids:
         is_end = len(page) == 1 and scheme == state.evidence.scheme
         return scheme if is_end else None
@@ -393,18 +396,34 @@ def _prove(state: ListingState, scheme: Scheme) -> Steps[Scheme | None]:
     return None
 
 
+def _prove_steps(state: ListingState, scheme: Scheme) -> Steps[Scheme | None]:
+    """
+    Return a named way whose offsets must be whole pages, None where these, too, bring
+    the first page, or are refused.
+    """
+    page = state.last_page
+    for step in dict.fromkeys((len(page), state.limit)):
+        reply = yield from state.ask(**{scheme.parameter: step})
+        if reply is not None and not set(reply.ids) & set(page):
+            return replace(scheme, step=step)
+    return None
+
+
 def _prove_page_numbers(state: ListingState, likely: Scheme) -> Steps[Scheme | None]:
     """Tell page numbers that begin at 1 from those that begin at 0, and from none."""
     page = state.last_page
-    reply = yield from state.ask(limit=max(1, len(page) // 3), page=2)
+    parameter = likely.parameter
+    from_1, from_0 = replace(likely, base=1), replace(likely, base=0)
+    third = max(1, len(page) // 3)
+    reply = yield from state.ask(**{"limit": third, parameter: 2})
     if reply is None or reply.ids[:1] == page[:1]:
         return None
     position = schemes.landing_position(page, reply.ids)
     size = len(reply.ids)
     if position and position in (size, 2 * size):
-        return PAGE if position == size else PAGE_0
-    for scheme in sorted((PAGE, PAGE_0), key=lambda scheme: scheme != likely):
-        first_page = yield from state.ask(page=scheme.base)
+        return from_1 if position == size else from_0
+    for scheme in (from_1, from_0) if likely.base else (from_0, from_1):
+        first_page = yield from state.ask(**{parameter: scheme.base})
         if first_page is not None and first_page.ids == page:
             return scheme
     if position is not None:

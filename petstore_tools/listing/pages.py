@@ -265,8 +265,10 @@ class PageReader:
             _log.warning("A listing is %s: %s.", end.completeness, end.reason)
         self._end = end
         evidence = self._pager.state.evidence
-        if self._memory.pagination:  # what the caller named is not remembered
+        if pagination := self._memory.pagination:  # what was named is not remembered
             evidence.scheme = self._earlier_evidence.scheme
+            if pagination.header:
+                evidence.signals = self._earlier_evidence.signals
         if end.completeness == "complete":
             size = {self._query.status or "": self._pager.state.row_count}
             evidence.sizes = evidence.sizes | size

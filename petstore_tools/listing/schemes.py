@@ -9,7 +9,7 @@ to `CURSOR_HEADERS`.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 from urllib.parse import (
     SplitResult,
@@ -133,16 +133,21 @@ class Scheme:
         counts: What its value is: the `rows` before the page, the number of the page
             (`pages`), the last `id`, or a `token` that the service hands out.
         base: Number of the first page.
+        header: The one that has the token, "" for the usual ones.
+        step: Rows of a page, where the service takes offsets of whole pages alone; 0
+            where it takes any.
     """
 
     parameter: str
     counts: Literal["rows", "pages", "id", "token"]
     base: int = 0
+    header: str = ""
+    step: int = 0
 
 
 PAGE = Scheme("page", "pages", 1)
 PAGE_0 = Scheme("page", "pages", 0)
-SCHEMES = {  # by the names that `pagination=` takes
+SCHEMES = {  # by the kinds that `pagination=` takes
     "offset": Scheme("offset", "rows"),
     "skip": Scheme("skip", "rows"),
     "page": PAGE,
@@ -151,6 +156,8 @@ SCHEMES = {  # by the names that `pagination=` takes
     "starting_after": Scheme("starting_after", "id"),
 }
 
+_NAME = re.compile(r"[^\s=&#?:]+")
+NO_TOKEN = ("", "0", "null", "none")
 CURSOR_HEADERS = {  # with the parameters that may take what it holds
     "X-Next-Cursor": "cursor after page_token",
     "Next-Cursor": "cursor after page_token",
@@ -160,26 +167,32 @@ CURSOR_HEADERS = {  # with the parameters that may take what it holds
 }
 
 
-def parse(name: str | None) -> Scheme | None:
+def parse(pagination: str | None) -> Scheme | None:
     """
     Return the scheme that `pagination=` names, None for no name.
 
     Raises:
         SettingsError: There is no such scheme.
 
-    >>> parse("cursor=page_token")
-    Scheme(parameter='page_token', counts='token', base=0)
+    >>> parse("offset=startAt")
+    Scheme(parameter='startAt', counts='rows', base=0, header='', step=0)
+    >>> parse("cursor=X-Next:token")
+    Scheme(parameter='token', counts='token', base=0, header='X-Next', step=0)
     """
-    if name is None:
+    if pagination is None:
         return None
-    parameter = name.removeprefix("cursor=")
-    if name != parameter != "":
-        return Scheme(parameter, "token")
-    if name in SCHEMES:
-        return SCHEMES[name]
+    kind, _, parameter = pagination.partition("=")
+    if pagination in SCHEMES:
+        return SCHEMES[pagination]
+    if kind in SCHEMES and _NAME.fullmatch(parameter):
+        return replace(SCHEMES[kind], parameter=parameter)
+    header, _, parameter = parameter.rpartition(":")
+    if kind == "cursor" and _NAME.fullmatch(parameter):
+        return Scheme(parameter, "token", header=header)
     raise SettingsError(
-        f"pagination must be one of {', '.join(SCHEMES)} or cursor=PARAMETER, not"
-        f" {name!r}"
+        f"pagination must be one of {', '.join(SCHEMES)}, alone or with the name of the"
+        " parameter behind it, such as offset=startAt, or cursor=PARAMETER or"
+        f" cursor=HEADER:PARAMETER, not {pagination!r}"
     )
 
 
@@ -215,13 +228,18 @@ def next_targets(
     Args:
         headers: Of the page before.
         url: Address of the first page, which a token is added to.
-        known_scheme: The way that is proven.
+        known_scheme: The way that is proven, or that the caller named.
 
     >>> next_targets({"Link": "<?cursor=a>; rel=next"}, "/pets", None)
     {'?cursor=a': None}
     >>> list(next_targets({"X-Next-Page-Token": "a"}, "/pets", None))
     ['/pets?page_token=a', '/pets?cursor=a']
     """
+    if known_scheme is not None and known_scheme.header:
+        token = headers.get(known_scheme.header)
+        if token is None or token.strip().casefold() in NO_TOKEN:
+            return None if token is None else {}
+        return {with_query(url, {known_scheme.parameter: token.strip()}): known_scheme}
     target = next_link(headers.get("Link", ""))
     if target is not None:
         return {target: known_scheme}
@@ -229,7 +247,7 @@ def next_targets(
         if name not in headers:
             continue
         token = headers[name].strip()
-        if token.casefold() in ("", "0", "null", "none"):
+        if token.casefold() in NO_TOKEN:
             return {}
         if token.casefold().startswith(("/", "?", "http:", "https:")):
             return {token: known_scheme}

@@ -134,6 +134,11 @@ T = TypeVar("T")
 Steps: TypeAlias = Generator[NextPage, PageReply | None, T]
 
 OVERLAPPED = 40  # animals of a page from which on each page repeats one
+EXAMPLES = (
+    'pagination="offset=startAt", "page=p", "after=since_id", "cursor=token" or, where'
+    ' a header has the token, "cursor=X-Next:token"; or'
+    " PETSTORE_PAGINATION=offset=startAt"
+)
 FIRST_PAGES = 4  # which repeat one whatever their size
 
 
@@ -266,7 +271,8 @@ class ListingState:
         None behind a page that held nothing else; and of small pages only the first
         ones, since that would cost many requests.
         """
-        counts_rows = self.scheme is not None and self.scheme.counts == "rows"
+        scheme = self.scheme
+        counts_rows = scheme is not None and scheme.counts == "rows" and not scheme.step
         is_cheap = self.longest >= OVERLAPPED or self.page_count < FIRST_PAGES
         is_possible = self.longest > 1 and not self.repeats_only
         return int(counts_rows and is_cheap and is_possible)
@@ -300,7 +306,6 @@ class ListingState:
         return End(
             "unproven",
             f"{pluralize(self.row_count, 'animal')} {was_read}, and the service did not"
-            f" show whether more follow ({reason}). If you know how it pages, pass"
-            ' pagination="offset" (or "page", "cursor=NAME"), or set'
-            " PETSTORE_PAGINATION=offset",
+            f" show whether more follow ({reason}). If you know how it pages, name the"
+            f" way and its parameter: {EXAMPLES}",
         )

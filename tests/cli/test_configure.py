@@ -4,6 +4,7 @@ is left, and what is wrong.
 """
 
 import os
+import re
 import stat
 import sys
 import tomllib
@@ -23,11 +24,17 @@ from petstore_tools import PetStore, Sandbox, plans, settings
 from petstore_tools.cli import cli
 from petstore_tools.cli.configure import configure_
 from petstore_tools.errors import SettingsError
+from petstore_tools.listing.schemes import parse
+from petstore_tools.listing.state import EXAMPLES
 from petstore_tools.tabular.xlsx import CATEGORY_SHEET
 
+PAGINATIONS = re.findall(r'"([a-z]+=[^"]+)"', EXAMPLES)
 
-def configure(*answers: str, environment: str = "production") -> Result:
-    arguments = ["configure", "--environment", environment]
+
+def configure(
+    *answers: str, environment: str = "production", options: tuple[str, ...] = ()
+) -> Result:
+    arguments = ["configure", "--environment", environment, *options]
     return CliRunner().invoke(cli, arguments, input="\n".join([*answers, ""]))
 
 
@@ -129,6 +136,38 @@ def test_a_category_file_is_kept_with_its_whole_path(
     assert "categories" not in read_settings()
 
 
+def test_how_the_service_pages_is_kept_as_it_is_said(box: Sandbox) -> None:
+    """Each form that the message of a listing prints; - takes it out."""
+    answers = (box.base_url, box.api_key, "pro", "-")
+    for pagination in PAGINATIONS:
+        options = ("--pagination", pagination)
+        assert configure(*answers, options=options).exit_code == 0
+        assert settings.load().pagination == pagination
+        configure("", "", "", "")
+        assert read_settings()["pagination"] == pagination
+
+    done = configure(*answers, options=("--pagination", "seek"))
+    assert (done.exit_code, "cursor=PARAMETER" in str(done.exception)) == (1, True)
+    assert configure(*answers, options=("--pagination", "-")).exit_code == 0
+    assert "pagination" not in read_settings()
+
+
+def test_each_way_to_page_that_a_message_prints_can_be_said(
+    box: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As an argument, and as a variable."""
+    assert len(PAGINATIONS) == 5
+    monkeypatch.setenv("PETSTORE_BASE_URL", box.base_url)
+    monkeypatch.setenv("PETSTORE_API_KEY", box.api_key)
+    for pagination in PAGINATIONS:
+        expected = parse(pagination)
+        with PetStore(pagination=pagination) as store:
+            assert store.inventory.memory.pagination == expected
+        monkeypatch.setenv("PETSTORE_PAGINATION", pagination)
+        with PetStore() as store:
+            assert store.inventory.memory.pagination == expected
+
+
 def test_staging_is_kept_beside_production(box: Sandbox) -> None:
     """Its address, key and plan are its own; no key is sent to another service."""
     with Sandbox(clock="system") as other:
@@ -214,7 +253,7 @@ def test_what_configure_asks_for_is_not_shown_either(
             CliRunner().isolation(input=answers),
             pytest.raises(click.UsageError) as raised,
         ):
-            configure_.callback("production")  # type: ignore[misc]
+            configure_.callback("production", None)  # type: ignore[misc]
         assert KEY not in visible_text(raised.value)
         Path(os.environ["PETSTORE_CONFIG"]).write_text(
             f'base_url = "https://host/v1"\napi_key = "{KEY}"\n'

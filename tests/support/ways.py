@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -66,6 +66,9 @@ class Way:
         has_more: Says `X-Has-More`.
         relation: Of a link that stands on each answer and names no next page.
         host: Where links lead to; "" for a relative target.
+        parameter: Of the scheme, where it is not its usual one.
+        whole: What becomes of an offset that is no multiple of the limit: `refused`
+            (400), `rounded` down, "" for nothing.
         hides: Rows that are hidden behind the cut, such as `100-200`; "" for none.
     """
 
@@ -84,6 +87,8 @@ class Way:
     has_more: bool = False
     relation: str = ""
     host: str = ""
+    parameter: str = ""
+    whole: str = ""
     hides: str = ""
 
     @classmethod
@@ -96,9 +101,10 @@ class Way:
     def scheme(self) -> Scheme:
         """How the next page is named."""
         parameter = "cursor" if self.speaks == "link" else self.speaks.partition("=")[2]
-        return SCHEMES.get(
+        scheme = SCHEMES.get(
             self.speaks, Scheme(parameter, "id" if self.by_id else "rows")
         )
+        return replace(scheme, parameter=self.parameter or scheme.parameter)
 
 
 @dataclass
@@ -130,6 +136,9 @@ class Service:
         rows = self.listed(status)
         page_size = limit if way.numbers_asked else size
         start = self._start(rows, query.get(way.scheme.parameter), page_size)
+        if way.whole == "refused" and start % limit:
+            return 400, {}, []
+        start -= start % limit if way.whole else 0
         if way.past_end == "repeat" and rows and start >= len(rows):
             start = (len(rows) - 1) // size * size
         if (
