@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from petstore_tools import spec
 from petstore_tools.errors import (
+    NotFoundError,
     OutputError,
     PetstoreError,
     ProtocolError,
@@ -21,14 +22,16 @@ from petstore_tools.throttle import rate_headers
 from petstore_tools.throttle.gate import ALONE, CallOptions
 
 SKEW_S = 5.0  # a greater difference of the clocks is reported
+_CORRECT_ADDRESS = (
+    "No Animal Store Service answers at this address: correct the base address."
+)
 _ADVICE: dict[type[PetstoreError], str] = {
     OutputError: "Name another folder in PETSTORE_STATE_DIR.",
     UnauthorizedError: (
         "Copy the key again, or get a new one; petstore-tools configure keeps it."
     ),
-    ProtocolError: (
-        "No Animal Store Service answers at this address: correct the base address."
-    ),
+    NotFoundError: _CORRECT_ADDRESS,
+    ProtocolError: _CORRECT_ADDRESS,
     TransportError: (
         "Check the base address. petstore-tools serve runs a service on this machine."
     ),

@@ -18,6 +18,7 @@ from typing import Any
 import click
 
 from petstore_tools._version import __version__
+from petstore_tools.clock import SIGNALS
 
 COMMANDS = {
     "configure": "Ask for the settings once and keep them.",
@@ -142,10 +143,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; every end is an exit code of the table above."""
     from petstore_tools.cli import exits
 
-    signals: list[int] = []
+    SIGNALS.clear()
 
     def interrupt(number: int, frame: FrameType | None) -> None:
-        signals.append(number)
+        SIGNALS.append(number)
         signal.default_int_handler(number, frame)
 
     words = sys.argv[1:] if arguments is None else arguments
@@ -179,7 +180,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         code = exits.DONE
     except BaseException as error:
         # a library made an error of its own of it
-        is_signal = signals and exits.is_bug(error)
+        is_signal = SIGNALS and exits.is_bug(error)
         failure = KeyboardInterrupt() if is_signal else error
         code = exits.error_code(failure)
         exits.show_error(failure)

@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from pydantic import ValidationError
 
+from petstore_tools import spec
 from petstore_tools.errors import (
     ApiError,
     BadRequestError,
@@ -78,7 +79,13 @@ def expect(reply: Reply, status: int) -> Reply:
         return reply
     body = error_body(reply)
     kind = _KINDS.get(reply.status, ApiError)
-    raise kind(reply.status, body.code, body.message, reply.request_line)
+    error = kind(reply.status, body.code, body.message, reply.request_line)
+    if kind is NotFoundError and reply.request_line.endswith(spec.PETS_PATH):
+        error.args = (
+            f"{error}; is the base address (PETSTORE_BASE_URL) right? It must look like"
+            " https://HOST/v1",
+        )
+    raise error
 
 
 def read_pet(reply: Reply, status: int) -> Pet:

@@ -339,10 +339,13 @@ def _describe(
 
     if has(ssl.SSLCertVerificationError):
         return "the service's certificate is not trusted"
-    if has(NameResolutionError):
-        return "the host name is not known"
     if has(requests.exceptions.ProxyError):
-        return "the proxy refused the request"
+        return "the proxy did not pass the request on"
+    if has(NameResolutionError):
+        return (
+            f"the host name {url.hostname} is not known; correct the base address"
+            " (PETSTORE_BASE_URL), or run petstore-tools doctor"
+        )
     if any(map(_is_plain_http, causes)):
         return (
             f"{url.netloc} does not use https; if it uses http, write http:// in the"

@@ -40,11 +40,14 @@ proven, and counts from 1. The listing goes on by it, with pages of the full siz
 >>> feed(101, 200)
 '/pets?limit=100&page=3'
 
-A page of 50 is no end, since a service may cut pages short. An empty page behind the
-pages of a proven way is one. `page` repeats no animal, so there may be a hole.
+A page of 50 is no end, since a service may cut pages short. Nor is one empty page,
+since a service may hide animals; two behind the pages of a proven way are. `page`
+repeats no animal, so there may be a hole.
 
 >>> feed(201, 250)
 '/pets?limit=100&page=4'
+>>> feed()
+'/pets?limit=100&page=5'
 >>> feed()
 End(completeness='complete', reason="no animal follows the last one, paged by 'page'")
 >>> pager.state.evidence.scheme.parameter, pager.state.may_have_hole

@@ -6,6 +6,7 @@ and what is logged.
 import json
 import logging
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -23,7 +24,8 @@ from urllib3.exceptions import NewConnectionError
 from wires import BASE, KEY, PET, T0, rate_headers
 
 from petstore_tools import PetStore, Sandbox
-from petstore_tools.clock import ManualClock
+from petstore_tools.cli import main
+from petstore_tools.clock import SIGNALS, ManualClock
 from petstore_tools.errors import (
     KeyBannedError,
     NotFoundError,
@@ -120,6 +122,37 @@ def test_no_further_attempt_begins_once_max_wait_s_has_passed(
     assert client.sent == attempts
 
 
+@pytest.mark.parametrize(("blocked_s", "is_quota"), [(30, False), (1_000, True)])
+@pytest.mark.parametrize("breaks", [True, False])
+def test_failures_that_use_up_max_wait_s_are_no_quota(
+    wire: responses.RequestsMock,
+    client: Client,
+    breaks: bool,
+    blocked_s: float,
+    is_quota: bool,
+) -> None:
+    """
+    A request fails after 80 s, while another program met a 429: what ends the call is
+    that failure, where the wait for the other one alone would have been waited for.
+    """
+
+    def fail(_: requests.PreparedRequest) -> tuple[int, dict[str, str], str]:
+        client.clock.advance(80)  # type: ignore[union-attr]
+        until = client.clock.now() + blocked_s
+        client.ledger.update(lambda budget: setattr(budget, "blocked_until", until))
+        if breaks:
+            raise requests.ConnectionError("the connection broke")
+        return 503, {}, ""
+
+    wire.add_callback("GET", f"{BASE}/pets", callback=fail)
+    ends = pytest.raises(QuotaError) if is_quota else nullcontext()
+    if breaks and not is_quota:
+        ends = pytest.raises(TransportError)
+
+    with ends:
+        assert client.call("GET", f"{BASE}/pets").status == 503
+
+
 def test_refusals_end_a_call_once_max_wait_s_has_passed(
     wire: responses.RequestsMock, client: Client
 ) -> None:
@@ -212,6 +245,42 @@ def test_a_service_that_says_nothing_is_shown_while_it_is_waited_for(
     assert result.created == 1
     assert reasons[:2] == ["the answer to GET /v1/pets/17", None]
     assert {"the answer to GET /v1/pets", "the answer to POST /v1/pets"} <= {*reasons}
+
+
+class Dropped:
+    """Presses Ctrl-C when it is thrown away, where Python drops what that raises."""
+
+    def __del__(self) -> None:
+        signal.raise_signal(signal.SIGINT)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_command_ends_although_python_dropped_its_interrupt(
+    wire: responses.RequestsMock,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Nothing is sent afterwards, and the exit code is 130."""
+    monkeypatch.setenv("PETSTORE_BASE_URL", BASE)
+    monkeypatch.setenv("PETSTORE_API_KEY", KEY)
+
+    def press(_: requests.PreparedRequest) -> tuple[int, dict[str, str], str]:
+        Dropped()
+        return 200, {"Link": '<?cursor=b>; rel="next"'}, json.dumps([PET])
+
+    wire.add_callback("GET", f"{BASE}/pets", callback=press)
+    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+    try:
+        with pytest.raises(SystemExit) as ended:
+            main(["list"])
+    finally:
+        SIGNALS.clear()
+        signal.signal(signal.SIGINT, before[0])
+        signal.signal(signal.SIGTERM, before[1])
+
+    assert ended.value.code == 130
+    assert len(wire.calls) == 1
+    assert "Interrupted." in capsys.readouterr().err
 
 
 def test_after_the_removal_a_404_says_removed_as_announced(

@@ -274,6 +274,37 @@ def test_a_web_page_behind_the_address_is_called_one(
     assert ("is the base address right?" in str(error)) == (status < 500)
 
 
+@pytest.mark.parametrize(
+    ("call", "advises"), [("list", True), ("create", True), ("get", False)]
+)
+def test_a_wrong_path_below_an_address_says_what_an_address_looks_like(
+    call: str, advises: bool
+) -> None:
+    """A 404 of the animals; that of one animal is about its id."""
+    with Sandbox(animals=1) as box:
+        address = box.base_url.replace("/v1", "/shop/v1") if advises else box.base_url
+        store = box.store
+        store.client.base_url = address
+        calls = {
+            "list": store.list_pets,
+            "create": lambda: store.create_pet("Rex", category_id=3),
+            "get": lambda: store.client.get(999),
+        }
+        with pytest.raises(NotFoundError) as caught:
+            calls[call]()
+
+    assert ("It must look like https://HOST/v1" in str(caught.value)) is advises
+
+
+def test_a_host_name_that_nobody_knows_is_named_with_what_sets_it() -> None:
+    """With the command that looks further."""
+    message = str(refusal("https://shop.invalid/v1"))
+
+    assert "the host name shop.invalid is not known" in message
+    assert "PETSTORE_BASE_URL" in message
+    assert "petstore-tools doctor" in message
+
+
 def test_a_connection_that_breaks_later_is_no_matter_of_the_address() -> None:
     """Once the service has answered, nobody is sent to look at https."""
     drops = Fault("drop_before", method="GET", numbers=tuple(range(2, 9)))

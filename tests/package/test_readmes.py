@@ -56,10 +56,10 @@ CLAIMS = {  # what the README's table says, and the scenario in which it is meas
 ALL = "".join([README, *(path.read_text(encoding="utf-8") for path in sorted(ROOMS))])
 OTHERS = set(
     """
-application/json --before --check --distance --execute --from --help
+after application/json --before --check --distance --execute --from --help
 --if-exists --inplace
 --nbval --nbval-current-env --node --rows --seconds --store OSError cursor default
-columns dropna json keep max_retries normalize on params rel sep verkauft ylabel
+columns dropna json keep max_retries normalize offset on page params rel sep verkauft ylabel
 """.split()
 )  # names of Python, pandas, requests and other programs, and of scripts
 MESSAGES = package_messages()
