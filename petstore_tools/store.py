@@ -101,7 +101,7 @@ class PetStore:
         variable, no file, no progress bar.
         """
         store = cls.__new__(cls)
-        store._set_up(settings, False, **options)
+        store._set_up(settings, False, **options)  # noqa: SLF001 - a store of this class
         return store
 
     def _set_up(

@@ -22,7 +22,6 @@ from petstore_tools.plans import MAX_WAIT_S, Plan
 from petstore_tools.settings import Settings
 from petstore_tools.throttle.gate import ALONE, CallOptions, Gate
 from petstore_tools.throttle.ledger import Kind, open_ledger
-from petstore_tools.throttle.throttle import LOST_AFTER_S, Wait
 
 _log = logging.getLogger(__name__)
 
@@ -230,7 +229,7 @@ class Client:
         try:
             before()
             may_have_left = True
-            reply = self._send(method, url, body, call_options)
+            reply = self.transport.send(method, url, body)
         except BaseException as error:
             may_have_left = getattr(error, "may_have_left", may_have_left)
             self.gate.record_failure(go, may_have_left=may_have_left)
@@ -240,6 +239,7 @@ class Client:
                 with self._counting:
                     self.sent += 1
                 call_options.on_sent()
+            call_options.on_wait(None)
         _log.debug("%s: the service answered %d.", reply.request_line, reply.status)
         is_refusal = reply.status == HTTPStatus.TOO_MANY_REQUESTS
         self.gate.record_reply(
@@ -251,37 +251,7 @@ class Client:
         )
         return reply
 
-    def _send(
-        self, method: str, url: str, body: bytes | None, call_options: CallOptions
-    ) -> Reply:
-        """
-        Send once; where waits are shown, another thread says each second that the
-        answer is awaited.
-        """
-        if call_options.on_wait is ALONE.on_wait:
-            return self.transport.send(method, url, body)
-        wait = Wait(
-            self.clock.now() + LOST_AFTER_S,
-            f"the answer to {method} {urlsplit(url).path}",
-        )
-        end = threading.Event()
 
-        def show_wait() -> None:
-            while not end.wait(SHOWN_AFTER_S):
-                call_options.on_wait(wait)
-
-        thread = threading.Thread(target=show_wait, name="wait", daemon=True)
-        try:
-            thread.start()
-            return self.transport.send(method, url, body)
-        finally:
-            end.set()
-            if thread.is_alive():
-                thread.join()
-            call_options.on_wait(None)
-
-
-SHOWN_AFTER_S = 1.0  # an answer that takes so long is shown as a wait
 ATTEMPTS = 5
 BASE_S = 0.5
 LONGEST_S = 30.0

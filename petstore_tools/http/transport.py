@@ -1,36 +1,36 @@
 """
-One request on the wire: sent by `requests` with the key, on a connection that has not
-idled, and its answer read whole within a time.
+One request on the wire: sent by `requests` with the key, on a connection of its thread
+that has not idled, and its answer read whole within a time.
 """
 
+import json
+import os
 import re
 import ssl
+import threading
 import time
-from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from http.client import HTTPException, HTTPResponse, parse_headers
-from io import BufferedReader, RawIOBase
+from http import HTTPStatus
+from http.client import HTTPException
 from math import inf
-from queue import Empty, Full
-from socket import socket
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
 import requests
 from pydantic import SecretStr
 from requests.adapters import HTTPAdapter
-from urllib3.connection import HTTPConnection
 from urllib3.exceptions import (
     ClosedPoolError,
     ConnectTimeoutError,
+    DecodeError,
+    HTTPError,
     NameResolutionError,
     NewConnectionError,
     ReadTimeoutError,
 )
 from urllib3.exceptions import ProxyError as TunnelError
 
-from petstore_tools import sqlite
 from petstore_tools.errors import (
     ProtocolError,
     SettingsError,
@@ -43,8 +43,7 @@ TIMEOUT_S = (5.0, 30.0)  # to connect; of silence while an answer is awaited
 # servers close idle connections, many after 5 s: no request goes on one
 IDLE_S = 4.0
 SHORTEST_KEY = 8  # a shorter one may stand in a name, and is no secret
-# kept open; more threads than that open connections of their own
-MOST_CONNECTIONS = 64
+PART_SIZE = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -69,116 +68,27 @@ class _DeadlineError(TimeoutError):
     """An answer was not whole in time."""
 
 
-class _BoundedReader(RawIOBase):
-    """Reads a socket up to a deadline: an answer that drips is never silent."""
-
-    def __init__(self, sock: socket, raw: RawIOBase) -> None:
-        self._sock = sock
-        self._raw = raw
-        self._silence_s = sock.gettimeout() or LOST_AFTER_S
-        self._ends_at = time.monotonic() + LOST_AFTER_S
-
-    def readable(self) -> bool:
-        """Say that it can be read."""
-        return True
-
-    def readinto(self, buffer: Any) -> int | None:
-        """
-        Read what has come.
-
-        Raises:
-            TimeoutError: Nothing came, or the deadline has passed.
-        """
-        left_s = self._ends_at - time.monotonic()
-        if left_s <= 0:
-            raise _DeadlineError
-        self._sock.settimeout(min(left_s, self._silence_s))
-        return self._raw.readinto(buffer)
-
-    def close(self) -> None:
-        """Close the socket's file, too."""
-        self._raw.close()
-        super().close()
-
-
-class _BoundedResponse(HTTPResponse):
+class _OwnAdapter(threading.local):
     """
-    An answer that is whole in time, without those that only announce it (1xx): the next
-    request would read it.
+    The connection of one thread.
+
+    Attributes:
+        adapter: What `requests` keeps it in; None behind a failure.
+        process: That opened it: one that crosses a fork would be shared.
+        used_at: When its last answer was read.
     """
 
-    def __init__(self, sock: socket, *args: Any, **kwargs: Any) -> None:
-        super().__init__(sock, *args, **kwargs)
-        self.fp = BufferedReader(_BoundedReader(sock, self.fp.detach()))
-
-    def _read_status(self) -> tuple[str, int, str]:
-        while True:
-            version, status, reason = super()._read_status()  # type: ignore[misc]
-            if status >= 200:
-                return version, status, reason
-            parse_headers(self.fp)
-
-
-class _FreshConnection(HTTPConnection):
-    """A connection that is opened anew where it idled."""
-
-    response_class = _BoundedResponse
+    adapter: HTTPAdapter | None = None
+    process = 0
     used_at = 0.0
 
-    @property
-    def is_connected(self) -> bool:
-        """Say whether the pool may use the connection again."""
-        return super().is_connected and time.monotonic() - self.used_at < IDLE_S
-
-    def getresponse(self) -> Any:
-        """Read status and headers."""
-        response = super().getresponse()
-        self.used_at = time.monotonic()
-        return response
-
-
-class _IdleConnections(deque[Any]):
-    """
-    The connections of a pool that no request uses, without the lock of `LifoQueue`: an
-    interrupt that comes when that is taken leaves it locked.
-    """
-
-    qsize = deque.__len__
-
-    def get(self, **_: object) -> Any:
-        """Take the one that was used last."""
-        try:
-            return self.pop()
-        except IndexError:
-            raise Empty from None
-
-    def put(self, connection: object, **_: object) -> None:
-        """Keep one for the next request."""
-        if len(self) == MOST_CONNECTIONS:
-            raise Full
-        self.append(connection)
-
-    def __del__(self) -> None:
-        """Close them with their pool, as urllib3 does with those of its own queue."""
-        for connection in filter(None, self):
-            connection.close()
-
-
-class _Adapter(HTTPAdapter):
-    """
-    Connections as `requests` makes them, through any proxy and with any certificates,
-    but with our connection class, and kept by us.
-    """
-
-    def get_connection_with_tls_context(self, *args: Any, **kwargs: Any) -> Any:
-        """Return the pool of an address."""
-        pool: Any = super().get_connection_with_tls_context(*args, **kwargs)
-        if not issubclass(pool.ConnectionCls, _FreshConnection):
-            pool.pool = _IdleConnections()
-            pool.ConnectionCls = type(
-                "Connection", (_FreshConnection, pool.ConnectionCls), {}
-            )
-        return pool
+    def get(self) -> HTTPAdapter:
+        """Return it, or a new one where it idled."""
+        is_fresh = time.monotonic() - self.used_at < IDLE_S
+        if self.adapter is None or not is_fresh or self.process != os.getpid():
+            self.adapter = HTTPAdapter()
+            self.process = os.getpid()
+        return self.adapter
 
 
 class Transport:
@@ -192,6 +102,7 @@ class Transport:
 
     Attributes:
         timeout_s: To connect, and of silence while an answer is awaited.
+        fastest_s: The least that an answer took, None before the first one.
 
     Spec: §5; redirects are never followed.
     """
@@ -202,64 +113,75 @@ class Transport:
                 "the API key has characters that cannot be sent; copy it again"
             )
         self._key = key
-        self._session = requests.Session()
         self.timeout_s = TIMEOUT_S
-        # from a request's first byte to its answer's last
         self.fastest_s: float | None = None
-        self._adapter = sqlite.PerProcess(
-            lambda: _Adapter(pool_maxsize=MOST_CONNECTIONS)
-        )
-        self._send_options = self._session.merge_environment_settings(
-            base_url, {}, False, None, None
-        )
+        self._own = _OwnAdapter()
+        with requests.Session() as session:
+            # an auth object, since a .netrc file replaces what is none
+            self._request = session.prepare_request(
+                requests.Request(
+                    "GET",
+                    "http://localhost",
+                    headers={"Accept": "application/json"},
+                    auth=lambda request: request,
+                )
+            )
+            self._send_options: Any = session.merge_environment_settings(
+                base_url, {}, True, None, None
+            )
 
     def send(self, method: str, url: str, body: bytes | None = None) -> Reply:
         """
-        Send one request and read its answer, whatever the status.
+        Send one request and read its answer, whatever the status. A 201 is final
+        whatever becomes of its body.
 
         Raises:
             TransportError: No whole answer came; `may_have_left` says what is proven.
             ProtocolError: The answer is a redirect.
         """
-        reply = self._exchange(method, url, body)
-        if isinstance(reply, BaseException):
-            raise reply
-        target = reply.headers.get("Location", "").partition("?")[0]
-        if target and 300 <= reply.status < 400:
-            raise ProtocolError(
-                f"{reply.request_line}: the service redirects ({reply.status}) to"
-                f" {target}. Redirects are not followed; correct the base address"
-            )
-        return reply
-
-    def _exchange(
-        self, method: str, url: str, body: bytes | None
-    ) -> Reply | BaseException:
-        """Return the answer, or the error without the frames that hold the key."""
         parts = urlsplit(url)
         line = f"{method} {parts.path}"
-        headers = {"Accept": "application/json"}
-        if body is not None:
-            headers["Content-Type"] = "application/json"
         began_at = time.monotonic()
+        failure: BaseException
+        request = response = None
         try:
-            request = requests.Request(
-                method, url, headers, data=body, auth=self._add_key
+            # an adapter follows no redirect
+            request = self._prepare(method, url, body)
+            response = self._own.get().send(
+                request, timeout=self.timeout_s, **self._send_options
             )
-            # an adapter follows no redirect, and no .netrc file replaces what `auth` is
-            response = self._adapter.get().send(
-                self._session.prepare_request(request),
-                timeout=self.timeout_s,
-                **self._send_options,
-            )
-            masked_body = self._mask_key(response.content)
-            reply = Reply(response.status_code, response.headers, masked_body, line)
-        except (requests.RequestException, OSError) as error:
-            return _translate(error, line, parts, never_answered=self.fastest_s is None)
+            content = _read_body(response, began_at + LOST_AFTER_S)
+            self._own.used_at = time.monotonic()
+            took_s = self._own.used_at - began_at
+            self.fastest_s = min(took_s, self.fastest_s or inf)
+            status, headers = response.status_code, response.headers
+            return _check(Reply(status, headers, self._mask_key(content), line))
+        except (requests.RequestException, HTTPError, OSError) as error:
+            never_answered = self.fastest_s is None
+            failure = _translate(error, line, parts, never_answered=never_answered)
+        except ProtocolError as error:
+            failure = error
         except BaseException as error:
-            return drop_frames(error)
-        self.fastest_s = min(time.monotonic() - began_at, self.fastest_s or inf)
-        return reply
+            failure = drop_frames(error)
+        if response is not None:
+            response.close()
+        self._own.adapter = None
+        # nothing that holds the key stays in this frame, which the error shows
+        request = response = None
+        raise failure
+
+    def _prepare(
+        self, method: str, url: str, body: bytes | None
+    ) -> requests.PreparedRequest:
+        """Return a request with the key."""
+        request = self._request.copy()
+        request.method = method
+        request.prepare_url(url, None)
+        if body is not None:
+            request.body = body
+            request.headers["Content-Type"] = "application/json"
+        request.prepare_auth(self._add_key)
+        return request
 
     def _add_key(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
         """Add the key as a bearer token (§5)."""
@@ -274,8 +196,69 @@ class Transport:
         return body.replace(key, b"****") if len(key) >= SHORTEST_KEY else body
 
     def close(self) -> None:
-        """Close the connections that are ours."""
-        self._adapter.close()
+        """Close the connections of all threads, but those of requests under way."""
+        self._own = _OwnAdapter()
+
+
+def _read_body(response: requests.Response, ends_at: float) -> bytes:
+    """
+    Read an answer to its end.
+
+    Raises:
+        TimeoutError: It is not whole in time.
+        HTTPError, OSError: It is cut off.
+    """
+    parts: list[bytes] = []
+    try:
+        while part := response.raw.read1(PART_SIZE, decode_content=True):
+            parts.append(part)
+            if time.monotonic() > ends_at:
+                raise _DeadlineError
+        content = b"".join(parts)
+        if _is_cut(response, content):
+            raise ConnectionError
+    except (HTTPError, OSError):
+        if response.status_code != HTTPStatus.CREATED:
+            raise
+        response.close()
+        return b"".join(parts)
+    return content
+
+
+def _is_cut(response: requests.Response, content: bytes) -> bool:
+    """
+    Say whether an answer to a GET without a length breaks off, or only announces
+    another one (1xx).
+    """
+    if response.status_code < HTTPStatus.OK:
+        return True
+    headers = response.headers
+    has_length = "Content-Length" in headers or "Transfer-Encoding" in headers
+    has_page = response.status_code in (HTTPStatus.OK, HTTPStatus.PARTIAL_CONTENT)
+    is_page = has_page and response.request.method == "GET"
+    if has_length or not is_page or content.lstrip()[:1] not in (b"[", b"{", b""):
+        return False
+    try:
+        json.loads(content)
+    except ValueError:
+        return True
+    return False
+
+
+def _check(reply: Reply) -> Reply:
+    """
+    Return an answer that is no redirect.
+
+    Raises:
+        ProtocolError: It is one.
+    """
+    target = reply.headers.get("Location", "").partition("?")[0]
+    if target and 300 <= reply.status < 400:
+        raise ProtocolError(
+            f"{reply.request_line}: the service redirects ({reply.status}) to"
+            f" {target}. Redirects are not followed; correct the base address"
+        )
+    return reply
 
 
 _BEFORE_A_BYTE = (
@@ -357,7 +340,7 @@ def _describe(
         return f"the answer was not whole after {LOST_AFTER_S:g} s"
     if has(requests.Timeout, ReadTimeoutError):
         return f"the service was silent for {TIMEOUT_S[1]:g} s"
-    if has(requests.exceptions.ContentDecodingError):
+    if has(DecodeError):
         return "the answer is packed in a way that cannot be read (Content-Encoding)"
     fault = "the connection broke before the answer was complete"
     if never_answered and url.scheme == "http":

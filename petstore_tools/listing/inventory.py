@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import inspect
 import warnings
 from collections.abc import Callable
 from functools import partial
@@ -27,10 +27,12 @@ Show = Callable[[int, int | None, Wait | None], None]
 
 def warn_caller(*notes: str) -> None:
     """Warn at the line that called the toolkit; "" is no warning."""
-    frame = sys._getframe(1)
-    depth = 2
-    while frame.f_back and frame.f_globals.get("__name__", "").startswith(
-        "petstore_tools."
+    frame = inspect.currentframe()
+    depth = 1
+    while (
+        frame
+        and frame.f_back
+        and frame.f_globals.get("__name__", "").startswith("petstore_tools.")
     ):
         frame = frame.f_back
         depth += 1

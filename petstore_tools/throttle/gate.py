@@ -47,7 +47,7 @@ class CallOptions:
             `max_wait_s`.
         cancelled: Asked before each attempt; True ends the call.
         on_wait: Called with each wait, a retry's included, and with None behind each
-            attempt; while an answer is awaited, from another thread.
+            attempt.
         on_sent: Called with each request that may have reached the service.
         more_follow: Another call follows soon, so the answer may be recorded with it;
             who sets it calls `Gate.flush` behind the last one.

@@ -116,7 +116,7 @@ class Client:
             state_dir=self.folder,
             progress=False,
         )
-        headers = store.client.transport._session.headers
+        headers = store.client.transport._request.headers
         headers["X-Process"] = self.name
         # an import records each answer with the next question
         options = CallOptions(wait=True, more_follow=bool(self.ledger_url))

@@ -7,19 +7,15 @@ import json
 import logging
 import re
 import signal
-import socket
 import subprocess
 import sys
-import threading
 from contextlib import nullcontext, suppress
 from pathlib import Path
 from urllib.parse import quote
 
-import pandas as pd
 import pytest
 import requests
 import responses
-from raw import RawServer, reply_bytes
 from urllib3.exceptions import NewConnectionError
 from wires import BASE, KEY, PET, T0, rate_headers
 
@@ -37,7 +33,6 @@ from petstore_tools.http.client import Client
 from petstore_tools.http.transport import TIMEOUT_S
 from petstore_tools.sandbox.faults import Fault
 from petstore_tools.throttle.gate import CallOptions
-from petstore_tools.throttle.throttle import Wait
 
 REFUSED = requests.ConnectionError(NewConnectionError(None, "refused"))  # type: ignore[arg-type]
 
@@ -205,46 +200,6 @@ def test_what_shows_progress_shows_what_it_waits_for(
         "/v1/pets/17: the service answered 503; attempt 2 of 5 follows" in output
     ) is progress
     assert ("all 60 requests of this minute are used" in output) is progress
-
-
-def test_a_service_that_says_nothing_is_shown_while_it_is_waited_for(
-    tmp_path: Path,
-) -> None:
-    """
-    It answers when that was told: to a call alone, and to an import that lists and
-    creates.
-    """
-    wait_shown = threading.Event()
-    reasons = list[str | None]()
-
-    def show(wait: Wait | None) -> None:
-        reasons.append(wait and wait.reason)
-        if wait:
-            wait_shown.set()
-
-    def serve(connection: socket.socket, request: bytes) -> None:
-        if wait_shown.wait(20):
-            wait_shown.clear()
-            is_list = request.startswith(b"GET /v1/pets?")
-            body = b"[]" if is_list else json.dumps(PET).encode()
-            connection.sendall(
-                reply_bytes(200 if request.startswith(b"GET") else 201, body)
-            )
-
-    with (
-        RawServer(serve) as server,
-        PetStore(base_url=server.base_url, api_key=KEY, state_dir=tmp_path) as store,
-    ):
-        url = f"{server.base_url}/pets/17"
-        store.client.call("GET", url, call_options=CallOptions(on_wait=show))
-        animals = pd.DataFrame({"name": ["Rex"], "categoryId": [3], "status": ["sold"]})
-        result = store.import_pets(
-            animals, name="a", progress=lambda now: show(now.wait)
-        )
-
-    assert result.created == 1
-    assert reasons[:2] == ["the answer to GET /v1/pets/17", None]
-    assert {"the answer to GET /v1/pets", "the answer to POST /v1/pets"} <= {*reasons}
 
 
 class Dropped:

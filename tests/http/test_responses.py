@@ -76,7 +76,8 @@ def test_a_page_that_is_no_list_of_animals_is_an_error_not_a_short_frame(
     wire.get(
         f"{BASE}/pets", json=[PET], headers=rate_headers(Link='<?cursor=b>; rel="next"')
     )
-    wire.get(f"{BASE}/pets", body=body, headers=rate_headers())
+    length = {"Content-Length": str(len(body))}
+    wire.get(f"{BASE}/pets", body=body, headers=rate_headers(**length))
 
     says = "db: away" if "away" in body else "not a list of animals"
     with pytest.raises(ProtocolError, match=says):
@@ -85,6 +86,20 @@ def test_a_page_that_is_no_list_of_animals_is_an_error_not_a_short_frame(
     assert store.last_partial is not None
     assert len(store.last_partial) == 1
     assert Listing.of(store.last_partial).completeness == "cut"
+
+
+@pytest.mark.parametrize("part", ["", "[", '[{"id": 17, "name": "Re'])
+def test_a_page_without_a_length_that_breaks_off_is_asked_for_again(
+    wire: responses.RequestsMock, store: PetStore, part: str
+) -> None:
+    """As one with a length is: nothing says that it is whole but its JSON."""
+    more = rate_headers(**{"X-Has-More": "false"})
+    wire.get(f"{BASE}/pets", body=part, headers=more)
+    wire.get(f"{BASE}/pets", json=[PET], headers=more)
+
+    frame = store.list_pets()
+
+    assert (len(frame), Listing.of(frame).requests) == (1, 2)
 
 
 def test_null_in_place_of_an_empty_list_is_an_empty_list(

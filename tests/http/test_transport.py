@@ -15,7 +15,9 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from types import FunctionType, ModuleType, SimpleNamespace
 
@@ -58,22 +60,63 @@ def fail_to_post(
     return raised.value
 
 
-def test_an_answer_that_announces_another_is_not_taken_for_it() -> None:
+def test_an_answer_that_announces_another_is_a_lost_one() -> None:
     """
     103 comes first: the next request of the connection would be given the 201 of this
-    one.
+    one, so it goes on another connection.
     """
-    hints = b"HTTP/1.1 103 Early Hints\r\nLink: </x>; rel=preload\r\n\r\n"
+    hints = [b"HTTP/1.1 103 Early Hints\r\nLink: </x>; rel=preload\r\n\r\n", b""]
     created = fixed_reply(201, json.dumps(PET).encode())
 
     def announced(connection: socket.socket, request: bytes) -> None:
-        connection.sendall(hints * 2)
+        connection.sendall(hints.pop(0))
         created(connection, request)
 
-    with RawServer(announced) as server:
-        store = store_at(server.base_url)
+    with RawServer(announced) as server, store_at(server.base_url) as store:
+        url = f"{server.base_url}/pets"
+        with pytest.raises(TransportError, match="broke before") as raised:
+            store.client.transport.send("POST", url, b"{}")
+        assert raised.value.may_have_left
 
-        assert store.create_pet("Rex", category_id=3).id == 17
+        assert b"17" in store.client.transport.send("POST", url, b"{}").body
+
+
+HEAD = b"HTTP/1.1 201 Created\r\n"
+FINAL = {
+    "cut off": HEAD + b'Content-Length: 99\r\n\r\n{"id": 17',
+    "cut off in a part": HEAD + b'Transfer-Encoding: chunked\r\n\r\n9\r\n{"id"',
+    "without a length": HEAD + b'\r\n{"id": 17',
+    "packed wrongly": HEAD + b"Content-Encoding: gzip\r\nContent-Length: 2\r\n\r\n{}",
+    "empty": HEAD + b"Content-Length: 0\r\n\r\n",
+}
+
+
+@pytest.mark.parametrize("answer", FINAL.values(), ids=FINAL)
+def test_a_201_is_final_whatever_its_body_is(answer: bytes) -> None:
+    """The animal was made: nobody has to look for it, and it is not sent again."""
+    with (
+        RawServer(lambda connection, _: connection.sendall(answer)) as server,
+        store_at(server.base_url) as store,
+    ):
+        reply = store.client.transport.send("POST", f"{server.base_url}/pets", b"{}")
+
+    assert reply.status == 201
+
+
+def test_a_201_is_final_where_its_body_is_never_whole() -> None:
+    """The service falls silent behind the head."""
+    silent = threading.Event()
+
+    def serve(connection: socket.socket, request: bytes) -> None:
+        connection.sendall(HEAD + b"Content-Length: 99\r\n\r\n{")
+        silent.wait()
+
+    with RawServer(serve) as server, store_at(server.base_url) as store:
+        store.client.transport.timeout_s = (5.0, 0.2)
+        reply = store.client.transport.send("POST", f"{server.base_url}/pets", b"{}")
+        silent.set()
+
+    assert reply.status == 201
 
 
 @pytest.mark.parametrize("status", [301, 302, 307, 308])
@@ -121,7 +164,10 @@ def _set_time(patch: pytest.MonkeyPatch, now: Callable[[], float]) -> None:
 def test_a_create_on_a_connection_that_idled_opens_a_fresh_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The service may be closing it: what is sent there is lost with nothing known."""
+    """
+    The service may be closing it: what is sent there is lost with nothing known. Each
+    thread has its own, so that others which send keep none of it fresh.
+    """
     connections = []
     created = reply_bytes(201, json.dumps(PET).encode()).replace(
         b"Connection: close", b"X: y"
@@ -136,15 +182,22 @@ def test_a_create_on_a_connection_that_idled_opens_a_fresh_one(
     with (
         RawServer(keep_open) as server,
         store_at(server.base_url) as store,
+        ThreadPoolExecutor(1) as others,
     ):
-        store.create_pet("Rex", category_id=3)
-        store.create_pet("Rex", category_id=3)
-        assert len(connections) == 1
+        create = partial(store.create_pet, "Rex", category_id=3)
+        create()
+        create()
+        others.submit(create).result()
+        assert len(connections) == 2
         real = time.monotonic
-        _set_time(monkeypatch, lambda: real() + 5.0)
-        store.create_pet("Rex", category_id=3)
-
-    assert len(connections) == 2
+        for silence_s in (4.5, 10.0, 71.0):
+            for passed_s in range(1, int(silence_s), 3):
+                _set_time(monkeypatch, lambda: real() + passed_s)  # noqa: B023
+                others.submit(create).result()
+            before = len(connections)
+            _set_time(monkeypatch, lambda: real() + silence_s)  # noqa: B023
+            create()
+            assert len(connections) == before + 1
 
 
 @pytest.mark.parametrize(
@@ -169,7 +222,7 @@ def test_a_service_that_falls_silent_is_given_up(begins: bytes) -> None:
 def test_an_answer_that_drips_is_lost_after_two_minutes(
     monkeypatch: pytest.MonkeyPatch, begin: str, drop: str
 ) -> None:
-    """In its head or in its body: a service that sends now and then is never silent."""
+    """A service that sends a bit of its body now and then is never silent."""
     passed_s = [0.0]
     real = time.monotonic
     _set_time(monkeypatch, lambda: real() + passed_s[0])

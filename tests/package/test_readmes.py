@@ -59,7 +59,8 @@ OTHERS = set(
 after application/json --before --check --distance --execute --from --help
 --if-exists --inplace
 --nbval --nbval-current-env --node --rows --seconds --store OSError cursor default
-columns dropna json keep max_retries normalize offset on page params rel sep verkauft ylabel
+columns dropna json keep max_retries normalize offset on page params rel sep verkauft
+ylabel
 """.split()
 )  # names of Python, pandas, requests and other programs, and of scripts
 MESSAGES = package_messages()
