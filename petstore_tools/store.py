@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 from petstore_tools import settings as settings_
 from petstore_tools import spec
-from petstore_tools.importing.options import ImportOptions, by_name, takes_options
+from petstore_tools.importing.options import ImportOptions, takes_options
 from petstore_tools.listing.state import ListQuery, check_status
 from petstore_tools.plans import MAX_WAIT_S, Plan
 from petstore_tools.progress import Display, import_progress, show_text
@@ -120,7 +120,6 @@ class PetStore:
         self.inventory = Inventory(self.client, settings)
         self.journal_folder = settings.state_dir / "imports"
 
-    @by_name('write list_pets(status="available")')
     def list_pets(
         self,
         *,
@@ -133,6 +132,8 @@ class PetStore:
         """
         Fetch the inventory as a frame that says whether it is complete (§4.1).
 
+        >>> len(store.list_pets(status="available"))
+        134
         >>> store.list_pets(first=2)
            id   name  categoryId     status
         0   1  Tulip           5       sold
@@ -336,7 +337,6 @@ class PetStore:
         with closing(display):
             return self.client.get(pet_id, display.call_options())
 
-    @by_name("petstore_tools.status_report(df) reports on a frame")
     def status_report(
         self,
         *,
@@ -363,7 +363,8 @@ class PetStore:
         `categories`: names by categoryId or a file of them, else those of the settings.
         `partial` reports on a listing that is not complete, and says so. `title`,
         `note`: a line each. `timezone`: in which times are written, and dates without
-        an offset are read, such as `Europe/Berlin`; else that of this machine.
+        an offset are read, such as `Europe/Berlin`; else that of this machine. A frame
+        is reported on by `petstore_tools.status_report(df)`.
 
         >>> store.status_report().breakdown["count"].tolist()
         [134, 52, 60, 15]

@@ -264,22 +264,6 @@ class ImportOptions:
                 yield definition.name, value
 
 
-def by_name(advice: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Let a method say what to write where an argument is given without its name."""
-
-    def decorate(method: Callable[P, R]) -> Callable[P, R]:
-        @wraps(method)
-        def call(*args: P.args, **kwargs: P.kwargs) -> R:
-            if len(args) > 1:
-                name = method.__name__
-                raise ArgumentError(f"{name} takes its arguments by name: {advice}")
-            return method(*args, **kwargs)
-
-        return call
-
-    return decorate
-
-
 def takes_options(
     make: Callable[P, ImportOptions],
 ) -> Callable[[Callable[[S, ImportOptions], R]], Callable[Concatenate[S, P], R]]:

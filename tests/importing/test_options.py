@@ -25,21 +25,6 @@ def test_calls_show_the_options_in_their_signature_and_help(method: Any) -> None
 
 
 @pytest.mark.parametrize(
-    ("method", "advice"),
-    [
-        ("list_pets", r'write list_pets\(status="available"\)'),
-        ("status_report", r"petstore_tools.status_report\(df\) reports on a frame"),
-    ],
-)
-def test_an_argument_without_its_name_is_answered_by_what_to_write(
-    sandbox: Sandbox, method: str, advice: str
-) -> None:
-    """Nothing is asked of the service."""
-    with pytest.raises(ArgumentError, match=advice):
-        getattr(sandbox.store, method)(FRAME)
-
-
-@pytest.mark.parametrize(
     ("arguments", "reason"),
     [
         *read_json(__file__, "odd_options.json"),
