@@ -12,6 +12,7 @@ from petstore_tools.text import pluralize, utc_text
 
 Completeness = Literal["complete", "cut", "unproven"]
 HOLE = "an animal that was removed while the listing was read may hide another one"
+_CELL_TYPES = {int, bool, str}
 
 
 @dataclass(frozen=True)
@@ -36,10 +37,11 @@ def digest(*columns: Sequence[Any]) -> str:
     """
     content = sha256()
     ids = columns[0]
-    for index in sorted(range(len(ids)), key=ids.__getitem__):  # no copy of the rows
-        row = [column[index] for column in columns]
-        cells = [cell if isinstance(cell, int | str) else None for cell in row]
-        content.update(ascii(cells).encode())
+    order = sorted(range(len(ids)), key=ids.__getitem__)
+    for column in columns:
+        cells = map(column.__getitem__, order)
+        values = [cell if type(cell) in _CELL_TYPES else None for cell in cells]
+        content.update(ascii(values).encode())
     return content.hexdigest()[:32]
 
 

@@ -122,6 +122,8 @@ class Pager:
     def new_ids(self) -> list[int]:
         """Ids of the last reply that never came before."""
         new_ids = self.state.new_ids
+        if not self._earlier_ids:
+            return new_ids
         return [pet_id for pet_id in new_ids if pet_id not in self._earlier_ids]
 
     def feed(self, reply: PageReply | None) -> NextPage | End:

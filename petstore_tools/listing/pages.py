@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from math import ceil
 from pathlib import Path
+from queue import SimpleQueue
 
 from pydantic import TypeAdapter
 
@@ -169,6 +170,7 @@ class PageReader:
             on_sent=lambda: self._requests.append(None),
             more_follow=True,
         )
+        self._prefetcher = Prefetcher(client, self._call_options)
         self._pager = Pager(
             schemes.with_query(
                 client.base_url + spec.PETS_PATH,
@@ -232,19 +234,28 @@ class PageReader:
             raise
         finally:
             self._is_closed = True
+            self._prefetcher.close()
             # a frame is built next, and they may be many
             self._pager.state.ids.clear()
             self._client.gate.flush()
 
     def _read_pages(self) -> Iterator[Page]:
-        prefetcher = Prefetcher(self._client, self._call_options)
+        status = self._query.status
         while isinstance(page := self._pager.next, NextPage):
-            reply = prefetcher.get(page, self._predict_urls())
+            self._prefetcher.fetch(self._predict_urls())
+            reply = self._prefetcher.get(page.url) or self._client.call(
+                "GET",
+                page.url,
+                call_options=self._call_options,
+                retry_5xx=page.retries_5xx,
+            )
             is_refused = page.is_refused(reply.status)
             is_end = page.is_end(reply.status)
             rows = [] if is_refused or is_end else read_rows(reply)
             ids = tuple([row["id"] for row in rows])
-            has_other_status = self._with_status(rows) != rows
+            has_other_status = status is not None and any(
+                row.get("status") != status for row in rows
+            )
             page_reply = PageReply(
                 page.url, ids, reply.headers, has_other_status, is_end
             )
@@ -293,13 +304,18 @@ class PageReader:
 
     def _with_status(self, rows: list[PetRow]) -> list[PetRow]:
         """Return the animals with the status asked for."""
-        return [row for row in rows if self._query.status in (None, row.get("status"))]
+        status = self._query.status
+        if status is None:
+            return rows
+        return [row for row in rows if row.get("status") == status]
 
     def _take_rows(self, rows: list[PetRow]) -> list[PetRow]:
         """Count the rows that did not come before, and return those to hand out."""
         self._note_surprises(rows)
-        by_id = {row["id"]: row for row in reversed(rows)}
-        rows = [by_id[pet_id] for pet_id in self._pager.new_ids]
+        new_ids = self._pager.new_ids
+        if len(new_ids) < len(rows):  # some came before
+            by_id = {row["id"]: row for row in reversed(rows)}
+            rows = [by_id[pet_id] for pet_id in new_ids]
         if self._query.first is not None:
             rows = rows[
                 : self._query.first - self._row_count - self._other_status_count
@@ -327,8 +343,8 @@ class PageReader:
 
 class Prefetcher:
     """
-    Fetches addresses in threads of its own, and returns each reply when it is asked
-    for.
+    Fetches addresses in threads of its own, each with its connection, and returns each
+    reply when it is asked for.
 
     The threads are daemons: an interrupted listing ends without waiting for them.
 
@@ -343,32 +359,40 @@ class Prefetcher:
         self._call_options = call_options
         self._wait: Wait | None = None  # of a thread
         self._futures: dict[str, Future[Reply]] = {}
+        self._queue: SimpleQueue[tuple[str, Future[Reply]] | None] = SimpleQueue()
+        self._thread_count = 0
 
-    def get(self, page: NextPage, next_urls: Iterable[str]) -> Reply:
-        """
-        Return the reply to a page; meanwhile the addresses that may follow are fetched,
-        too.
-        """
-        for address in next_urls:
-            if address not in self._futures:
-                future = self._futures[address] = Future()
-                threading.Thread(
-                    target=self._fetch, args=(address, future), name="page", daemon=True
-                ).start()
-        if page.url not in self._futures:
-            return self._call(
-                page.url, call_options=self._call_options, retry_5xx=page.retries_5xx
-            )
-        future = self._futures.pop(page.url)
+    def fetch(self, urls: Iterable[str]) -> None:
+        """Begin to fetch addresses that may follow."""
+        for url in urls:
+            if url not in self._futures:
+                future = self._futures[url] = Future()
+                self._queue.put((url, future))
+        while self._thread_count < len(self._futures):
+            self._thread_count += 1
+            threading.Thread(target=self._work, name="page", daemon=True).start()
+
+    def get(self, url: str) -> Reply | None:
+        """Return the reply to an address, None where it is not fetched ahead."""
+        future = self._futures.pop(url, None)
+        if future is None:
+            return None
         while not future.done():
             wait([future], _TICK_S)
             self._call_options.on_wait(None if future.done() else self._wait)
         return future.result()
 
-    def _fetch(self, url: str, future: Future[Reply]) -> None:
+    def close(self) -> None:
+        """End the threads, each behind the address that it fetches."""
+        for _ in range(self._thread_count):
+            self._queue.put(None)
+
+    def _work(self) -> None:
         on_wait = partial(setattr, self, "_wait")
         options = replace(self._call_options, on_wait=on_wait)
-        try:
-            future.set_result(self._call(url, call_options=options))
-        except BaseException as error:
-            future.set_exception(error)
+        while task := self._queue.get():
+            url, future = task
+            try:
+                future.set_result(self._call(url, call_options=options))
+            except BaseException as error:
+                future.set_exception(error)

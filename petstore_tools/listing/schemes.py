@@ -30,6 +30,7 @@ _VALUE = r"\"(?:[^\"\\]|\\.)*\"|'[^'\"<>;,]*'|[^\s;,\"]*"
 _PARAMETER = rf";\s*([^\s=;,<>\"]+)\s*(?:=\s*({_VALUE}))?\s*"
 _LINK = re.compile(rf"<([^>]*)>\s*((?:{_PARAMETER})*)")
 _EACH = re.compile(_PARAMETER)
+_NUMBER = re.compile(r"((?<![a-z])id[^a-z0-9-]*)?(?<![0-9-])(-?[0-9]+)", re.IGNORECASE)
 
 
 def next_link(header: str) -> str | None:
@@ -109,10 +110,9 @@ def holds_id(url: str, last_id: int, *, row_count: int) -> bool:
     >>> holds_id("https://host/v1/pets?offset=100", 100, row_count=100)
     False
     """
-    name = "" if abs(last_id) > 2 * row_count else "(?<![a-z])id[^a-z0-9-]*"
-    pattern = rf"{name}(?<![0-9-]){last_id}(?![0-9])"
-    query = unquote_plus(urlsplit(url).query)
-    return re.search(pattern, query, re.IGNORECASE) is not None
+    is_far = abs(last_id) > 2 * row_count
+    numbers = _NUMBER.findall(unquote_plus(urlsplit(url).query))
+    return any(number == str(last_id) and (name or is_far) for name, number in numbers)
 
 
 def _origin(url: SplitResult) -> tuple[str, str | None, int | None]:
