@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, overload
 from petstore_tools import settings as settings_
 from petstore_tools import spec
 from petstore_tools.importing.options import ImportOptions, takes_options
-from petstore_tools.listing.state import ListQuery, check_status
+from petstore_tools.listing.completeness import ListQuery, check_status
 from petstore_tools.plans import MAX_WAIT_S, Plan
 from petstore_tools.progress import Display, import_progress, show_text
 from petstore_tools.settings import Settings

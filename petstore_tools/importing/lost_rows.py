@@ -15,9 +15,8 @@ from petstore_tools.importing.imports import import_lock
 from petstore_tools.importing.journal import Journal
 from petstore_tools.importing.reconcile import ABSENT, Animal, Outcome, decide
 from petstore_tools.importing.values import PetValues
-from petstore_tools.listing.completeness import Listing
+from petstore_tools.listing.completeness import Listing, ListQuery
 from petstore_tools.listing.inventory import Inventory
-from petstore_tools.listing.state import ListQuery
 from petstore_tools.models import PetRow
 from petstore_tools.text import pluralize
 from petstore_tools.throttle.gate import CallOptions

@@ -1,4 +1,7 @@
-"""Pure: whether a listing is complete, of what, and how that is known (§4.1)."""
+"""
+Pure: what a listing is asked for; whether it is complete, of what, and how that is
+known (§4.1).
+"""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -7,7 +10,7 @@ from hashlib import sha256
 from typing import Any, Literal, Self
 
 from petstore_tools import spec
-from petstore_tools.errors import FrameError
+from petstore_tools.errors import ArgumentError, FrameError
 from petstore_tools.text import pluralize, utc_text
 
 Completeness = Literal["complete", "cut", "unproven"]
@@ -21,6 +24,58 @@ class End:
 
     completeness: Completeness
     reason: str
+
+
+@dataclass(frozen=True)
+class ListQuery:
+    """
+    What a listing is asked for.
+
+    Attributes:
+        status: The filter, None for all.
+        limit: Page size, 1 to 100.
+        first: Stop when so many animals came, None for all.
+        require: `complete`: raise where the listing is not complete.
+
+    Integers of numpy and pandas are whole numbers, too.
+
+    Raises:
+        ArgumentError: The document does not allow it.
+
+    >>> ListQuery("sold", limit=20)
+    ListQuery(status='sold', limit=20, first=None, require=None)
+    """
+
+    status: str | None = None
+    limit: int = spec.LIMIT_MAX
+    first: int | None = None
+    require: str | None = None
+
+    def __post_init__(self) -> None:
+        check_status(self.status)
+        limit = spec.plain_integer(self.limit)
+        if type(limit) is not int or not spec.LIMIT_MIN <= limit <= spec.LIMIT_MAX:
+            raise ArgumentError(
+                f"limit must be between {spec.LIMIT_MIN} and {spec.LIMIT_MAX}, not"
+                f" {self.limit!r}"
+            )
+        first = spec.plain_integer(self.first)
+        if first is not None and (type(first) is not int or first < 1):
+            raise ArgumentError(
+                f"first must be a whole number of at least 1, not {self.first!r}"
+            )
+        if self.require not in (None, "complete"):
+            raise ArgumentError(
+                f"require must be 'complete' or None, not {self.require!r}"
+            )
+
+
+def check_status(status: str | None) -> None:
+    """Refuse a status that the document does not have (§2.3)."""
+    if status is not None and status not in spec.STATUSES:
+        raise ArgumentError(
+            f"status must be one of {', '.join(spec.STATUSES)}, not {status!r}"
+        )
 
 
 def digest(*columns: Sequence[Any]) -> str:

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 
 from petstore_tools.errors import IncompleteListingError, Interrupted
 from petstore_tools.http.client import Client
-from petstore_tools.listing.completeness import HOLE, Listing
+from petstore_tools.listing.completeness import HOLE, Listing, ListQuery
 from petstore_tools.listing.frames import PetColumns
 from petstore_tools.listing.pages import PageReader, Pages, PagingMemory
-from petstore_tools.listing.state import ListQuery
 from petstore_tools.settings import Settings
 from petstore_tools.text import pluralize
 from petstore_tools.throttle.gate import ALONE, CallOptions

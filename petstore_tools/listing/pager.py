@@ -50,17 +50,24 @@ repeats no animal, so there may be a hole.
 '/pets?limit=100&page=5'
 >>> feed()
 End(completeness='complete', reason="no animal follows the last one, paged by 'page'")
->>> pager.state.evidence.scheme.parameter, pager.state.may_have_hole
+>>> pager.record.evidence.scheme.parameter, pager.record.may_have_hole
 ('page', True)
 """
 
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
 from dataclasses import replace
 from itertools import islice
 from math import inf
+from typing import TypeAlias, TypeVar
 
 from petstore_tools.listing import schemes
 from petstore_tools.listing.completeness import End
+from petstore_tools.listing.evidence import (
+    Evidence,
+    NextPage,
+    PageRecord,
+    PageReply,
+)
 from petstore_tools.listing.schemes import (
     PAGE,
     PAGE_0,
@@ -69,18 +76,17 @@ from petstore_tools.listing.schemes import (
     follow,
     with_query,
 )
-from petstore_tools.listing.state import (
-    Evidence,
-    ListingState,
-    NextPage,
-    PageChanged,
-    PageReply,
-    Steps,
-)
 from petstore_tools.text import pluralize
 
 EMPTY_PAGES = 50  # in a row, each promising more
+T = TypeVar("T")
+# asks for pages, is sent their replies (None: refused), and returns what that showed
+Steps: TypeAlias = Generator[NextPage, PageReply | None, T]
 RESTARTS = 3  # where the inventory changes while the way to page is tried
+
+
+class PageChanged(Exception):  # noqa: N818 - no fault: the inventory changed while it was read
+    """The page in hand has changed while the way to page was tried."""
 
 
 class Pager:
@@ -95,7 +101,7 @@ class Pager:
 
     Attributes:
         next: What comes next.
-        state: What came so far, and what is proved by now.
+        record: What came so far, and what is proved by now.
         replies: Requests that were answered.
     """
 
@@ -113,7 +119,7 @@ class Pager:
             evidence.signals = False  # by other headers
         self._first = first or inf
         self._earlier_ids = set[int]()  # that came before the listing began anew
-        self.state = ListingState(url, evidence, pagination)
+        self.record = PageRecord(url, evidence, pagination)
         self.replies = 0
         self._steps = self._read_with_restarts()
         self.next: NextPage | End = next(self._steps)
@@ -121,7 +127,7 @@ class Pager:
     @property
     def new_ids(self) -> list[int]:
         """Ids of the last reply that never came before."""
-        new_ids = self.state.new_ids
+        new_ids = self.record.new_ids
         if not self._earlier_ids:
             return new_ids
         return [pet_id for pet_id in new_ids if pet_id not in self._earlier_ids]
@@ -129,12 +135,12 @@ class Pager:
     def feed(self, reply: PageReply | None) -> NextPage | End:
         """Take a reply, None where a trial was refused, and return what comes next."""
         self.replies += 1
-        self.state.new_ids = []
+        self.record.new_ids = []
         try:
             step: NextPage | End = self._steps.send(reply)
         except StopIteration as stop:
             step = stop.value
-        row_count = self.state.row_count
+        row_count = self.record.row_count
         goes_on = isinstance(step, NextPage)
         if row_count > self._first or (row_count == self._first and goes_on):
             step = End("cut", f"the listing was limited to the first {self._first:,}")
@@ -146,77 +152,79 @@ class Pager:
         Return up to so many addresses that follow if each page is full and nothing
         moves.
         """
-        scheme = self.state.scheme
+        scheme = self.record.scheme
         if scheme is None or scheme.counts == "id":
             return []
-        return [_next_page(self.state, scheme, pages).url for pages in range(count)]
+        return [_next_page(self.record, scheme, pages).url for pages in range(count)]
 
     def _read_with_restarts(self) -> Steps[End]:
         """Read the listing, from its first page anew where that changes meanwhile."""
         restarts = 0
         while True:
-            state = self.state
+            record = self.record
             try:
-                end = yield from _read_listing(state)
-                return (yield from _compare_with_total(state, end))
+                end = yield from _read_listing(record)
+                return (yield from _compare_with_total(record, end))
             except PageChanged:
                 if restarts == RESTARTS:
-                    return state.end_unproven(
+                    return record.end_unproven(
                         "a page begins at another animal than expected"
                     )
             restarts += 1
-            self._earlier_ids.update(state.ids)
-            state.evidence.scheme = state.pagination
-            self.state = ListingState(state.url, state.evidence, state.pagination)
+            self._earlier_ids.update(record.ids)
+            record.evidence.scheme = record.pagination
+            self.record = PageRecord(record.url, record.evidence, record.pagination)
 
 
-def _read_listing(state: ListingState) -> Steps[End]:
-    page = NextPage(state.url)
+def _read_listing(record: PageRecord) -> Steps[End]:
+    page = NextPage(record.url)
     reply = yield page
     assert reply is not None
-    state.take(page, reply)
-    scheme, pagination = state.evidence.scheme, state.pagination
+    record.take(page, reply)
+    scheme, pagination = record.evidence.scheme, record.pagination
     if pagination is None or pagination.counts == "token":
-        end = yield from _follow_signs(state, reply)
+        end = yield from _follow_signs(record, reply)
         if end is not None:
             return end
-    if not state.row_count and (not state.is_filtered or state.evidence.filters_first):
-        return (yield from _end_without_animals(state))
-    if state.row_count and scheme is not None and scheme.counts != "token":
-        end = yield from _try_schemes(state, [scheme])
+    if not record.row_count and (
+        not record.is_filtered or record.evidence.filters_first
+    ):
+        return (yield from _end_without_animals(record))
+    if record.row_count and scheme is not None and scheme.counts != "token":
+        end = yield from _try_schemes(record, [scheme])
         if end is not None:
             return end
-        if pagination is not None and state.row_count > 1:
-            return state.end_unproven(f"it does not page by {scheme.parameter!r}")
-    return (yield from _find_way(state))
+        if pagination is not None and record.row_count > 1:
+            return record.end_unproven(f"it does not page by {scheme.parameter!r}")
+    return (yield from _find_way(record))
 
 
-def _compare_with_total(state: ListingState, end: End) -> Steps[End]:
+def _compare_with_total(record: PageRecord, end: End) -> Steps[End]:
     """
     Doubt an end where the service counts more, unless it counts all whatever the
     filter.
     """
-    total = state.total or 0
-    if end.completeness != "complete" or total <= state.row_count:
+    total = record.total or 0
+    if end.completeness != "complete" or total <= record.row_count:
         return end
-    if state.is_filtered:
-        probe = yield from state.ask(limit=1, status=None)
+    if record.is_filtered:
+        probe = yield from _ask(record, limit=1, status=None)
         if probe is not None and schemes.total(probe.headers) == total:
             return end
     counted = pluralize(total, "animal")
     return End("unproven", f"{end.reason}, but the service counts {counted}")
 
 
-def _follow_signs(state: ListingState, reply: PageReply) -> Steps[End | None]:
+def _follow_signs(record: PageRecord, reply: PageReply) -> Steps[End | None]:
     """Read on as the service names the next page; None where it signals nothing."""
-    evidence = state.evidence
+    evidence = record.evidence
     while True:
-        targets = schemes.next_targets(reply.headers, state.url, evidence.scheme)
+        targets = schemes.next_targets(reply.headers, record.url, evidence.scheme)
         if targets is None and not evidence.signals:
             return None
         if not targets:
-            return state.end_complete("the service said that there is no next page")
-        if state.empty_pages >= EMPTY_PAGES:
+            return record.end_complete("the service said that there is no next page")
+        if record.empty_pages >= EMPTY_PAGES:
             return End(
                 "cut",
                 f"{EMPTY_PAGES} pages in a row were empty, and each named a next page",
@@ -226,103 +234,113 @@ def _follow_signs(state: ListingState, reply: PageReply) -> Steps[End | None]:
             url = follow(reply.url, target)
             if isinstance(url, End):
                 return url
-            if url in state.urls:
-                return state.end_unproven("it names a next page that was read before")
+            if url in record.urls:
+                return record.end_unproven("it names a next page that was read before")
             page = NextPage(url, is_trial=len(targets) > 1)
             next_reply = yield page
             if next_reply is None:
                 continue
-            if next_reply.ids and state.ids.keys() >= set(next_reply.ids):
+            if next_reply.ids and record.ids.keys() >= set(next_reply.ids):
                 continue
-            state.take(page, next_reply)
+            record.take(page, next_reply)
             evidence.scheme = scheme
             reply = next_reply
             break
         else:
-            return state.end_unproven(
+            return record.end_unproven(
                 "it names a next page, and no new animal is found there"
             )
 
 
-def _find_way(state: ListingState) -> Steps[End]:
+def _find_way(record: PageRecord) -> Steps[End]:
     """
     Find out whether the service signals pages, and else read on by a usual way.
     """
-    probe = yield from state.ask(limit=1, status=None)
+    probe = yield from _ask(record, limit=1, status=None)
     if probe is not None:
-        if schemes.next_targets(probe.headers, state.url, state.evidence.scheme):
-            state.evidence.signals = True
-            return state.end_complete(
+        if schemes.next_targets(probe.headers, record.url, record.evidence.scheme):
+            record.evidence.signals = True
+            return record.end_complete(
                 "the service names a next page where there is one"
             )
-        if not probe.ids and not state.row_count:
-            return (yield from _end_without_animals(state))
-    if not state.row_count:
-        return state.end_unproven(
+        if not probe.ids and not record.row_count:
+            return (yield from _end_without_animals(record))
+    if not record.row_count:
+        return record.end_unproven(
             "no animal came, so the way to a next page could not be tried"
         )
     # page numbers from 0 are tried with those from 1
     usual = [scheme for scheme in SCHEMES.values() if scheme is not PAGE_0]
-    end = yield from _try_schemes(state, usual)
+    end = yield from _try_schemes(record, usual)
     if end is not None:
         return end
-    if state.row_count > 1:
-        return state.end_unproven("the usual parameters do not lead to a next page")
-    return (yield from _end_of_filter(state, "the service shows no other animal"))
+    if record.row_count > 1:
+        return record.end_unproven("the usual parameters do not lead to a next page")
+    return (yield from _end_of_filter(record, "the service shows no other animal"))
 
 
-def _end_without_animals(state: ListingState) -> Steps[End]:
+def _end_without_animals(record: PageRecord) -> Steps[End]:
     """
     End a listing whose first page is empty: a row of the second one, which is asked for
     by a way that is known, else by the two usual numbers, proves that more exist.
     """
-    scheme = state.evidence.scheme
+    scheme = record.evidence.scheme
     is_numbered = scheme is not None and scheme.counts in ("rows", "pages")
     for numbered in [scheme] if scheme and is_numbered else [SCHEMES["offset"], PAGE]:
-        value = numbered.base + 1 if numbered.counts == "pages" else state.limit
-        reply = yield from state.ask(**{numbered.parameter: value})
+        value = numbered.base + 1 if numbered.counts == "pages" else record.limit
+        reply = yield from _ask(record, **{numbered.parameter: value})
         if reply is not None and reply.ids:
-            return state.end_unproven("its first page is empty, and a later one is not")
-    return state.end_complete("the service has no animals")
+            return record.end_unproven(
+                "its first page is empty, and a later one is not"
+            )
+    return record.end_complete("the service has no animals")
 
 
-def _try_schemes(state: ListingState, usual: Iterable[Scheme]) -> Steps[End | None]:
+def _ask(record: PageRecord, **query: object) -> Steps[PageReply | None]:
+    """Ask for a page that may be refused; its animals are not taken."""
+    url = with_query(record.url, query)
+    named = record.pagination
+    is_named = named is not None and named.parameter in query
+    return (yield NextPage(url, is_trial=True, continues=is_named))
+
+
+def _try_schemes(record: PageRecord, usual: Iterable[Scheme]) -> Steps[End | None]:
     """Read on by the first of these ways that is proven, None where none is."""
     for scheme in usual:
-        proven_scheme = yield from _prove(state, scheme)
+        proven_scheme = yield from _prove(record, scheme)
         if proven_scheme is not None:
-            return (yield from _read_on_by(state, proven_scheme))
+            return (yield from _read_on_by(record, proven_scheme))
     return None
 
 
-def _read_on_by(state: ListingState, scheme: Scheme) -> Steps[End]:
+def _read_on_by(record: PageRecord, scheme: Scheme) -> Steps[End]:
     """Read on by a way that is proven."""
-    state.scheme = state.evidence.scheme = scheme
+    record.scheme = record.evidence.scheme = scheme
     while True:
-        page = _next_page(state, scheme)
+        page = _next_page(record, scheme)
         reply = yield page
         if reply is None:
-            return state.end_unproven(
+            return record.end_unproven(
                 f"it refuses the next page by {scheme.parameter!r}"
             )
-        last_ids = islice(reversed(state.ids), len(reply.ids))
+        last_ids = islice(reversed(record.ids), len(reply.ids))
         is_repeated = [*last_ids] == [*reversed(reply.ids)]  # or empty
         if is_repeated and not page.overlap:
             if reply.ids or reply.is_end or scheme.counts == "id":
-                return (yield from _end_of_way(state, page, scheme))
-            state.take(page, reply)
-            if not (yield from _skip_empty_page(state, scheme)):
-                return (yield from _end_of_way(state, page, scheme))
+                return (yield from _end_of_way(record, page, scheme))
+            record.take(page, reply)
+            if not (yield from _skip_empty_page(record, scheme)):
+                return (yield from _end_of_way(record, page, scheme))
             continue
-        state.take(page, reply)
+        record.take(page, reply)
         if page.overlap and not reply.ids:
             # unproven: an overlap that does not come is no end
-            return state.end_complete("")
-        if not state.new_ids and len(reply.ids) > page.overlap:
-            return state.end_unproven("a page held no new animal")
+            return record.end_complete("")
+        if not record.new_ids and len(reply.ids) > page.overlap:
+            return record.end_unproven("a page held no new animal")
 
 
-def _skip_empty_page(state: ListingState, scheme: Scheme) -> Steps[bool]:
+def _skip_empty_page(record: PageRecord, scheme: Scheme) -> Steps[bool]:
     """
     Take the page behind an empty one; False where that shows no new animal, or is
     refused.
@@ -331,44 +349,44 @@ def _skip_empty_page(state: ListingState, scheme: Scheme) -> Steps[bool]:
     """
     # numbers of pages counted it already
     is_row_number = scheme.counts == "rows" and not scheme.step
-    page = _next_page(state, scheme, int(is_row_number))
+    page = _next_page(record, scheme, int(is_row_number))
     page = replace(page, is_gapless=False, continues=False)
     reply = yield page
-    if reply is None or state.ids.keys() >= set(reply.ids):
+    if reply is None or record.ids.keys() >= set(reply.ids):
         return False
-    state.skipped += state.longest
-    state.take(page, reply)
+    record.skipped += record.longest
+    record.take(page, reply)
     return True
 
 
-def _end_of_way(state: ListingState, page: NextPage, scheme: Scheme) -> Steps[End]:
+def _end_of_way(record: PageRecord, page: NextPage, scheme: Scheme) -> Steps[End]:
     """End behind the last page of a way."""
-    state.may_have_hole |= not page.is_gapless
+    record.may_have_hole |= not page.is_gapless
     reason = f"no animal follows the last one, paged by {scheme.parameter!r}"
-    return (yield from _end_of_filter(state, reason))
+    return (yield from _end_of_filter(record, reason))
 
 
-def _next_page(state: ListingState, scheme: Scheme, full_pages: int = 0) -> NextPage:
+def _next_page(record: PageRecord, scheme: Scheme, full_pages: int = 0) -> NextPage:
     """Return the page of a scheme behind what came and so many full pages."""
-    overlap = state.overlap
-    rows = state.row_count + state.skipped - overlap
-    pages = state.page_count + full_pages
+    overlap = record.overlap
+    rows = record.row_count + record.skipped - overlap
+    pages = record.page_count + full_pages
     values = {
-        "rows": pages * scheme.step or rows + full_pages * state.rows_per_page,
+        "rows": pages * scheme.step or rows + full_pages * record.rows_per_page,
         "pages": pages + scheme.base,
-        "id": state.last_page[-1],
+        "id": record.last_page[-1],
     }
     query: dict[str, object] = {scheme.parameter: values[scheme.counts]}
     if scheme.counts == "pages":  # a limit that is cut may be counted as it was asked
-        query["limit"] = state.longest
-    url = with_query(state.url, query)
-    is_gapless = scheme.counts == "id" or state.repeats_only
+        query["limit"] = record.longest
+    url = with_query(record.url, query)
+    is_gapless = scheme.counts == "id" or record.repeats_only
     return NextPage(
         url, is_trial=True, overlap=overlap, is_gapless=is_gapless, continues=True
     )
 
 
-def _prove(state: ListingState, scheme: Scheme) -> Steps[Scheme | None]:
+def _prove(record: PageRecord, scheme: Scheme) -> Steps[Scheme | None]:
     """
     Return the way that a scheme turns out to be, None where it leads nowhere.
 
@@ -376,51 +394,51 @@ def _prove(state: ListingState, scheme: Scheme) -> Steps[Scheme | None]:
         PageChanged: The page in hand has changed.
     """
     if scheme.counts == "pages":
-        return (yield from _prove_page_numbers(state, scheme))
-    page = state.last_page
+        return (yield from _prove_page_numbers(record, scheme))
+    page = record.last_page
     position = max(1, len(page) - 1)
     value = position if scheme.counts == "rows" else page[position - 1]
-    reply = yield from state.ask(**{scheme.parameter: value})
+    reply = yield from _ask(record, **{scheme.parameter: value})
     if reply is None or reply.ids[:1] == page[:1]:
-        is_named = scheme == state.pagination and scheme.counts == "rows"
-        return (yield from _prove_steps(state, scheme)) if is_named else None
+        is_named = scheme == record.pagination and scheme.counts == "rows"
+        return (yield from _prove_steps(record, scheme)) if is_named else None
     if not reply.ids:
-        is_end = len(page) == 1 and scheme == state.evidence.scheme
+        is_end = len(page) == 1 and scheme == record.evidence.scheme
         return scheme if is_end else None
     if len(page) == 1:  # then another animal must not come by itself
-        first_page = yield from state.ask()
+        first_page = yield from _ask(record)
         if first_page is not None and first_page.ids == page:
             return scheme
         raise PageChanged
     if schemes.landing_position(page, reply.ids) == position:
         is_by_id = scheme.counts == "id"
-        state.take(NextPage(reply.url, overlap=1, is_gapless=is_by_id), reply)
+        record.take(NextPage(reply.url, overlap=1, is_gapless=is_by_id), reply)
         return scheme
     if scheme.counts == "rows":
         raise PageChanged
     return None
 
 
-def _prove_steps(state: ListingState, scheme: Scheme) -> Steps[Scheme | None]:
+def _prove_steps(record: PageRecord, scheme: Scheme) -> Steps[Scheme | None]:
     """
     Return a named way whose offsets must be whole pages, None where these, too, bring
     the first page, or are refused.
     """
-    page = state.last_page
-    for step in dict.fromkeys((len(page), state.limit)):
-        reply = yield from state.ask(**{scheme.parameter: step})
+    page = record.last_page
+    for step in dict.fromkeys((len(page), record.limit)):
+        reply = yield from _ask(record, **{scheme.parameter: step})
         if reply is not None and not set(reply.ids) & set(page):
             return replace(scheme, step=step)
     return None
 
 
-def _prove_page_numbers(state: ListingState, likely: Scheme) -> Steps[Scheme | None]:
+def _prove_page_numbers(record: PageRecord, likely: Scheme) -> Steps[Scheme | None]:
     """Tell page numbers that begin at 1 from those that begin at 0, and from none."""
-    page = state.last_page
+    page = record.last_page
     parameter = likely.parameter
     from_1, from_0 = replace(likely, base=1), replace(likely, base=0)
     third = max(1, len(page) // 3)
-    reply = yield from state.ask(**{"limit": third, parameter: 2})
+    reply = yield from _ask(record, **{"limit": third, parameter: 2})
     if reply is None or reply.ids[:1] == page[:1]:
         return None
     position = schemes.landing_position(page, reply.ids)
@@ -428,7 +446,7 @@ def _prove_page_numbers(state: ListingState, likely: Scheme) -> Steps[Scheme | N
     if position and position in (size, 2 * size):
         return from_1 if position == size else from_0
     for scheme in (from_1, from_0) if likely.base else (from_0, from_1):
-        first_page = yield from state.ask(**{parameter: scheme.base})
+        first_page = yield from _ask(record, **{parameter: scheme.base})
         if first_page is not None and first_page.ids == page:
             return scheme
     if position is not None:
@@ -436,20 +454,20 @@ def _prove_page_numbers(state: ListingState, likely: Scheme) -> Steps[Scheme | N
     return None
 
 
-def _end_of_filter(state: ListingState, reason: str) -> Steps[End]:
+def _end_of_filter(record: PageRecord, reason: str) -> Steps[End]:
     """
     End behind the last page of a way; under a filter only where that is applied first.
     """
-    evidence = state.evidence
-    if not state.is_filtered or evidence.filters_first or state.has_other_status:
-        return state.end_complete(reason)
-    size = state.longest
-    all_statuses = yield from state.ask(limit=size, status=None)
-    filtered = yield from state.ask(limit=size)
+    evidence = record.evidence
+    if not record.is_filtered or evidence.filters_first or record.has_other_status:
+        return record.end_complete(reason)
+    size = record.longest
+    all_statuses = yield from _ask(record, limit=size, status=None)
+    filtered = yield from _ask(record, limit=size)
     if all_statuses is not None and filtered is not None:
         is_as_long = len(filtered.ids) >= len(all_statuses.ids)
         is_other_page = not set(filtered.ids) <= set(all_statuses.ids)
         evidence.filters_first = is_as_long and is_other_page
     if evidence.filters_first:
-        return state.end_complete(reason)
-    return state.end_unproven("it may cut before it filters")
+        return record.end_complete(reason)
+    return record.end_unproven("it may cut before it filters")

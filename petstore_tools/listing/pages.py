@@ -23,9 +23,9 @@ from petstore_tools.http.client import Client
 from petstore_tools.http.responses import NO_CHARACTER, read_rows
 from petstore_tools.http.transport import Reply
 from petstore_tools.listing import schemes
-from petstore_tools.listing.completeness import HOLE, End, Listing
+from petstore_tools.listing.completeness import HOLE, End, Listing, ListQuery
+from petstore_tools.listing.evidence import Evidence, NextPage, PageReply
 from petstore_tools.listing.pager import Pager
-from petstore_tools.listing.state import Evidence, ListQuery, NextPage, PageReply
 from petstore_tools.models import Pet, PetRow
 from petstore_tools.tabular.atomic import replace_file
 from petstore_tools.text import pluralize, quoted
@@ -194,7 +194,7 @@ class PageReader:
         How many animals the service says there are, else how many there were last time.
         """
         sizes = self._earlier_evidence.sizes
-        total = self._pager.state.total
+        total = self._pager.record.total
         return sizes.get(self._query.status or "") if total is None else total
 
     @property
@@ -203,14 +203,14 @@ class PageReader:
         What is known of the listing so far; it is cut until the last page is read.
         """
         notes = list(self._notes)
-        state = self._pager.state
+        record = self._pager.record
         if self._other_status_count:
             animals = pluralize(self._other_status_count, "animal")
             notes.append(
                 f"the service returned {animals} of another status, which are left out"
                 " here"
             )
-        if state.may_have_hole:
+        if record.may_have_hole:
             notes.append(HOLE)
         return Listing(
             completeness=self._end.completeness,
@@ -223,7 +223,7 @@ class PageReader:
             ended_at=self._ended_at,
             environment=self._client.environment,
             notes=tuple(notes),
-            may_have_hole=state.may_have_hole,
+            may_have_hole=record.may_have_hole,
         )
 
     def __iter__(self) -> Iterator[Page]:
@@ -236,7 +236,7 @@ class PageReader:
             self._is_closed = True
             self._prefetcher.close()
             # a frame is built next, and they may be many
-            self._pager.state.ids.clear()
+            self._pager.record.ids.clear()
             self._client.gate.flush()
 
     def _read_pages(self) -> Iterator[Page]:
@@ -275,13 +275,13 @@ class PageReader:
         if end.completeness != "complete" and self._query.first is None:
             _log.warning("A listing is %s: %s.", end.completeness, end.reason)
         self._end = end
-        evidence = self._pager.state.evidence
+        evidence = self._pager.record.evidence
         if pagination := self._memory.pagination:  # what was named is not remembered
             evidence.scheme = self._earlier_evidence.scheme
             if pagination.header:
                 evidence.signals = self._earlier_evidence.signals
         if end.completeness == "complete":
-            size = {self._query.status or "": self._pager.state.row_count}
+            size = {self._query.status or "": self._pager.record.row_count}
             evidence.sizes = evidence.sizes | size
         self._memory.keep(evidence)
 
@@ -290,8 +290,8 @@ class PageReader:
         Return the addresses to fetch ahead, as many as plan, latency and what is still
         to come call for.
         """
-        row_count = self._pager.state.row_count
-        rows_per_page = self._pager.state.rows_per_page
+        row_count = self._pager.record.row_count
+        rows_per_page = self._pager.record.rows_per_page
         latency_s = self._client.transport.fastest_s or 0.0
         if latency_s < SLOW_S:
             return []

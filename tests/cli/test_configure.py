@@ -24,8 +24,8 @@ from petstore_tools import PetStore, Sandbox, plans, settings
 from petstore_tools.cli import cli
 from petstore_tools.cli.configure import configure_
 from petstore_tools.errors import SettingsError
+from petstore_tools.listing.evidence import EXAMPLES
 from petstore_tools.listing.schemes import parse
-from petstore_tools.listing.state import EXAMPLES
 from petstore_tools.tabular.xlsx import CATEGORY_SHEET
 
 PAGINATIONS = re.findall(r'"([a-z]+=[^"]+)"', EXAMPLES)

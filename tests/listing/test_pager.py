@@ -25,8 +25,8 @@ from ways import (
 
 from petstore_tools.errors import SettingsError
 from petstore_tools.listing import schemes
+from petstore_tools.listing.evidence import Evidence, NextPage, PageReply
 from petstore_tools.listing.pager import Pager
-from petstore_tools.listing.state import Evidence, NextPage, PageReply
 
 COUNTS = (0, 1, 2, 5, 8, 40, 64, 65, 99, 100, 101, 250)
 MANY = (1_000, 1_001, 1_250)  # where totals are capped

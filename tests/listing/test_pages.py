@@ -31,8 +31,7 @@ from petstore_tools.errors import (
     Interrupted,
     ProtocolError,
 )
-from petstore_tools.listing.completeness import Listing
-from petstore_tools.listing.state import ListQuery
+from petstore_tools.listing.completeness import Listing, ListQuery
 from petstore_tools.sandbox.faults import Fault
 from petstore_tools.service.server import ThreadedServer
 from petstore_tools.settings import load

@@ -12,7 +12,8 @@ from wires import BASE, KEY
 
 from petstore_tools import PetStore
 from petstore_tools.errors import ArgumentError
-from petstore_tools.listing.completeness import End
+from petstore_tools.listing.completeness import End, ListQuery
+from petstore_tools.listing.evidence import NextPage, PageReply
 from petstore_tools.listing.pager import Pager
 from petstore_tools.listing.schemes import (
     holds_id,
@@ -21,7 +22,6 @@ from petstore_tools.listing.schemes import (
     parse,
     total,
 )
-from petstore_tools.listing.state import ListQuery, NextPage, PageReply
 
 URL = "https://host/v1/pets?limit=2"
 EXAMPLES = read_json(__file__, "links.json")

@@ -15,9 +15,9 @@ from pydantic.dataclasses import dataclass as parsed_dataclass
 from requests.structures import CaseInsensitiveDict
 
 from petstore_tools.listing.completeness import End
+from petstore_tools.listing.evidence import Evidence, NextPage, PageReply
 from petstore_tools.listing.pager import Pager
 from petstore_tools.listing.schemes import SCHEMES, Scheme, parse
-from petstore_tools.listing.state import Evidence, NextPage, PageReply
 
 Animal = tuple[int, str]
 STATUSES = ("available", "pending", "sold")
@@ -248,7 +248,7 @@ def read_service(
         ids += [
             pet_id for pet_id in pager.new_ids if status in (None, statuses[pet_id])
         ]
-    state = pager.state
+    state = pager.record
     return Outcome(
         instruction,
         ids,

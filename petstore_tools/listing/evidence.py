@@ -1,75 +1,16 @@
 """
-Pure: what a listing is asked for; what its pager asks and is answered; what it holds
-while it is read, what that proves of the service, and what may be said of its end
-(§4.1).
-
-It stands apart from `pages`, so that a store checks arguments before it loads what
-sends requests.
+Pure: the pages of a listing that came, what they prove of the service, and what may be
+said of its end (§4.1).
 """
 
-from collections.abc import Generator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias, TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
-from petstore_tools import spec
-from petstore_tools.errors import ArgumentError
 from petstore_tools.listing import schemes
 from petstore_tools.listing.completeness import End
-from petstore_tools.listing.schemes import Scheme, holds_id, with_query
+from petstore_tools.listing.schemes import Scheme, holds_id
 from petstore_tools.text import pluralize
-
-
-@dataclass(frozen=True)
-class ListQuery:
-    """
-    What a listing is asked for.
-
-    Attributes:
-        status: The filter, None for all.
-        limit: Page size, 1 to 100.
-        first: Stop when so many animals came, None for all.
-        require: `complete`: raise where the listing is not complete.
-
-    Integers of numpy and pandas are whole numbers, too.
-
-    Raises:
-        ArgumentError: The document does not allow it.
-
-    >>> ListQuery("sold", limit=20)
-    ListQuery(status='sold', limit=20, first=None, require=None)
-    """
-
-    status: str | None = None
-    limit: int = spec.LIMIT_MAX
-    first: int | None = None
-    require: str | None = None
-
-    def __post_init__(self) -> None:
-        check_status(self.status)
-        limit = spec.plain_integer(self.limit)
-        if type(limit) is not int or not spec.LIMIT_MIN <= limit <= spec.LIMIT_MAX:
-            raise ArgumentError(
-                f"limit must be between {spec.LIMIT_MIN} and {spec.LIMIT_MAX}, not"
-                f" {self.limit!r}"
-            )
-        first = spec.plain_integer(self.first)
-        if first is not None and (type(first) is not int or first < 1):
-            raise ArgumentError(
-                f"first must be a whole number of at least 1, not {self.first!r}"
-            )
-        if self.require not in (None, "complete"):
-            raise ArgumentError(
-                f"require must be 'complete' or None, not {self.require!r}"
-            )
-
-
-def check_status(status: str | None) -> None:
-    """Refuse a status that the document does not have (§2.3)."""
-    if status is not None and status not in spec.STATUSES:
-        raise ArgumentError(
-            f"status must be one of {', '.join(spec.STATUSES)}, not {status!r}"
-        )
 
 
 @dataclass(frozen=True)
@@ -129,10 +70,6 @@ class NextPage:
         return self.is_trial and (status in (400, 403, 422) or leads_nowhere)
 
 
-T = TypeVar("T")
-# asks for pages, is sent their replies (None: refused), and returns what that showed
-Steps: TypeAlias = Generator[NextPage, PageReply | None, T]
-
 OVERLAPPED = 40  # animals of a page from which on each page repeats one
 EXAMPLES = (
     'pagination="offset=startAt", "page=p", "after=since_id", "cursor=token" or, where'
@@ -140,10 +77,6 @@ EXAMPLES = (
     " PETSTORE_PAGINATION=offset=startAt"
 )
 FIRST_PAGES = 4  # which repeat one whatever their size
-
-
-class PageChanged(Exception):  # noqa: N818 - no fault: the inventory changed while it was read
-    """The page in hand has changed while the way to page was tried."""
 
 
 @dataclass
@@ -165,7 +98,7 @@ class Evidence:
 
 
 @dataclass
-class ListingState:
+class PageRecord:
     """
     The animals of one listing since it began, by their ids, and what they prove.
 
@@ -235,12 +168,6 @@ class ListingState:
         self.has_other_status |= reply.has_other_status
         self.totals.add(schemes.total(reply.headers))
         self.says_more = schemes.says_more(reply.headers) == "true"
-
-    def ask(self, **query: object) -> Steps[PageReply | None]:
-        """Ask for a page that may be refused; its animals are not taken."""
-        url = with_query(self.url, query)
-        is_named = self.pagination is not None and self.pagination.parameter in query
-        return (yield NextPage(url, is_trial=True, continues=is_named))
 
     @property
     def is_filtered(self) -> bool:
