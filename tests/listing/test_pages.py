@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
@@ -166,23 +167,38 @@ def test_a_way_is_learnt_and_remembered_on_disk(way: str, tmp_path: Path) -> Non
     assert len(service.queries) - cost <= min(cost, 11 + 1 + ends)
 
 
-def test_a_header_that_was_named_proves_nothing_where_it_is_not(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("way", "names", "rows"),
+    [
+        (
+            "X-Token=token everywhere=no",
+            ["cursor=X-Token:token", None, "cursor=X-Other:token"],
+            [250, 100, 100],
+        ),
+        ("link everywhere=no", [None, "cursor=X-Other:token"], [250, 100]),
+    ],
+)
+def test_a_header_that_was_named_proves_nothing_where_it_is_not(
+    way: str, names: list[str | None], rows: list[int], tmp_path: Path
+) -> None:
     """
     A token in a header of the service's own is read on to the end; a later listing
-    without the name does not know that header, nor one with another name.
+    without the name does not know that header; nor are other signs of the service those
+    of a header that is named.
     """
-    service = PagingService(numbered_animals(250), "X-Token=token everywhere=no")
-    completes = []
-    for pagination in ("cursor=X-Token:token", None, "cursor=X-Other:token"):
-        with (
-            open_store(service, tmp_path, pagination=pagination) as store,
-            warnings.catch_warnings(),
-        ):
-            warnings.simplefilter("ignore")
-            listing = Listing.of(store.list_pets())
-        completes.append((listing.rows, listing.complete))
+    listings = []
+    with (
+        open_store(PagingService(numbered_animals(250), way), tmp_path) as store,
+        warnings.catch_warnings(),
+    ):
+        warnings.simplefilter("ignore")
+        for pagination in names:
+            settings = replace(store.settings, pagination=pagination)
+            with PetStore.from_settings(settings) as other:
+                listings.append(Listing.of(other.list_pets()))
 
-    assert completes == [(250, True), (100, False), (100, False)]
+    assert [listing.rows for listing in listings] == rows
+    assert [listing.complete for listing in listings] == [n == 250 for n in rows]
 
 
 @pytest.mark.parametrize(
