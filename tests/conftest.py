@@ -17,7 +17,7 @@ from responses import registries
 from wires import BASE, KEY, T0
 
 from petstore_tools import PetStore, Sandbox
-from petstore_tools.clock import ManualClock
+from petstore_tools.clock import SIGNALS, ManualClock
 from petstore_tools.http.client import Client
 from petstore_tools.plans import Plan
 from petstore_tools.sandbox import samples
@@ -71,6 +71,7 @@ def _own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PETSTORE_CONFIG", str(tmp_path / "config.toml"))
     monkeypatch.setenv("PETSTORE_STATE_DIR", str(tmp_path / "state"))
     monkeypatch.delenv("PETSTORE_DATABASE_URL", raising=False)
+    SIGNALS.clear()  # of a command that a test before ran in this process
 
 
 @pytest.fixture
