@@ -4,6 +4,7 @@ import logging
 import os
 import random
 import shutil
+import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -71,7 +72,9 @@ def _own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PETSTORE_CONFIG", str(tmp_path / "config.toml"))
     monkeypatch.setenv("PETSTORE_STATE_DIR", str(tmp_path / "state"))
     monkeypatch.delenv("PETSTORE_DATABASE_URL", raising=False)
-    SIGNALS.clear()  # of a command that a test before ran in this process
+    # a command that a test before ran in this process notes them, and ends by them
+    SIGNALS.clear()
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
