@@ -257,7 +257,7 @@ def test_a_service_without_usable_answers_is_given_up(
         result = run(store_on_plan(connect_through(fast, proxy), SLOW), path)
 
     assert result.to_dict()["stopped"] == "service"
-    assert proxy.counts["GET"] < 10
+    assert proxy.counts["GET"] <= 15  # of an empty shop
     assert proxy.counts["POST"] <= 12
     assert stored_animals(fast).total() == result.created + result.unknown * is_created
 
