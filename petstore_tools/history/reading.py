@@ -26,7 +26,7 @@ from petstore_tools.history.database import (
     is_age,
     span,
 )
-from petstore_tools.listing.completeness import Listing
+from petstore_tools.listing.completeness import Listing, ListQuery
 from petstore_tools.listing.frames import (
     PetColumns,
     count_statuses,
@@ -36,7 +36,6 @@ from petstore_tools.listing.frames import (
     text_dtype,
 )
 from petstore_tools.listing.inventory import Inventory, Show, warn_caller
-from petstore_tools.listing.state import ListQuery
 from petstore_tools.text import first_of, option, parse_duration
 
 if TYPE_CHECKING:
