@@ -55,6 +55,7 @@ class Layout:
             not clear.
         missing: Fields that need an answer, and in words which columns could be each of
             them; "" for required ones without a column or a default.
+        unnamed: Of these, what no title can answer.
         answers: What `columns=` says and the header has: field by title or letter.
         errors: What `columns=` and `row_key=` say and the header has not, in words.
         has_header: Whether the sheet has one.
@@ -76,6 +77,7 @@ class Layout:
         self.columns: dict[str, int] = {}
         self.proposals: dict[str, str] = {}
         self.missing: dict[str, str] = {}
+        self.unnamed: set[str] = set()
         free = {
             bare(titles[index]): index
             for index in reversed(range(len(titles)))
@@ -104,6 +106,7 @@ class Layout:
             marked = sorted(free[title] for title in free.keys() & _STATUS_TITLES)
             if name == "status" and len(marked) > 1 and not has_value:
                 labels = [f"{column_letter(i)} {titles[i]!r}" for i in marked]
+                self.unnamed = {name}
                 self.missing[name] = (
                     f"columns {' and '.join(labels)} are statuses: make one column of"
                     " them, with one of these words in each row; rename them if they"

@@ -311,7 +311,7 @@ def write_questions(layout: Layout, reasons: Sequence[str] = (), **answers: Any)
     columns = {**layout.answers, **layout.proposals}
     options = replace(layout.options, columns=columns)
     layout = replace(layout, options=options)
-    missing = [*layout.missing]
+    missing = [field for field in layout.missing if field not in layout.unnamed]
     free_columns = _free_columns(layout)
     if "categoryId" in missing and len(free_columns) < len(missing):
         missing.remove("categoryId")

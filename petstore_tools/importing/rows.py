@@ -54,6 +54,12 @@ _FEW = 3  # rows that a line shows, and values of theirs
 # what a title is made of: no digit stands in it
 _WORDS = re.compile(r"\s*[^\W\d_]\D*")
 _HEADER_AGAIN = "the header again"
+_HELP_OF_NOTES = "complete the row, or delete it"
+_HELP_OF_SUMS = "delete it; of an animal, type the value in place of the formula"
+_TITLES = Problem(
+    "looks like the titles of another table",
+    "delete it with the rows below it, or correct it if it is an animal",
+)
 _NOTHING = PetValues("", None, None)  # type: ignore[arg-type]
 AnyRow = Entry | RowLeftOut | None
 
@@ -126,7 +132,7 @@ def _decide(
     """Decide each cell of a row that is not empty."""
     values: list[Any] = [*map(layout.matcher.decide, FIELDS, fields)]
     if note := _note(number, cells, fields, values[2], layout):
-        values = [Problem(note, "complete the row, or delete it"), None, None]
+        values = [note, None, None]
     row = Entry(number, PetValues(*values), cells)
     if Problem in map(type, values):
         for field, value in zip(FIELDS, values, strict=True):
@@ -161,32 +167,34 @@ def _note(
     fields: Sequence[str],
     status: object,
     layout: Layout,
-) -> str:
+) -> Problem | None:
     """
-    Say why a row is no animal, "" where it may be one.
+    Say why a row is no animal, None where it may be one.
 
-    A sum over a column is a total, whatever else stands in its row. No default fills a
+    A sum over rows is a total, whatever else stands in its row. No default fills a
     row that stands alone, beside a note at most, or that begins like a total, a page or
     a signature; and a total needs a status of its own.
     """
     columns = layout.columns.values()
     if any((number, index) in layout.sheet.total_cells for index in columns):
-        return ABOUT_TABLE
+        return Problem(ABOUT_TABLE, _HELP_OF_SUMS)
     name, category, typed_status = fields
     has_category = category.strip() or cell_kind(category)
     has_status = typed_status.strip() and isinstance(status, str)
     if has_category and has_status:
-        return ""
+        return None
     needs_default = name.strip() and not has_category
     filled_cells = [cell for cell in cells if not is_blank(cell)]
     first_cell = next(filter(str.strip, cells), name)
     is_remark = is_total(name) or (needs_default and is_note(name))
     if is_remark or (not has_status and name != first_cell and is_total(first_cell)):
-        return ABOUT_TABLE
+        return Problem(ABOUT_TABLE, _HELP_OF_NOTES)
     is_alone = len(filled_cells) == 1
     has_note = len(filled_cells) == 2 and any(map(is_note, filled_cells))
     is_short = needs_default and (is_alone or has_note)
-    return ALONE if is_short and len(layout.columns.keys() & {*FIELDS}) > 1 else ""
+    if is_short and len(layout.columns.keys() & {*FIELDS}) > 1:
+        return Problem(ALONE, _HELP_OF_NOTES)
+    return None
 
 
 def _mark_other_tables(rows: list[AnyRow], layout: Layout) -> None:
@@ -204,11 +212,11 @@ def _mark_other_tables(rows: list[AnyRow], layout: Layout) -> None:
             is_apart = row.number - last_number > 1
             if not problem and is_apart and _are_titles(row, next_row, layout):
                 problem = Problem(
-                    f"stands below row {row.number}, which holds the titles of another"
-                    " table",
-                    f"delete these rows; if they are animals, correct row {row.number}",
+                    f"stands below row {row.number}, which {_TITLES.rule}",
+                    f"delete these rows; if they are animals, delete row {row.number}",
                 )
-            if problem and not row.is_remark:
+                rows[index] = add_problem(row, "", _TITLES, layout)
+            elif problem and not row.is_remark:
                 rows[index] = add_problem(row, "", problem, layout)
         if row and not (isinstance(row, Entry) and row.is_remark):
             last_number = row.number

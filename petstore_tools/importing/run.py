@@ -63,6 +63,8 @@ from petstore_tools.throttle.quota import LIKELY_S, forecast, read_quota
 _log = logging.getLogger(__name__)
 # to find lost rows, without one usable answer since, until a run ends
 MOST_LISTINGS = 3
+# to see that an inventory without a first page is empty; also of one of unknown size
+REQUESTS_OF_EMPTY = 3
 Announce = Callable[[ImportPreview], bool | None]
 Ask = Callable[[ImportPreview], Doubtful]
 
@@ -156,7 +158,8 @@ def check(inventory: Inventory, sheet: ReadSheet, journal: Journal) -> ImportPre
     if options.doubtful != "send":  # each doubtful row waits
         unsent -= len(comparison.doubts)
     to_send = min(unsent, options.first or unsent)
-    requests = ceil(inventory.memory.evidence.sizes.get("", 0) / spec.LIMIT_MAX) or 1
+    size = inventory.memory.evidence.sizes.get("", 0)
+    requests = ceil(size / spec.LIMIT_MAX) or REQUESTS_OF_EMPTY
     latency_s = client.transport.fastest_s or LIKELY_S
     estimate = partial(forecast, to_send, read_quota(client.gate), latency_s=latency_s)
     whole = estimate(baseline=requests if comparison.needs_listing else 0)

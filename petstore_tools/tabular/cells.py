@@ -93,7 +93,12 @@ class MalformedLine(list[str]):
         self.reason = reason
 
 
-_TOTALS = r"\b(?:SUM|SUBTOTAL|COUNTA?|AVERAGE|AGGREGATE)\("
+# what sums or counts cells of several rows, or a column of a table of Excel
+_TOTAL = re.compile(
+    r"\b(?:SUM|SUBTOTAL|COUNTA?|AVERAGE|AGGREGATE)\([^()]*?"
+    r"(?:\$?([A-Z]+)\$?(\d*)\]?:(?:\[?\.)?\$?\1\$?(?!\2\b)\d+"
+    r"|\$?([A-Z]+):(?:\.)?\$?\3\b|\w\[(?!#This|@))"
+)
 Record = tuple[int, Sequence[str]]  # the number of a row, and its cells
 
 
@@ -110,8 +115,8 @@ class Sheet:
         names: Of all sheets of the workbook.
         hidden: Rows that the spreadsheet does not show.
         hidden_columns: Columns that it does not show, from 0.
-        total_cells: Row and column, from 0, of each cell that sums its own column, or
-            that a table of the workbook has in its totals row.
+        total_cells: Row and column, from 0, of each cell that sums or counts cells of
+            several rows, or that a table of the workbook has in its totals row.
         is_unseen: Whether nobody can tell what it hides.
     """
 
@@ -221,18 +226,14 @@ def are_blank(cells: Iterable[str]) -> bool:
     return all(map(is_blank, cells))
 
 
-def is_total_formula(formula: str, column: int) -> bool:
+def is_total_formula(formula: str) -> bool:
     """
-    Say whether a formula, of .xlsx or .ods, sums or counts a range of a column.
+    Say whether a formula, of .xlsx or .ods, sums or counts cells of several rows.
 
-    >>> is_total_formula("SUM(B2:B9)", 1), is_total_formula("SUM(C2:C9)", 1)
+    >>> is_total_formula("SUM(B2:B9)"), is_total_formula("SUM(B2:D2)")
     (True, False)
     """
-    letter = column_letter(column)
-    cell = rf"(?:[^\s,;:()]*[.!])?\$?{letter}\$?\d*\]?"
-    column_of_table = r"\w*\[(?!#This|@)"
-    cells = rf"[^()]*?(?:{cell}:{cell}|{column_of_table})"
-    return re.search(_TOTALS + cells, formula) is not None
+    return _TOTAL.search(formula) is not None
 
 
 @cache

@@ -174,11 +174,11 @@ def _scan_table(table: bytes) -> _SheetView:
 
 
 def _total_columns(row: bytes) -> Iterator[int]:
-    """Yield the columns of a row of .ods whose cells sum their column."""
+    """Yield the columns of a row of .ods whose cells are totals."""
     column = 0
     for cell in _ODS_CELL.findall(row):
         formula = _FORMULA.search(cell)
-        if formula and is_total_formula(formula[1].decode(), column):
+        if formula and is_total_formula(formula[1].decode()):
             yield column
         column += _repeat_count(cell)
 
@@ -234,6 +234,7 @@ def read_workbook(content: bytes, name: str, sheet: str | None) -> list[Workshee
         ]
         for worksheet in worksheets:
             worksheet.mark_merged()
+            worksheet.drop_running_totals()
     except Exception as error:  # whatever a foreign file makes its readers raise
         unreadable = (
             f"is not a workbook that can be read ({error}): open it in a spreadsheet"

@@ -5,6 +5,7 @@ drop-downs and bad cells in colour.
 
 import re
 import zipfile
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -206,6 +207,14 @@ class Worksheet(Sheet):
         """Yield each row with its number."""
         yield from self.rows.items()
 
+    def drop_running_totals(self) -> None:
+        """Take no column for totals of which most cells are: it counts its rows."""
+        counts = Counter(column for _, column in self.total_cells)
+        running = {column for column in counts if 2 * counts[column] >= len(self.rows)}
+        self.total_cells.difference_update(
+            {cell for cell in self.total_cells if cell[1] in running}
+        )
+
     def mark_merged(self) -> None:
         """Let each cell that a merged one covers say so, whatever it holds."""
         width = max(map(len, self.rows.values()), default=0)
@@ -333,19 +342,19 @@ class XlsxBook:
             column += 1
             if reference := cell.get("r"):
                 column = column_index(reference.rstrip("0123456789"))
-            if len(cell) > 1 and self._is_total(cell.find(space + "f"), column):
+            if len(cell) > 1 and self._is_total(cell.find(space + "f")):
                 sheet.total_cells.add((number, column))
             yield column, self._value(cell, space)
 
-    def _is_total(self, formula: ElementTree.Element | None, column: int) -> bool:
+    def _is_total(self, formula: ElementTree.Element | None) -> bool:
         """
-        Say whether a formula sums its own column; the first of those that are shared
-        has the text.
+        Say whether a formula is a total; the first of those that are shared has the
+        text.
         """
         if formula is None:
             return False
         shared = formula.get("si", "")
-        if is_total_formula(formula.text or "", column):
+        if is_total_formula(formula.text or ""):
             self._shared_totals.add(shared)
             return True
         return shared != "" and not formula.text and shared in self._shared_totals
