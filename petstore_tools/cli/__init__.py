@@ -141,8 +141,6 @@ def _end_service(*_: object) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; every end is an exit code of the table above."""
-    from petstore_tools.cli import exits
-
     SIGNALS.clear()
 
     def interrupt(number: int, frame: FrameType | None) -> None:
@@ -156,6 +154,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
         # else it is ignored
         if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
             signal.signal(signal.SIGINT, handler)
+    try:
+        from petstore_tools.cli import exits
+    except BaseException:
+        if not SIGNALS:
+            raise
+        click.echo("Interrupted.", err=True)  # while modules load
+        sys.exit(128 + signal.SIGINT)
     for name in ("stdin", "stdout", "stderr"):
         # it was closed: the next file opened takes its number
         if getattr(sys, name) is None:

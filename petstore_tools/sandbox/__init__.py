@@ -184,6 +184,8 @@ class Sandbox:
         for name in settings.keys() - Settings.__annotations__:
             names = ", ".join(Settings.__annotations__)
             raise ArgumentError(f"there is no setting {name!r}: use {names}")
+        if "state_dir" in settings:
+            settings["state_dir"] = Path(settings["state_dir"])
         key_plan = plans.parse(plan)
         if key_plan is not None:
             _, key = self._database.create_key(

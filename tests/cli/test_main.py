@@ -204,3 +204,21 @@ def test_on_a_terminal_each_line_of_the_log_stands_above_the_bar(
     assert re.fullmatch(RETRY, said)
     assert any(line.startswith("list: 300 animal") for line in lines)
     assert "Waiting until" in doctor
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no signal for another process")
+@pytest.mark.parametrize("module", ["petstore_tools.cli.options", "requests"])
+def test_ctrl_c_while_modules_load_ends_as_an_interrupt(module: str) -> None:
+    """With its exit code, in a line, and without a traceback."""
+    command = [sys.executable, "-X", "importtime", "-m", "petstore_tools", "quota"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr
+        for line in process.stderr:
+            if line.rpartition("|")[2].strip() == module:
+                process.send_signal(signal.SIGINT)
+                break
+        said = [line for line in process.stderr if not line.startswith("import time:")]
+
+    assert process.returncode == 130
+    assert said[-1] == "Interrupted.\n"
+    assert not any("Traceback" in line for line in said)
