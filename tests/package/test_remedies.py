@@ -1,0 +1,172 @@
+"""What a message says to type is typed as it is printed, and helps."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from commands import connection
+from inventories import faulty_creates, stored_animals, write_rows
+
+from petstore_tools import PetStore, Plan, Sandbox
+from petstore_tools.cli import main
+from petstore_tools.errors import DoubtfulRowsError, SheetError
+from petstore_tools.importing.results import ImportResult
+
+CORPUS = Path(__file__).parents[1] / "importing" / "corpus"
+CALL = re.compile(r"^store\.\w+\(.*\)$", re.MULTILINE)
+
+
+def type_call(store: PetStore, message: object) -> object:
+    """Type the last call that a message prints, as it stands there."""
+    call = CALL.findall(str(message))[-1]
+    return eval(call, {"store": store})
+
+
+def import_again(
+    store: PetStore, path: Path, message: object, option: str, **options: object
+) -> ImportResult:
+    """Import again with an option that a message prints, in the words of Python."""
+    (printed,) = {*re.findall(rf"\b{option}=\S+", str(message).replace("\n", " "))}
+    said = eval(f"dict({printed.rstrip('.,;')})")
+    return store.import_pets(path, progress=False, **{**options, **said})
+
+
+@pytest.fixture
+def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Sandbox:
+    """A service that settings name, and an empty current folder."""
+    monkeypatch.chdir(tmp_path)
+    box = Sandbox(plan=Plan(1_000, 100_000), clock="system", animals=25)
+    for name, value in connection(box).items():
+        monkeypatch.setenv(name, value)
+    return box
+
+
+def type_command(message: object, capsys: pytest.CaptureFixture[str]) -> str:
+    """Type the last command that a message prints; return what it writes."""
+    command = re.findall(r"petstore-tools [^\n]+", str(message))[-1]
+    with pytest.raises(SystemExit) as ended:
+        main([*shlex.split(command)[1:], "--yes"])
+    output = capsys.readouterr()
+    assert ended.value.code == 0, output.err
+    return output.out
+
+
+def test_the_call_that_asks_for_titles_and_words_imports(
+    fast: Sandbox, tmp_path: Path
+) -> None:
+    """Where each answer is proposed, no blank is left in it."""
+    path = write_rows(
+        tmp_path / "a.csv", "Rex,3,verkauft", header="Tiername,Kategorie,Status"
+    )
+    with pytest.raises(SheetError) as refused:
+        fast.store.preview_import(path)
+
+    type_call(fast.store, refused.value)
+
+    assert stored_animals(fast) == {("Rex", 3, "sold"): 1}
+
+
+def test_the_command_that_asks_for_titles_imports(
+    shop: Sandbox, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On the command line, the message prints a command."""
+    write_rows(Path("a.csv"), "Rex,3,verkauft", header="Tiername,Kategorie,Status")
+    with pytest.raises(SystemExit):
+        main(["import", "a.csv"])
+    message = capsys.readouterr().err
+
+    type_command(message, capsys)
+
+    assert stored_animals(shop)["Rex", 3, "sold"] == 1
+
+
+def test_a_sheet_whose_hidden_rows_cannot_be_seen_is_named(fast: Sandbox) -> None:
+    """With the option that the refusal prints."""
+    path = CORPUS / "hidden_by_filter.xls"
+    with pytest.raises(SheetError) as refused:
+        fast.store.import_pets(path, progress=False)
+
+    result = import_again(fast.store, path, refused.value, "sheet")
+
+    for file in result.files:
+        file.unlink()
+    assert result.created == 4
+
+
+@pytest.mark.parametrize(("answer", "count"), [("skip", 1), ("send", 2)])
+def test_a_question_is_answered_as_it_says(
+    fast: Sandbox, tmp_path: Path, answer: str, count: int
+) -> None:
+    """By one of its two options."""
+    fast.add([("Rex", 3, "sold")])
+    path = write_rows(tmp_path / "a.csv", "Rex,3,sold")
+    with pytest.raises(DoubtfulRowsError) as asked:
+        fast.store.import_pets(path, progress=False)
+
+    assert f'doubtful="{answer}"' in str(asked.value)
+    fast.store.import_pets(path, progress=False, doubtful=answer)
+
+    assert stored_animals(fast) == {("Rex", 3, "sold"): count}
+
+
+def test_the_file_that_a_question_names_is_never_asked_about(
+    fast: Sandbox, tmp_path: Path
+) -> None:
+    """It is written by the import that was asked about."""
+    path = write_rows(tmp_path / "a.csv", "Rex,3,sold", "Mia,4,sold", "Ida,5,sold")
+    fast.store.import_pets(path, progress=False)
+    write_rows(path, "Rex,3,pending", "Mia,4,sold", "Ida,5,sold")
+    with pytest.raises(DoubtfulRowsError) as asked:
+        fast.store.import_pets(path, progress=False)
+
+    (name,) = re.findall(r"edit (\S+) from now on", str(asked.value).replace("\n", " "))
+    table = pd.read_csv(tmp_path / name, dtype="str")
+    table.loc[0, "name"] = "Rexi"
+    table.to_csv(tmp_path / name, index=False)
+    result = fast.store.import_pets(tmp_path / name, progress=False)
+
+    assert (result.created, result.skipped, len(result.edits)) == (3, 0, 1)
+    assert stored_animals(fast).total() == 3
+
+
+def test_a_row_that_was_left_out_is_sent_by_the_command_of_the_question(
+    shop: Sandbox, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """For row N its number is typed."""
+    shop.add([("Rex", 3, "sold")])
+    write_rows(Path("a.csv"), "Mia,4,sold", "Rex,3,sold")
+    command = ["import", "a.csv", "--yes", "--doubtful"]
+    with pytest.raises(SystemExit):
+        main([*command, "ask"])
+    message = capsys.readouterr().err.replace("\n", " ")
+    with pytest.raises(SystemExit):
+        main([*command, "skip"])
+
+    (printed,) = re.findall(r"petstore-tools imports reconcile .*? --absent", message)
+    type_command(printed.replace(" N ", " 3 "), capsys)
+    with pytest.raises(SystemExit) as ended:
+        main(command[:-1])
+
+    assert ended.value.code == 0
+    assert stored_animals(shop)["Rex", 3, "sold"] == 2
+
+
+def test_what_became_of_a_lost_row_is_found_out_by_the_command_that_is_shown(
+    shop: Sandbox, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By `imports show`, which the import names."""
+    write_rows(Path("a.csv"), "Rex,3,sold")
+    monkeypatch.setenv("PETSTORE_RECONCILE_AFTER_S", "1000")
+    with faulty_creates(shop, lambda _: "drop after") as proxy:
+        monkeypatch.setenv("PETSTORE_BASE_URL", proxy.base_url)
+        with pytest.raises(SystemExit):
+            main(["import", "a.csv", "--yes"])
+        show = re.findall(r"petstore-tools imports show \w+", capsys.readouterr().err)
+        with pytest.raises(SystemExit):
+            main(shlex.split(show[0])[1:])
+        monkeypatch.setenv("PETSTORE_RECONCILE_AFTER_S", "0")
+        said = type_command(capsys.readouterr().err, capsys)
+
+    assert said == "1 created\n"
