@@ -362,7 +362,7 @@ def find_doubtful(
     """
     rows = matches.rows
     other_lists = [
-        _List(list_rows, rows)
+        _OtherList(list_rows, rows)
         for list_rows in group(other_entries, attrgetter("import_id")).values()
     ]
     missing = [entry for entry in matches.missing if entry.state in SENT]
@@ -398,7 +398,7 @@ def find_doubtful(
     return dict(sorted(doubts.items()))
 
 
-class _List:
+class _OtherList:
     """
     What another import has of its list, beside a file.
 
@@ -438,7 +438,7 @@ class _Candidates(NamedTuple):
         matches: Matches,
         missing: Sequence[Entry],
         animals: Iterable[Entry],
-        other_lists: Iterable[_List],
+        other_lists: Iterable[_OtherList],
     ) -> Self:
         """
         Return what no row of the file is; an animal that several imports have counts
