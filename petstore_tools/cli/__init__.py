@@ -139,21 +139,26 @@ def _end_service(*_: object) -> None:
     sys.exit(0)
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line; every end is an exit code of the table above."""
+def _take_signals(words: Sequence[str]) -> None:
+    """Let SIGTERM end a command as Ctrl-C does, and note both."""
     SIGNALS.clear()
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         SIGNALS.append(number)
         signal.default_int_handler(number, frame)
 
-    words = sys.argv[1:] if arguments is None else arguments
     handler = _end_service if words[:1] == ["serve"] else interrupt
     with suppress(ValueError):  # only the main thread may say what a signal does
-        signal.signal(signal.SIGTERM, handler)  # as Ctrl-C
+        signal.signal(signal.SIGTERM, handler)
         # else it is ignored
         if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
             signal.signal(signal.SIGINT, handler)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line; every end is an exit code of the table above."""
+    words = sys.argv[1:] if arguments is None else arguments
+    _take_signals(words)
     try:
         from petstore_tools.cli import exits
     except BaseException:
