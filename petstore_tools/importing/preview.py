@@ -174,35 +174,46 @@ class ImportPreview:
 
     @property
     def question(self) -> str:
-        """What a person is asked about the doubtful rows, a line a sentence."""
+        """What a person is asked about the doubtful rows, a paragraph a sentence."""
         doubts = self.comparison.doubts.values()
-        meanings = [f"{_SKIP} leaves these rows out, {_SEND} creates them."]
+        lines = [f"{_SKIP} leaves these rows out, {_SEND} creates them."]
         if any(doubt.reason == "the same row key" for doubt in doubts):
-            meanings.append(
+            lines.append(
                 f"Of a row with the same row key, {_SKIP} says that it is the same"
                 f" animal with another name, {_SEND} that it is another animal."
             )
         if any(doubt.entry.is_open for doubt in doubts):
-            meanings.append(
+            lines.append(
                 "What is not known yet of a row of another file, an import of that file"
                 " finds out."
             )
-        lines = [*meanings, "A new name or status does not reach the service."]
-        advice = f"name a column that tells rows apart: {option('row_key', '…')}"
-        if self.created_file:
-            advice = (
-                f"edit {self.created_file} from now on, which the import writes with"
-                f" the ids of the animals, or {advice}"
-            )
-        lines.append(f"Not to be asked again, {advice}.")
+        lines.append("A new name or status does not reach the service.")
+        lines.append(f"Not to be asked again, {self._cure}.")
         if self.comparison.sent:
-            lines.append(f"For another list under this name, {option('name', '…')}.")
+            name = option("name", "…")
+            lines.append(f"Another list under an old file name needs a name: {name}.")
         if self.environment != "sandbox":  # its journal ends with the program
             lines.append(
-                "A single row that was left out is sent after petstore-tools imports"
-                f" reconcile {self.target.id} --row N --absent."
+                "Single rows are sent after petstore-tools imports reconcile"
+                f" {self.target.id} --row N --absent."
             )
-        return "\n".join(lines)
+        return "\n".join(map(wrap, lines))
+
+    @property
+    def _cure(self) -> str:
+        """What to do so that edits of rows are told without a question."""
+        entries = [doubt.entry for doubt in self.comparison.doubts.values()]
+        files = {entry.file for entry in entries if entry.import_id != self.target.id}
+        list_name = self.created_file
+        if names := sorted(files - {""}):
+            list_name = f"the created file of {first_of(names)}"
+        cures = []
+        if list_name:
+            cures.append(f"edit {list_name} from now on, which has the ids")
+        if "row_key" not in self.sheet.layout.columns:
+            key = option("row_key", "…")
+            cures.append(f"name a column that tells rows apart: {key}")
+        return ", or ".join(cures) or "change no key"
 
     @property
     def doubt(self) -> str:
