@@ -14,6 +14,7 @@ from raw import reply_bytes
 from tables import read_json
 
 from petstore_tools import PetStore, Sandbox
+from petstore_tools.errors import UnauthorizedError
 from petstore_tools.importing.imports import Target
 from petstore_tools.importing.journal import read_journal
 from petstore_tools.importing.options import Progress
@@ -169,3 +170,74 @@ def test_a_folder_or_a_pipe_in_the_place_of_a_result_file_is_kept(
     result = run(fast, write_rows(tmp_path / "a.csv", "Rex,3,sold"))
 
     assert [file.name for file in result.files] == ["a.sandbox.created.2.csv"]
+
+
+@pytest.mark.parametrize("is_source", [False, True])
+def test_of_the_numbered_files_that_nobody_changed_the_newest_stays(
+    fast: Sandbox, tmp_path: Path, is_source: bool
+) -> None:
+    """And each that a person changed, or that an import reads."""
+    path = write_rows(tmp_path / "a.csv", "Rex,3,sold")
+    first = tmp_path / "a.sandbox.created.csv"
+    second = tmp_path / "a.sandbox.created.2.csv"
+    run(fast, path)
+    first.write_text("mine")
+    run(fast, path)
+    if is_source:
+        run(fast, second).files[0].unlink()
+    (tmp_path / "a.sandbox.created.3.csv").write_text("mine, too")
+    write_rows(path, "Rex,3,sold", "Mia,4,sold")
+
+    result = run(fast, path)
+
+    assert [file.name for file in result.files] == ["a.sandbox.created.4.csv"]
+    names = {file.name for file in tmp_path.glob("a.sandbox.*")}
+    kept = {second.name} if is_source else set()
+    assert names == {
+        first.name,
+        "a.sandbox.created.3.csv",
+        "a.sandbox.created.4.csv",
+        *kept,
+    }
+
+
+def test_an_edit_is_told_in_the_run_that_brings_it(
+    fast: Sandbox, tmp_path: Path
+) -> None:
+    """Afterwards as a count, until it is another one."""
+    said = []
+    for status in ("sold", "pending", "pending", "available"):
+        path = write_rows(
+            tmp_path / "a.csv",
+            f"Rex,3,{status},7",
+            header="name,categoryId,status,Chip",
+        )
+        said.append(str(run(fast, path, row_key="Chip")).partition("; ")[2])
+
+    edit = "1 row edited, which changes no animal: row 2 (id 1): status 'sold' → {!r}"
+    file = "go on with a.sandbox.created.csv"
+    assert said == [
+        file,
+        f"{edit.format('pending')}; {file}",
+        f"1 row edited before; {file}",
+        f"{edit.format('available')}; {file}",
+    ]
+
+
+def test_a_created_row_whose_id_is_not_known_stands_in_no_list(
+    fast: Sandbox, tmp_path: Path
+) -> None:
+    """It would be sent again from there; the result says so, and how it comes in."""
+    path = write_rows(tmp_path / "a.csv", "Rex,3,sold", "Mia,4,sold", "Tom,5,sold")
+    replies = {2: reply_bytes(201), 3: reply_bytes(401)}
+
+    with faulty_creates(fast, lambda number: replies.get(number, "pass")) as proxy:
+        store = connect_through(fast, proxy)
+        with pytest.raises(UnauthorizedError) as refused:
+            store.import_pets(path, progress=False)
+
+    result = refused.value.result
+    assert isinstance(result, ImportResult)
+    assert result.created == 2
+    assert len(result.files[0].read_text().splitlines()) == 2
+    assert "the id of 1 row that was created is not known yet" in str(result)
