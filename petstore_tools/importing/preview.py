@@ -151,7 +151,7 @@ class ImportPreview:
     @property
     def bad_rows(self) -> int:
         """Rows that cannot be sent, and that are animals."""
-        return sum(not row.is_remark for row in self.sheet.problem_rows)
+        return len(self.sheet.problem_rows) - len(self.sheet.remarks)
 
     @property
     def doubtful(self) -> pd.DataFrame:
@@ -350,7 +350,7 @@ class ImportPreview:
         left_out = defaultdict(list)
         for row in self.sheet.rows_left_out:
             left_out[row.reason].append(row.number)
-        remarks = [row.number for row in self.sheet.problem_rows if row.is_remark]
+        remarks = self.sheet.remarks
         counts = {
             "left for the same call without " + option("first"): (
                 self.unsent - self.to_send

@@ -133,6 +133,11 @@ class ReadSheet:
         return [row for row in self.rows if row.problems]
 
     @property
+    def remarks(self) -> list[int]:
+        """Numbers of those that say something about the table, and are no animals."""
+        return [row.number for row in self.problem_rows if row.is_remark]
+
+    @property
     def file(self) -> str:
         """
         Name of the file as it can be printed, and of the sheet where there are several.
