@@ -2,10 +2,32 @@
 
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from commands import RunCommand
 from services import free_port, stored_ids
+
+
+@contextmanager
+def run_in(folder: Path, command: str) -> Iterator[str]:
+    """
+    Run a command of `petstore-tools` in a folder until the block ends; yield the first
+    line that it says.
+    """
+    server = subprocess.Popen(
+        [sys.executable, "-m", "petstore_tools", *command.split()],
+        cwd=folder,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert server.stderr is not None
+        yield server.stderr.readline()
+    finally:
+        server.terminate()
+        server.communicate(timeout=20)
 
 
 def test_keys_are_shown_once_and_serve_runs_on_them(
@@ -26,18 +48,9 @@ def test_keys_are_shown_once_and_serve_runs_on_them(
     assert "pro (300" in listed.stdout
     assert key not in listed.stdout
     port = free_port()
-    command = f"-m petstore_tools serve --port {port} --database s.db"
-    server = subprocess.Popen(
-        [sys.executable, *command.split()],
-        cwd=tmp_path,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        assert server.stderr is not None
+    with run_in(tmp_path, f"serve --port {port} --database s.db") as first_line:
         assert (
-            f"Serving production at http://127.0.0.1:{port}/v1 from s.db"
-            in server.stderr.readline()
+            f"Serving production at http://127.0.0.1:{port}/v1 from s.db" in first_line
         )
         another = run("keys", "create", "--database", "s.db").stdout
         done = run(
@@ -46,9 +59,6 @@ def test_keys_are_shown_once_and_serve_runs_on_them(
             PETSTORE_API_KEY=key,
             PETSTORE_PLAN="pro",
         )
-    finally:
-        server.terminate()
-        server.communicate(timeout=20)
     assert done.returncode == 0
     assert f"PETSTORE_BASE_URL=http://127.0.0.1:{port}/v1\n" in another
 
@@ -56,21 +66,11 @@ def test_keys_are_shown_once_and_serve_runs_on_them(
 def test_a_sample_fills_an_empty_database_once(tmp_path: Path) -> None:
     """A second start adds nothing; each time a line says how to begin anew."""
     port = free_port()
-    command = f"-m petstore_tools serve --port {port} --database s.db --sample 25"
+    command = f"serve --port {port} --database s.db --sample 25"
     texts = []
     for _ in range(2):
-        server = subprocess.Popen(
-            [sys.executable, *command.split()],
-            cwd=tmp_path,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        try:
-            assert server.stderr is not None
-            texts.append(server.stderr.readline())
-        finally:
-            server.terminate()
-            server.communicate(timeout=20)
+        with run_in(tmp_path, command) as first_line:
+            texts.append(first_line)
 
     assert "25 sample animals were added to s.db" in texts[0]
     assert "has animals already, so no sample was added" in texts[1]

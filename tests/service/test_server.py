@@ -39,6 +39,18 @@ def begin_create(served: ServeProcess) -> socket.socket:
     return connection
 
 
+def replace_worker(served: ServeProcess, proxy: TcpProxy) -> int:
+    """
+    Silence the database and kill the only worker; return it when the one in its place
+    waits for the database.
+    """
+    proxy.flowing.clear()
+    (killed,) = served.workers()
+    os.kill(killed, signal.SIGKILL)
+    wait_until(lambda: "cannot be reached" in served.log_text())
+    return killed
+
+
 @pytest.mark.parametrize(("sign", "end"), [(signal.SIGTERM, b""), (signal.SIGINT, END)])
 def test_a_signal_answers_what_is_under_way_and_ends_with_0(
     tmp_path: Path, sign: signal.Signals, end: bytes
@@ -132,10 +144,7 @@ def test_no_worker_that_waits_for_its_database_outlives_its_supervisor(
         TcpProxy(postgres.port) as proxy,
         run_serve(proxy.url(postgres.database())) as served,
     ):
-        proxy.flowing.clear()
-        (killed,) = served.workers()
-        os.kill(killed, signal.SIGKILL)
-        wait_until(lambda: "cannot be reached" in served.log_text())
+        killed = replace_worker(served, proxy)
         (waiting,) = set(served.workers()) - {killed}
 
         served.process.kill()
@@ -261,10 +270,7 @@ def test_a_worker_that_waits_for_its_database_says_so_now_and_then(
         TcpProxy(postgres.port) as proxy,
         run_serve(proxy.url(postgres.database())) as served,
     ):
-        proxy.flowing.clear()
-        (killed,) = served.workers()
-        os.kill(killed, signal.SIGKILL)
-        wait_until(lambda: "cannot be reached" in served.log_text())
+        replace_worker(served, proxy)
         time.sleep(4)
         lines = [line for line in served.log_text().splitlines() if "reached" in line]
         proxy.flowing.set()
