@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterator
 from contextlib import ExitStack
 from copy import deepcopy
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
@@ -70,22 +71,23 @@ def pytest_configure(config: pytest.Config) -> None:
     isolate_settings()
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(
-    config: pytest.Config, items: list[pytest.Item]
-) -> None:
-    if config.getoption("--collect-only"):
-        return
-    # else the first picture on a machine says on stderr that it looks for fonts
-    import_module("matplotlib.font_manager")
-    if (
-        any(item.path.name.startswith("05_") for item in items)
-        and not postgres_.missing_postgres()
-    ):
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Before the first cell of a notebook, and so before its kernel begins."""
+    if item.path.suffix == ".ipynb":
+        # else the first picture on a machine says on stderr that it looks for fonts
+        import_module("matplotlib.font_manager")
+        _prepare(item.path.name[:2])
+
+
+@cache
+def _prepare(number: str) -> None:
+    """Start what the notebook of this number needs, once."""
+    if number == "05" and not postgres_.missing_postgres():
         os.environ["PETSTORE_DATABASE_URL"] = _OPEN.enter_context(
             postgres_.run_postgres()
         ).database()
-    if any(item.path.name.startswith("06_") for item in items):
+    if number == "06":
         _give_settings()
 
 
