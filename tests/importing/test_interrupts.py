@@ -22,7 +22,7 @@ from petstore_tools import PetStore, Sandbox
 from petstore_tools.plans import Plan
 
 AMPLE = Plan(100_000, 1_000_000)
-PARTS = soak_parts(40)
+PARTS = soak_parts(80)
 THREADS = ("import", "page")
 
 
@@ -162,7 +162,7 @@ def test_an_interrupt_at_any_line_wins(
 ) -> None:
     """
     Nothing leaves afterwards, nothing stays locked, and the same call goes on; with `-m
-    soak` at all lines, else at one of forty.
+    soak` at all lines, else at one of eighty.
     """
     with Sandbox(plan=AMPLE, clock="system", animals=120) as box:
         office = Office(box, tmp_path)

@@ -224,7 +224,7 @@ def test_kill_9_of_workers_loses_nothing_acknowledged(where: str) -> None:
     ):
         for _ in range(4):
             pool.submit(create)
-        for turn in range(6):
+        for turn in range(4):
             before = len(acknowledged)
             wait_until(lambda: len(acknowledged) > before + 20)  # noqa: B023
             killed = served.workers()[turn % workers]
@@ -233,7 +233,7 @@ def test_kill_9_of_workers_loses_nothing_acknowledged(where: str) -> None:
             wait_until(lambda: len(served.workers()) == workers)
         end.set()
 
-    assert len(acknowledged) == len(set(acknowledged)) > 100
+    assert len(acknowledged) == len(set(acknowledged)) > 80
     assert set(acknowledged) <= stored_ids(where)
 
 
