@@ -51,9 +51,7 @@ def test_the_history_is_the_truth_of_its_listings(part: int, tmp_path: Path) -> 
 def numbered_listing(number: int) -> TrueListing:
     """Return a listing of 300 animals; another number has other ids and statuses."""
     rng = random.Random(number)
-    animals = {
-        n: ("Rex", 1, rng.choice(STATUSES)) for n in range(number, number + 300)
-    }
+    animals = {n: ("Rex", 1, rng.choice(STATUSES)) for n in range(number, number + 300)}
     return make_listing(animals, T0 + number)
 
 
