@@ -6,6 +6,7 @@ they show now.
 
 import json
 import os
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from copy import deepcopy
@@ -19,7 +20,9 @@ import pytest
 from isolation import isolate_settings
 from nbclient import NotebookClient
 
-from petstore_tools import PetStore, Sandbox
+from petstore_tools import PetStore, Sandbox, spec
+from petstore_tools import settings as settings_
+from petstore_tools.clock import ManualClock
 
 # what runs for notebooks: their kernels see the environment, never a fixture
 _OPEN = ExitStack()
@@ -93,8 +96,8 @@ def _prepare(number: str) -> None:
 
 def _give_settings() -> None:
     """
-    Let the nightly notebook find a service in the settings file, and changes since a
-    written report.
+    Let the nightly notebook find a service in the settings file, two weeks of kept
+    listings, and changes since a written report.
     """
     box = _OPEN.enter_context(Sandbox(plan="pro", clock="system", animals=120))
     entries = {"base_url": box.base_url, "api_key": box.api_key, "plan": "pro"}
@@ -103,10 +106,18 @@ def _give_settings() -> None:
         "".join(f"{name} = {json.dumps(value)}\n" for name, value in entries.items()),
         encoding="utf-8",
     )
+    settings = settings_.load()
+    # two weeks of listings, as a nightly job keeps them
+    for night in range(14):
+        clock = ManualClock(time.time() - (14 - night) * spec.DAY_S)
+        with PetStore.from_settings(settings, clock=clock, ledger="memory") as store:
+            store.snapshot()
+        for pet_id in (3 + 7 * night, 6 + 8 * night):
+            box.change(pet_id, status="sold")
     with PetStore() as store:
         store.status_report().to_html(config.with_name("yesterday.html"))
-    for pet_id in (2, 3):
-        box.change(pet_id, status="sold")
+    for pet_id in (2, 5):
+        box.change(pet_id, status="pending")
     box.remove(13)
 
 

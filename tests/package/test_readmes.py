@@ -57,7 +57,7 @@ ALL = "".join([README, *(path.read_text(encoding="utf-8") for path in sorted(ROO
 OTHERS = set(
     """
 after application/json --before --check --distance --execute --from --help
---if-exists --inplace
+--if-exists --inplace --no-input
 --nbval --nbval-current-env --node --rows --seconds --store OSError cursor default
 columns dropna json keep max_retries normalize offset on page params rel sep verkauft
 ylabel

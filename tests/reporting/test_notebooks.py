@@ -114,7 +114,7 @@ def test_the_sample_report_and_its_picture_are_what_the_notebook_writes(
 ) -> None:
     """
     Page, workbook, and the page that the picture carries; `python
-    notebooks/sample_report.py` makes them again.
+    notebooks/pictures.py` makes them again.
     """
     run_notebook("03_status_report.ipynb", tmp_path, f"-p FOLDER {tmp_path}")
     page = (tmp_path / "status_report.html").read_text("utf-8")
