@@ -120,6 +120,7 @@ def examine(
     reported = "no limit" if limit is None else f"a limit of {limit:,}"
     text = f"{plan or 'none is named'}; the service reports {reported}"
     fits = plan and limit in (plan.per_minute, plan.per_day)
-    yield Finding(
-        "plan", text, "" if fits else "Is PETSTORE_PLAN the plan of this key?"
+    advice = (
+        "Set PETSTORE_PLAN to the plan of this key, or to your part where you share it."
     )
+    yield Finding("plan", text, "" if fits else advice)

@@ -24,12 +24,14 @@ from petstore_tools.tabular.atomic import check_writable, replace_file, write_ou
 from petstore_tools.tabular.categories import read_categories
 from petstore_tools.tabular.xlsx import template_bytes
 
-NO_FILE = "-"
+NONE = "-"
 QUESTIONS = {
     "base_url": "Base address of {} (https://HOST/v1)",
     "api_key": "API key for {} (it is not shown while you type)",
-    "plan": "Plan of this key (free, pro, business, PER_MINUTE/PER_DAY)",
-    "categories": f"File with the id and name of each category ({NO_FILE} for none)",
+    "plan": (
+        f"Plan of this key (free, pro, business, PER_MINUTE/PER_DAY; {NONE} to learn)"
+    ),
+    "categories": f"File with the id and name of each category ({NONE} for none)",
 }
 
 
@@ -62,7 +64,7 @@ def configure_(environment: str, pagination: str | None) -> None:
       petstore-tools configure --environment staging
       petstore-tools configure --pagination offset=startAt
     """
-    if pagination != NO_FILE:
+    if pagination != NONE:
         schemes.parse(pagination)
     path = settings.config_path()
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -71,7 +73,7 @@ def configure_(environment: str, pagination: str | None) -> None:
     names = {name: name for name in QUESTIONS}
     if environment == "staging":
         names |= {name: f"{settings.STAGING}{name}" for name in settings.OF_A_SERVICE}
-    answers: dict[str, Any] = {"plan": "free", "categories": NO_FILE}
+    answers: dict[str, Any] = {"plan": "free", "categories": NONE}
     answers |= {name: stored[names[name]] for name in names if names[name] in stored}
     while True:
         for name, question in QUESTIONS.items():
@@ -88,8 +90,8 @@ def configure_(environment: str, pagination: str | None) -> None:
     entries = stored | {names[name]: answer for name, answer in answers.items()}
     if pagination is not None:
         entries["pagination"] = pagination
-    for name in ("categories", "pagination"):
-        if entries.get(name) == NO_FILE:
+    for name in ("categories", "pagination", names["plan"]):
+        if entries.get(name) == NONE:
             del entries[name]
     path.touch()
     path.chmod(0o600)
@@ -144,9 +146,11 @@ def _read_answer(name: str, typed: str) -> str | SecretStr:
             return settings.hide_key(answer)
         if name == "base_url":
             return settings.check_base_url(answer)
+        if answer == NONE:
+            return answer
         if name == "plan":
             plans.parse(answer)
-        elif answer != NO_FILE:
+        else:
             answer = str(Path(answer).expanduser().resolve())
             read_categories(answer)
     except PetstoreError as error:
@@ -161,6 +165,8 @@ def _plain(value: object) -> str:
 def _works(answers: dict[str, Any], environment: str) -> bool:
     """Check the answers with one request, and show what is found."""
     arguments = {name: answers[name] for name in settings.OF_A_SERVICE}
+    if arguments["plan"] == NONE:
+        del arguments["plan"]
     with PetStore(**arguments, environment=environment, progress=False) as store:
         return not _examine(store, err=True)
 

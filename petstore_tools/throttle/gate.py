@@ -27,7 +27,7 @@ LOGGED_FROM_S = 1.0  # shorter waits are not logged: the next answer ends them
 _log = logging.getLogger(__name__)
 _REFUSALS: dict[int, str] = {
     401: "it does not know the key",
-    429: "there were too many requests",
+    429: "another program may use the key, or its plan is smaller",
 }
 T = TypeVar("T")
 

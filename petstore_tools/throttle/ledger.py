@@ -18,7 +18,7 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from traceback import clear_frames
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -157,16 +157,12 @@ class DatabaseLedger(ABC):
                 self._connection.close()
                 if not isinstance(failure, self._unusable):
                     raise
-                # not the text of psycopg's error, which may show the password
-                reason = type(failure).__name__
-                if isinstance(failure, sqlite3.Error | OSError):
-                    reason = str(failure)
-                elif isinstance(failure, ValueError):
+                reason = str(failure).partition("\n")[0]
+                if isinstance(failure, ValueError):
                     reason = "it is damaged, or another version of the toolkit wrote it"
                 raise LedgerError(
-                    f"{self.label} cannot be used ({reason}). This request was not"
-                    f' sent. {self.advice}, or pass ledger="memory" to count the'
-                    " requests of this process only."
+                    f"{self.label} cannot be used ({reason}). No request was sent."
+                    f" {self.advice}."
                 ) from failure
         return results[-1]
 
@@ -204,8 +200,8 @@ class SqliteLedger(DatabaseLedger):
     scope = "for all programs of this user on this machine"
     label = "The budget file budget.db in the state folder"
     advice = (
-        "Make the folder writable, set PETSTORE_STATE_DIR to a folder that is, move the"
-        " file away if it is damaged and start again"
+        "Make the folder writable, name another one in PETSTORE_STATE_DIR, or move the"
+        " file away if it is damaged, and start again"
     )
 
     def __init__(self, path: Path, subject: str) -> None:
@@ -269,25 +265,22 @@ class PostgresLedger(DatabaseLedger):
             sent.
     """
 
-    scope = "for all programs that use the same ledger database"
-    label = "The ledger database"
+    scope = "for all programs that use the same budget database"
+    label = "The budget database"
     advice = (
-        "Check that the address in PETSTORE_LEDGER_URL can be reached from here and"
-        " that its user may create and change the table petstore_budget"
+        "Correct PETSTORE_LEDGER_URL; its user must be able to create the table"
+        " petstore_budget. Until then each of you can remove it, and name a part of the"
+        " plan (PETSTORE_PLAN=30/500)"
     )
 
     def __init__(self, url: SecretStr, subject: str) -> None:
-        if not url.get_secret_value().startswith(("postgresql://", "postgres://")):
-            raise SettingsError(
-                "PETSTORE_LEDGER_URL must look like"
-                " postgresql://USER:PASSWORD@HOST/DATABASE"
-            )
         try:
             import psycopg
         except ImportError as error:
             raise missing_extra("postgres", "a ledger on PostgreSQL") from error
         super().__init__(subject, psycopg.Error)
         self._url = url
+        self._password = _read_password(url)
 
     def _transact(self, replace_state: Callable[[str], str]) -> None:
         import psycopg
@@ -344,7 +337,10 @@ class PostgresLedger(DatabaseLedger):
                 client_encoding="UTF8",  # else a server in SQL_ASCII answers bytes
             )
         except psycopg.Error as error:
-            failure: BaseException = type(error)("no connection")
+            text = str(error)
+            if self._password:
+                text = text.replace(self._password, "****")
+            failure: BaseException = type(error)(text)
         except BaseException as error:
             failure = drop_frames(error)
         else:
@@ -357,9 +353,35 @@ class PostgresLedger(DatabaseLedger):
                 (self._subject,),
             )
             return db
-        # The driver's error is dropped: its text, attributes or traceback may hold the
-        # password.
+        # not the driver's error: its attributes or traceback may hold the password
         raise failure
+
+
+def _read_password(url: SecretStr) -> str:
+    """
+    Return the password in the address of a database, "" where there is none.
+
+    Raises:
+        SettingsError: It is no address of PostgreSQL, or a character of the password
+            divides it, so that a part of it would stand in messages.
+    """
+    from psycopg import ProgrammingError
+    from psycopg.conninfo import conninfo_to_dict
+
+    address = url.get_secret_value()
+    parts: dict[str, Any] = {}
+    if address.startswith(("postgresql://", "postgres://")):
+        with suppress(ProgrammingError):
+            parts = conninfo_to_dict(address)
+    ports = str(parts.get("port", "5432"))
+    hosts = str(parts.get("host", ""))
+    if not parts or "@" in hosts or not ports.replace(",", "").isdigit():
+        raise SettingsError(
+            "PETSTORE_LEDGER_URL must look like"
+            " postgresql://USER:PASSWORD@HOST:5432/DATABASE; in a password write @ as"
+            " %40, / as %2F, and % as %25"
+        )
+    return str(parts.get("password", ""))
 
 
 Ledger = MemoryLedger | SqliteLedger | PostgresLedger

@@ -73,6 +73,16 @@ def test_an_answer_that_cannot_be_right_is_asked_again(
     }
 
 
+def test_a_plan_that_is_to_be_learnt_is_not_kept(box: Sandbox) -> None:
+    """`-` names none, and takes a plan away that was kept."""
+    configure(box.base_url, box.api_key, "pro", "-")
+
+    done = configure("", "", "-", "")
+
+    assert done.exit_code == 0, done.output
+    assert read_settings() == {"base_url": box.base_url, "api_key": box.api_key}
+
+
 def test_a_key_at_the_wrong_question_is_not_shown_again(box: Sandbox) -> None:
     """What is no address is no default of the next round."""
     done = configure("psk_typed_here", box.base_url, box.api_key, "pro", "-")

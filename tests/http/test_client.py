@@ -272,7 +272,10 @@ RETRY = r"INFO GET /v1/pets/1: {} Attempt {} of 5 follows in {} s\."
 LOGGED = {  # what is answered, what is logged, and the seconds that pass
     "429": (
         [refusal(429, "rate_limited"), {"json": PET}],
-        [REFUSAL + r"there were too many requests\.", WAITING],
+        [
+            REFUSAL + r"another program may use the key,.* smaller\.",
+            WAITING,
+        ],
         30,
     ),
     "ban": ([refusal(429, "key_banned")], [REFUSAL + r"it has banned the key\."], 0),

@@ -9,6 +9,7 @@ import dataclasses
 import gc
 import multiprocessing
 import os
+import re
 import resource
 import signal
 import threading
@@ -254,7 +255,7 @@ def test_machines_with_different_clocks_agree_by_the_databases(
         assert quota.blocked_until is not None
         assert quota.blocked_until - quota.as_of == pytest.approx(30.5, abs=0.5)
         assert quota.day.left == 999
-        assert "same ledger database" in quota.note
+        assert "same budget database" in quota.note
 
 
 def test_a_database_that_restarts_costs_nothing_and_a_missing_one_is_an_error() -> None:
@@ -287,14 +288,54 @@ def test_a_database_that_restarts_costs_nothing_and_a_missing_one_is_an_error() 
         store.close()
 
 
-def test_an_address_that_is_none_of_postgresql_is_named_without_its_password() -> None:
+@pytest.mark.parametrize(
+    "address",
+    [
+        "redis://:hush@cache/0",
+        "postgresql://ann:h@ush@db/pets",
+        "postgresql://ann:h/ush@db/pets",
+        "postgresql://ann:hush%zz@db/pets",
+        "postgresql://ann:hush@db:54x2/pets",
+    ],
+)
+def test_an_address_that_is_none_of_postgresql_is_named_without_its_password(
+    address: str,
+) -> None:
     """
-    Redis, a path, a typing error: the settings error shows the form, not the value.
+    Redis, a character that divides the password, a port in letters: the settings error
+    shows the form, not the value.
     """
     with pytest.raises(SettingsError, match="postgresql://USER") as caught:
-        PostgresLedger(SecretStr("redis://:hush@cache/0"), "shared")
+        PostgresLedger(SecretStr(address), "shared")
 
-    assert "hush" not in str(caught.value)
+    assert not re.search("hush|ush", str(caught.value))
+
+
+@pytest.mark.parametrize(
+    ("part", "other", "reason"),
+    [
+        ("//postgres:", "//ann:", 'role "ann" does not exist'),
+        ("/postgres", "/nosuch", 'database "nosuch" does not exist'),
+        ("127.0.0.1", "nowhere.invalid", "'nowhere.invalid'"),
+        ("127.0.0.1", "a-secret-word.invalid", "'****.invalid'"),
+    ],
+)
+def test_an_error_of_the_database_is_told_without_the_password(
+    postgres: Postgres, part: str, other: str, reason: str
+) -> None:
+    """A mistyped user, database or host: each is named, and how to go on."""
+    head, _, tail = postgres.url("postgres").rpartition(part)
+    address = SecretStr(f"{head}{other}{tail}")
+
+    with (
+        closing(PostgresLedger(address, "shared")) as ledger,
+        pytest.raises(LedgerError) as caught,
+    ):
+        ledger.update(lambda budget: None)
+
+    assert reason in str(caught.value)
+    assert "name a part of the plan" in str(caught.value)
+    assert "a-secret-word" not in str(caught.value)
 
 
 @pytest.mark.soak  # it takes the 10 s after which others give up
@@ -340,7 +381,7 @@ def test_a_full_disk_is_a_clear_error_and_what_was_granted_stays_spent(
     granted, message = results.get(timeout=60)
     process.join(60)
 
-    assert 'ledger="memory"' in message
+    assert "No request was sent." in message
     with closing(SqliteLedger(path, "shared")) as ledger:
         assert ledger.update(lambda budget: len(budget.in_flight)) == granted > 0
 
