@@ -8,11 +8,21 @@ import pandas as pd
 import pytest
 from commands import connection
 from inventories import faulty_creates, stored_animals, write_rows
+from paging_server import PagingService, numbered_animals
+from wires import KEY
 
-from petstore_tools import PetStore, Plan, Sandbox
+from petstore_tools import Listing, PetStore, Plan, Sandbox, status_report
 from petstore_tools.cli import main
-from petstore_tools.errors import DoubtfulRowsError, SheetError
+from petstore_tools.errors import (
+    ArgumentError,
+    DoubtfulRowsError,
+    FrameError,
+    QuotaError,
+    SheetError,
+)
 from petstore_tools.importing.results import ImportResult
+from petstore_tools.service.server import ThreadedServer
+from petstore_tools.throttle.throttle import PLAN_ADVICE
 
 CORPUS = Path(__file__).parents[1] / "importing" / "corpus"
 CALL = re.compile(r"^store\.\w+\(.*\)$", re.MULTILINE)
@@ -170,3 +180,83 @@ def test_what_became_of_a_lost_row_is_found_out_by_the_command_that_is_shown(
         said = type_command(capsys.readouterr().err, capsys)
 
     assert said == "1 created\n"
+
+
+def option_of(message: object, name: str) -> dict[str, object]:
+    """Return an option that a message prints, in the words of Python."""
+    printed = re.findall(rf"\b({name}=(?:\"[^\"]*\"|'[^']*'|\w+))", str(message))
+    options: dict[str, object] = eval(f"dict({printed[0]})")
+    return options
+
+
+def test_options_that_messages_print_are_taken_as_they_stand(tmp_path: Path) -> None:
+    """Of a report, a listing, an import of a frame, a sandbox, and a plan."""
+    frame = pd.DataFrame({"name": ["Rex"], "categoryId": [3]})
+    with Sandbox(plan="3/1000", animals=250) as box:
+        store = box.store
+        with pytest.raises(FrameError) as partial:
+            status_report(store.list_pets(first=5))
+        with pytest.raises(QuotaError) as quota:
+            box.connect(max_wait_s=1).list_pets()
+        with pytest.raises(SheetError) as nameless:
+            store.import_pets(frame)
+
+        assert status_report(
+            store.list_pets(first=5, wait=True), **option_of(partial.value, "partial")
+        ).headline
+        assert len(store.list_pets(**option_of(quota.value, "wait"))) == 250
+        preview = store.preview_import(frame, **option_of(nameless.value, "name"))
+        assert preview.rows == 1
+        plan = PetStore(
+            base_url=box.base_url, api_key=KEY, **option_of(PLAN_ADVICE, "plan")
+        ).client.plan
+        assert plan == Plan(30, 500)
+    with Sandbox(clock="system") as box, pytest.raises(ArgumentError) as clock:
+        box.advance(days=1)
+    with Sandbox(**option_of(clock.value, "clock")) as box:
+        box.advance(days=1)
+
+
+def test_a_list_without_titles_is_read_by_the_columns_of_the_message(
+    fast: Sandbox, tmp_path: Path
+) -> None:
+    """Letters in place of titles."""
+    path = write_rows(tmp_path / "a.csv", "Mia,4,sold", header="Rex,3,sold")
+    with pytest.raises(SheetError) as refused:
+        fast.store.preview_import(path)
+
+    (printed,) = re.findall(r"columns=(\{.*?\})\n", str(refused.value))
+    fast.store.import_pets(path, columns=eval(printed), progress=False)
+
+    assert stored_animals(fast).total() == 2
+
+
+def test_a_way_to_page_that_a_message_prints_lists_all() -> None:
+    """Where the service pages by a parameter that nobody would try."""
+    service = PagingService(numbered_animals(250), "offset parameter=startAt")
+    server = ThreadedServer(service).start()
+    with pytest.warns(UserWarning, match="did not show whether more follow") as warned:
+        PetStore(base_url=server.base_url, api_key=KEY).list_pets()
+    told = option_of(warned[0].message, "pagination")
+    pets = PetStore(base_url=server.base_url, api_key=KEY, **told).list_pets()
+    server.stop()
+
+    assert (len(pets), Listing.of(pets).completeness) == (250, "complete")
+
+
+def test_an_emptied_service_is_filled_again_by_the_command_that_is_shown(
+    shop: Sandbox, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By `imports forget`."""
+    path = write_rows(Path("a.csv"), "Rex,3,sold", "Mia,4,sold")
+    first = PetStore().import_pets(path, progress=False)
+    for number in first.frame["id"]:
+        shop.remove(int(number))
+    write_rows(path, "Rex,3,sold", "Mia,4,sold", "Ida,5,sold")
+    again = PetStore().import_pets(path, progress=False)
+
+    type_command(str(again).replace(" lets it begin anew", "\n"), capsys)
+    PetStore().import_pets(path, progress=False, doubtful="skip")
+
+    for name, category in (("Rex", 3), ("Mia", 4), ("Ida", 5)):
+        assert stored_animals(shop)[name, category, "sold"] == 1
