@@ -194,6 +194,7 @@ def test_a_sandbox_ends_with_its_process(tmp_path: Path, end: str) -> None:
 
     assert done.stdout == ""
     assert done.stderr == "" or "ZeroDivisionError" in done.stderr
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_what_fails_on_the_way_up_leaves_nothing() -> None:
