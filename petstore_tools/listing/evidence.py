@@ -123,6 +123,8 @@ class PageRecord:
         totals: How many animals the service counted, on each answer that said so.
         says_more: The last answer said that more follow.
         has_other_status: An animal came that does not bear the status asked for.
+        may_count_rows: The way goes on behind an id that was the number of its row,
+            too.
     """
 
     url: str
@@ -143,6 +145,7 @@ class PageRecord:
     totals: set[int | None] = field(default_factory=set)
     says_more: bool = False
     has_other_status: bool = False
+    may_count_rows: bool = False
 
     def take(self, page: NextPage, reply: PageReply) -> None:
         """

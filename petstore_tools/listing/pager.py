@@ -326,9 +326,9 @@ def _read_on_by(record: PageRecord, scheme: Scheme) -> Steps[End]:
         last_ids = islice(reversed(record.ids), len(reply.ids))
         is_repeated = [*last_ids] == [*reversed(reply.ids)]  # or empty
         if is_repeated and not page.overlap:
-            if reply.ids or reply.is_end or scheme.counts == "id":
+            if reply.is_end or scheme.counts == "id":
                 return (yield from _end_of_way(record, page, scheme))
-            record.take(page, reply)
+            record.take(page, replace(reply, ids=()))
             if not (yield from _skip_empty_page(record, scheme)):
                 return (yield from _end_of_way(record, page, scheme))
             continue
@@ -336,16 +336,17 @@ def _read_on_by(record: PageRecord, scheme: Scheme) -> Steps[End]:
         if page.overlap and not reply.ids:
             # unproven: an overlap that does not come is no end
             return record.end_complete("")
-        if not record.new_ids and len(reply.ids) > page.overlap:
-            return record.end_unproven("a page held no new animal")
+        if len(reply.ids) - len(record.new_ids) > max(page.overlap, len(reply.ids) / 2):
+            return record.end_unproven("most animals of a page had come before")
 
 
 def _skip_empty_page(record: PageRecord, scheme: Scheme) -> Steps[bool]:
     """
-    Take the page behind an empty one; False where that shows no new animal, or is
-    refused.
+    Take the page behind one without new animals; False where that shows none, either,
+    or is refused.
 
-    A service that cuts and then hides rows sends an empty page in the middle.
+    A service that cuts and then hides rows sends an empty page in the middle. One whose
+    pages have another size than the first one repeats a part of it.
     """
     # numbers of pages counted it already
     is_row_number = scheme.counts == "rows" and not scheme.step
@@ -362,8 +363,27 @@ def _skip_empty_page(record: PageRecord, scheme: Scheme) -> Steps[bool]:
 def _end_of_way(record: PageRecord, page: NextPage, scheme: Scheme) -> Steps[End]:
     """End behind the last page of a way."""
     record.may_have_hole |= not page.is_gapless
+    if record.may_count_rows and not (yield from _counts_ids(record, scheme)):
+        return record.end_unproven(f"{scheme.parameter!r} seems to count rows")
     reason = f"no animal follows the last one, paged by {scheme.parameter!r}"
     return (yield from _end_of_filter(record, reason))
+
+
+def _counts_ids(record: PageRecord, scheme: Scheme) -> Steps[bool]:
+    """
+    Say whether a way that goes on behind an id does not skip as many rows in its place:
+    where the ids begin with 1, 2, 3, what proved it is the same for both.
+    """
+    ids = [*record.ids]
+    # up to the first id that is not its row's number, none can have been skipped
+    index = next((i for i, pet_id in enumerate(ids) if pet_id != i + 1), None)
+    if index is None:
+        return True
+    value, expected = ids[index], ids[index + 1 : index + 2]
+    if not expected or with_query(record.url, {scheme.parameter: value}) in record.urls:
+        value, expected = ids[index] - 1, ids[index : index + 1]
+    reply = yield from _ask(record, **{scheme.parameter: value})
+    return reply is not None and [*reply.ids[:1]] == expected
 
 
 def _next_page(record: PageRecord, scheme: Scheme, full_pages: int = 0) -> NextPage:
@@ -412,6 +432,7 @@ def _prove(record: PageRecord, scheme: Scheme) -> Steps[Scheme | None]:
         raise PageChanged
     if schemes.landing_position(page, reply.ids) == position:
         is_by_id = scheme.counts == "id"
+        record.may_count_rows = is_by_id and value == position
         record.take(NextPage(reply.url, overlap=1, is_gapless=is_by_id), reply)
         return scheme
     if scheme.counts == "rows":

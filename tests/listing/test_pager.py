@@ -35,7 +35,8 @@ SIGNALLED = [way for way in WAYS if way.startswith("link") or "=" in way.split()
 USUAL = [
     way
     for way in WAYS
-    if way.split()[0] in schemes.SCHEMES and not re.search("past_end=400|filters=", way)
+    if way.split()[0] in schemes.SCHEMES
+    and not re.search("past_end=400|filters=|stride=|numbered=", way)
 ]
 ENDS = read_json(__file__, "ends.json")
 # why a service that gives all may not be believed
@@ -92,6 +93,44 @@ def test_what_is_complete_is_whole_and_what_is_not_says_why(way: str) -> None:
             if count == 0 and status is None:
                 assert outcome.complete
                 assert outcome.requests <= 3
+
+
+@pytest.mark.parametrize("pagination", [None, "after=after"])
+@pytest.mark.parametrize(
+    "ids", [[*range(1, 101), *range(151, 301)], [*range(1, 101), *range(102, 252)]]
+)
+def test_a_parameter_called_after_that_skips_rows_is_told_by_the_first_gap(
+    ids: list[int], pagination: str | None
+) -> None:
+    """As long as ids are numbers of rows, nothing tells one from the other."""
+    rows = [(pet_id, "sold") for pet_id in ids]
+
+    skips_rows, goes_on_behind, dense = (
+        read_service(Service(Way.read(way), animals), pagination=pagination)
+        for way, animals in (
+            ("offset parameter=after", rows),
+            ("after", rows),
+            ("offset parameter=after", [(n, "sold") for n in range(1, 251)]),
+        )
+    )
+
+    assert (skips_rows.complete, skips_rows.end.completeness) == (False, "unproven")
+    assert "'after' seems to count rows" in skips_rows.end.reason
+    assert goes_on_behind.complete
+    assert goes_on_behind.ids == ids
+    assert dense.complete
+    assert len(dense.ids) == 250
+
+
+def test_a_number_of_rows_that_is_called_a_page_costs_few_requests() -> None:
+    """It is told by its first page, of which nearly all animals had come."""
+    service = Service(Way.read("offset parameter=startAt"), animals(1_000))
+
+    outcome = read_service(service, pagination="page=startAt")
+
+    assert not outcome.complete
+    assert outcome.requests < 10
+    assert "most animals of a page had come before" in outcome.end.reason
 
 
 COSTS = {  # requests more than pages, of four listings

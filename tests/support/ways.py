@@ -70,6 +70,8 @@ class Way:
         whole: What becomes of an offset that is no multiple of the limit: `refused`
             (400), `rounded` down, "" for nothing.
         hides: Rows that are hidden behind the cut, such as `100-200`; "" for none.
+        stride: Rows that a page number stands for, whatever a page has; 0 for its size.
+        numbered: Rows of a page that is asked for by its number; 0 for those of others.
     """
 
     speaks: str = "link"
@@ -90,6 +92,8 @@ class Way:
     parameter: str = ""
     whole: str = ""
     hides: str = ""
+    stride: int = 0
+    numbered: int = 0
 
     @classmethod
     def read(cls, line: str) -> Self:
@@ -133,6 +137,8 @@ class Service:
             return way.strict, {}, []
         limit = int(query.get("limit", 20))
         size = way.size or min(limit, way.cap)
+        if way.numbered and way.scheme.parameter in query:
+            size = way.numbered
         rows = self.listed(status)
         page_size = limit if way.numbers_asked else size
         start = self._start(rows, query.get(way.scheme.parameter), page_size)
@@ -171,7 +177,7 @@ class Service:
             sign = -1 if self.way.order == "descending" else 1
             return len([pet_id for pet_id, _ in rows if sign * pet_id <= sign * number])
         if scheme.counts == "pages":
-            return max(0, (number - scheme.base) * size)
+            return max(0, (number - scheme.base) * (self.way.stride or size))
         return number
 
     def _signs(
