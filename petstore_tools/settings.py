@@ -263,9 +263,11 @@ def check_base_url(address: str) -> str:
     if host is None or max(map(len, host.split("."))) > LONGEST_LABEL:
         raise SettingsError("the base address must look like https://HOST/v1")
     if "@" in parts.netloc or parts.query or parts.fragment:
+        netloc = parts.netloc.rpartition("@")[2]
+        address = f"{parts.scheme}://{netloc}{parts.path}"
         raise SettingsError(
             "the base address must hold no user name, password or query: use "
-            f"{parts.scheme}://{host}{spec.PATH_PREFIX}"
+            f"{address.removesuffix(spec.PATH_PREFIX)}{spec.PATH_PREFIX}"
         )
     if not parts.path.endswith(spec.PATH_PREFIX):
         root = _A_VERSION.split(parts.geturl(), maxsplit=1)[0]

@@ -204,7 +204,8 @@ class ImportPreview:
         """What to do so that edits of rows are told without a question."""
         entries = [doubt.entry for doubt in self.comparison.doubts.values()]
         files = {entry.file for entry in entries if entry.import_id != self.target.id}
-        list_name = self.created_file
+        has_list = self.created or self.to_send > len(entries)
+        list_name = self.created_file if has_list else ""
         if names := sorted(files - {""}):
             list_name = f"the created file of {first_of(names)}"
         cures = []

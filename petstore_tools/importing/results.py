@@ -196,7 +196,7 @@ class ImportResult:
         if self.ambiguous:
             remarks.append(f"{pluralize(self.ambiguous, 'row')} for a person to decide")
         for path in self.files:
-            is_list = ".created" in path.name
+            is_list = path.name.rfind(".created") > path.name.rfind(".rejected")
             title = "go on with" if is_list else "rejected rows:"
             remarks.append(f"{title} {path.name}")
         return remarks

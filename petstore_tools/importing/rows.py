@@ -51,8 +51,8 @@ _REPETITIONS = {
     ),
 }
 _FEW = 3  # rows that a line shows, and values of theirs
-# what a title is made of: no digit stands in it
-_WORDS = re.compile(r"\s*[^\W\d_]\D*")
+# what a title begins with: no number does
+_TITLE = re.compile(r"\s*[^\W\d_]")
 _HEADER_AGAIN = "the header again"
 _HELP_OF_NOTES = "complete the row, or delete it"
 _HELP_OF_SUMS = "delete it; of an animal, type the value in place of the formula"
@@ -232,7 +232,7 @@ def _are_titles(row: Entry, next_row: AnyRow, layout: Layout) -> bool:
     if index is None or "categoryId" not in fields or row.is_remark:
         return False
     words = [cell for cell in row.cells if not is_blank(cell)]
-    are_words = all(type(cell) is str and _WORDS.fullmatch(cell) for cell in words)
+    are_words = all(type(cell) is str and _TITLE.match(cell) for cell in words)
     status_index = layout.columns.get("status")
     has_status = (
         status_index is not None

@@ -81,7 +81,8 @@ def existing_numbers(path: Path) -> list[int]:
 
 def write_output(path: Path, content: bytes) -> None:
     """
-    Write a file that somebody asked for, whole or not at all.
+    Write a file that somebody asked for, whole or not at all; a symbolic link to it
+    stays one.
 
     >>> write_output(Path("notes.txt"), b"3 dogs")
     >>> Path("notes.txt").read_bytes()
@@ -92,7 +93,7 @@ def write_output(path: Path, content: bytes) -> None:
     """
     check_writable(path)
     try:
-        replace_file(path, content)
+        replace_file(Path(os.path.realpath(path)), content)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", "the name is no text")
         raise OutputError(

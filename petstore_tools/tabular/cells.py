@@ -95,9 +95,10 @@ class MalformedLine(list[str]):
 
 # what sums or counts cells of several rows, or a column of a table of Excel
 _TOTAL = re.compile(
-    r"\b(?:SUM|SUBTOTAL|COUNTA?|AVERAGE|AGGREGATE)\([^()]*?"
+    r"\b(?:SUM\w*|COUNT\w*|AVERAGE\w*|SUBTOTAL|AGGREGATE)\([^()]*?"
     r"(?:\$?([A-Z]+)\$?(\d*)\]?:(?:\[?\.)?\$?\1\$?(?!\2\b)\d+"
-    r"|\$?([A-Z]+):(?:\.)?\$?\3\b|\w\[(?!#This|@))"
+    r"|\$?([A-Z]+):(?:\.)?\$?\3\b|\w\[(?!#This|@)"
+    r"|\$?([A-Z]+)\$?\d+[,;]\[?\.?\$?\4\$?\d)"
 )
 Record = tuple[int, Sequence[str]]  # the number of a row, and its cells
 

@@ -18,10 +18,12 @@ from petstore_tools.errors import (
     DoubtfulRowsError,
     FrameError,
     QuotaError,
+    SettingsError,
     SheetError,
 )
 from petstore_tools.importing.results import ImportResult
 from petstore_tools.service.server import ThreadedServer
+from petstore_tools.settings import check_base_url
 from petstore_tools.throttle.throttle import PLAN_ADVICE
 
 CORPUS = Path(__file__).parents[1] / "importing" / "corpus"
@@ -116,6 +118,7 @@ def test_a_question_is_answered_as_it_says(
         fast.store.import_pets(path, progress=False)
 
     assert f'doubtful="{answer}"' in str(asked.value)
+    assert "created.csv" not in str(asked.value)  # no such file is there
     fast.store.import_pets(path, progress=False, doubtful=answer)
 
     assert stored_animals(fast) == {("Rex", 3, "sold"): count}
@@ -260,3 +263,20 @@ def test_an_emptied_service_is_filled_again_by_the_command_that_is_shown(
 
     for name, category in (("Rex", 3), ("Mia", 4), ("Ida", 5)):
         assert stored_animals(shop)[name, category, "sold"] == 1
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("http://ann:word@127.0.0.1:8765/v1", "http://127.0.0.1:8765/v1"),
+        ("https://ann@[::1]:8443/v1", "https://[::1]:8443/v1"),
+        ("https://shop.example/api/v1?x=1#top", "https://shop.example/api/v1"),
+    ],
+)
+def test_an_address_is_corrected_as_the_message_says(typed: str, meant: str) -> None:
+    """With its port, its brackets and its path, and without the password."""
+    with pytest.raises(SettingsError, match="must hold no user name") as refused:
+        check_base_url(typed)
+
+    address = str(refused.value).rpartition(" ")[2]
+    assert check_base_url(address) == meant

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from petstore_tools.tabular.atomic import replace_file
+from petstore_tools.tabular.atomic import replace_file, write_output
 
 posix = pytest.mark.skipif(
     os.name != "posix", reason="rights of files as POSIX has them"
@@ -50,3 +50,18 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
 
     assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
     assert [file.name for file in path.iterdir()] == ["old"]
+
+
+@posix
+def test_what_a_symbolic_link_names_is_written_and_the_link_stays(
+    tmp_path: Path,
+) -> None:
+    """Whoever opens either sees the new one."""
+    (tmp_path / "old.html").write_bytes(b"old")
+    link = tmp_path / "newest.html"
+    link.symlink_to("old.html")
+
+    write_output(link, b"new")
+
+    assert link.is_symlink()
+    assert (tmp_path / "old.html").read_bytes() == b"new"
