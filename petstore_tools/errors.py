@@ -33,6 +33,7 @@ are Unix seconds. No message holds a key.
 """
 
 import copyreg
+from http import HTTPStatus
 from typing import Any
 
 from petstore_tools.text import option, utc_text
@@ -103,7 +104,11 @@ class ApiError(PetstoreError):
 
     def __init__(self, status: int, code: str, message: str, request_line: str) -> None:
         label = f"{status} {code}".rstrip()
-        super().__init__(f"{request_line}: {label}: {message}{self.help}")
+        help_ = self.help
+        # a create may have been carried out
+        if status >= HTTPStatus.INTERNAL_SERVER_ERROR and request_line[:3] == "GET":
+            help_ = "; run the same call again later"
+        super().__init__(f"{request_line}: {label}: {message}{help_}")
         self.status = status
         self.code = code
         self.message = message
@@ -136,7 +141,7 @@ class KeyBannedError(ApiError):
     """
 
     def __init__(self, reason: str, *, retry_at: float) -> None:
-        message = f"{reason}. Requests may be sent again from {utc_text(retry_at)} on."
+        message = f"{reason}. Run the same call again from {utc_text(retry_at)} on."
         super().__init__(429, "", message, "not sent")
         self.retry_at = retry_at
 
@@ -153,8 +158,9 @@ class QuotaError(PetstoreError):
 
     def __init__(self, reason: str, *, resumes_at: float) -> None:
         super().__init__(
-            f"Quota reached: {reason}. Run the same call again from"
-            f" {utc_text(resumes_at)} on, or pass {option('wait', True)}."
+            f"No request may be sent now: {reason}. Run the same call again from"
+            f" {utc_text(resumes_at)} on; listings, imports and reports wait with"
+            f" {option('wait', True)}."
         )
         self.reason = reason
         self.resumes_at = resumes_at

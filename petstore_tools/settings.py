@@ -272,8 +272,8 @@ def check_base_url(address: str) -> str:
     if not parts.path.endswith(spec.PATH_PREFIX):
         root = _A_VERSION.split(parts.geturl(), maxsplit=1)[0]
         raise SettingsError(
-            f"the base address must end in {spec.PATH_PREFIX}; did you mean "
-            f"{root}{spec.PATH_PREFIX} ?"
+            f"the base address must end in {spec.PATH_PREFIX}: use"
+            f" {root}{spec.PATH_PREFIX}"
         )
     if parts.scheme == "http" and not _is_this_machine(host):
         warnings.warn(
@@ -308,7 +308,7 @@ def read_settings_file() -> dict[str, Any]:
         for entry in entries.keys() & SECRET_ENTRIES:
             entries[entry] = SecretStr(entries[entry])
         if unknown := entries.keys() - ENTRIES:
-            raise SettingsError(f"there is no entry {min(unknown)!r}")
+            raise SettingsError(f"it has an unknown entry {min(unknown)!r}")
         check_texts({**entries, "reconcile_after_s": ""})  # it may be a number
     except FileNotFoundError:
         return {}
@@ -320,4 +320,7 @@ def read_settings_file() -> dict[str, Any]:
         return entries
     # here, where the error and its frames are gone: they hold the text of the file, and
     # so the key
-    raise SettingsError(f"the settings file {path} cannot be used: {reason}")
+    raise SettingsError(
+        f"the settings file {path} cannot be used: {reason.rstrip('.')}. Correct it, or"
+        " delete it and type petstore-tools configure"
+    )

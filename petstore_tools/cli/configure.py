@@ -194,10 +194,10 @@ def template_(file: Path, categories: Path | None) -> None:
       petstore-tools template animals.xlsx
       petstore-tools template animals.xlsx --categories categories.csv
     """
-    if file.suffix.casefold() != ".xlsx" or file.exists():
-        raise click.BadParameter(
-            f"{file.name!r} exists already, or does not end in .xlsx: name a new file"
-        )
+    if file.suffix.casefold() != ".xlsx":
+        raise click.BadParameter(f"{file.name!r} must end in .xlsx")
+    if file.exists():
+        raise click.BadParameter(f"{file.name!r} exists already: name a new file")
     names = read_categories(categories or settings.category_file())
     write_output(file, template_bytes(names))
     command = CommandOptions(file, categories=categories).spell({})

@@ -58,7 +58,8 @@ def imports_(context: click.Context) -> None:
     """
     if context.invoked_subcommand is None:
         infos, errors = list_imports(_folder())
-        click.echo(_table(infos) if infos or errors else "No imports yet.")
+        hint = "No imports yet. Begin one: petstore-tools import FILE"
+        click.echo(_table(infos) if infos or errors else hint)
         for error in errors:
             options.write_message(error)
         if errors:
@@ -99,7 +100,13 @@ def show(info: ImportInfo) -> None:
             "\nTo let the next run send row N, which was left out as doubtful:"
             f" petstore-tools imports reconcile {info.target.id} --row N --absent"
         )
-    if info.states.keys() & {"unknown", "sending", "ambiguous"}:
+    if "ambiguous" in info.states:
+        options.write_message(
+            "\nTo decide on an ambiguous row N, which may be the animal ID:"
+            f" petstore-tools imports reconcile {info.target.id} --row N --created ID;"
+            " or --row N --absent, where no animal is it"
+        )
+    elif info.states.keys() & {"unknown", "sending"}:
         options.write_message(
             "\nTo find out what became of the unknown rows: petstore-tools imports"
             f" reconcile {info.target.id}"
@@ -164,10 +171,8 @@ def reconcile(
         confirm = _confirm_absent if absent else partial(_confirm_created, pet_id)
         if confirm(store, journal, row, yes=yes):
             record_decision(journal, row, pet_id)
-            decision = f"the animal with id {pet_id}"
-            if absent:
-                decision = "absent: the next run sends it"
-            click.echo(f"row {row} is {decision}")
+            decision = f"Row {row} is the animal with id {pet_id}."
+            click.echo(f"The next run sends row {row}." if absent else decision)
     return exits.DONE
 
 

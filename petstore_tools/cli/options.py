@@ -60,7 +60,8 @@ def output(*endings: str, multiple: bool = False) -> Callable[[Command], Command
         file = Path(path)
         ending = file.suffix.casefold()
         if ending not in endings:
-            advice = "; for a PDF, print the page (.html)" if ending == ".pdf" else ""
+            is_page = ending == ".pdf" and ".html" in endings
+            advice = "; for a PDF, print the page (.html)" if is_page else ""
             raise click.UsageError(
                 f"{path!r} must end in one of {', '.join(endings)}{advice}"
             )

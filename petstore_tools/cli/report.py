@@ -165,7 +165,8 @@ def history_(
     if len(rows) or output is not None:
         write_rows(rows, "row", names, output)
     else:
-        click.echo("The kept listings show no such animal.")
+        hint = "No listing was kept yet. Keep one: petstore-tools report"
+        click.echo("The kept listings show no such animal." if snapshots else hint)
     options.write_message(str(snapshots))
 
 

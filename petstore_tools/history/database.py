@@ -332,7 +332,8 @@ class Snapshots(tuple[Snapshot, ...]):
         check_past(moment, begin, now, zone)
         snapshots, note = self.up_to(moment, now, zone)
         if not snapshots:
-            raise ArgumentError(f"no snapshot had ended by {moment}: {self}")
+            advice = "; name a later date" if self else "; keep one: store.snapshot()"
+            raise ArgumentError(f"no snapshot had ended by {moment}: {self}{advice}")
         return snapshots, note
 
     def counts(self) -> pd.DataFrame:

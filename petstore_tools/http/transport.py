@@ -321,9 +321,12 @@ def _describe(
         return any(isinstance(cause, kinds) for cause in causes)
 
     if has(ssl.SSLCertVerificationError):
-        return "the service's certificate is not trusted"
+        return (
+            "the service's certificate is not trusted; ask who runs the service, and"
+            " name its certificates in REQUESTS_CA_BUNDLE"
+        )
     if has(requests.exceptions.ProxyError):
-        return "the proxy did not pass the request on"
+        return "the proxy did not pass the request on; check HTTPS_PROXY"
     if has(NameResolutionError):
         return (
             f"the host name {url.hostname} is not known; correct the base address"

@@ -175,6 +175,9 @@ class ImportPreview:
     @property
     def question(self) -> str:
         """What a person is asked about the doubtful rows, a paragraph a sentence."""
+        return "\n".join(map(wrap, self._question()))
+
+    def _question(self) -> list[str]:
         doubts = self.comparison.doubts.values()
         lines = [f"{_SKIP} leaves these rows out, {_SEND} creates them."]
         if any(doubt.reason == "the same row key" for doubt in doubts):
@@ -184,20 +187,22 @@ class ImportPreview:
             )
         if any(doubt.entry.is_open for doubt in doubts):
             lines.append(
-                "What is not known yet of a row of another file, an import of that file"
-                " finds out."
+                "An import of the other file finds out what became of its unknown rows."
             )
-        lines.append("A new name or status does not reach the service.")
-        lines.append(f"Not to be asked again, {self._cure}.")
+        lines.append(
+            "The service cannot change an animal: a new name or status is not sent."
+        )
+        lines.append(f"To avoid this question, {self._cure}.")
         if self.comparison.sent:
             name = option("name", "…")
-            lines.append(f"Another list under an old file name needs a name: {name}.")
+            lines.append(f"If this is another list, give it a name of its own: {name}.")
         if self.environment != "sandbox":  # its journal ends with the program
             lines.append(
-                "Single rows are sent after petstore-tools imports reconcile"
-                f" {self.target.id} --row N --absent."
+                "To send single rows, answer skip. Then type petstore-tools imports"
+                f" reconcile {self.target.id} --row N --absent for each, and import"
+                " again."
             )
-        return "\n".join(map(wrap, lines))
+        return lines
 
     @property
     def _cure(self) -> str:
@@ -211,16 +216,22 @@ class ImportPreview:
         cures = []
         if list_name:
             cures.append(f"edit {list_name} from now on, which has the ids")
+        elif any(entry.pet_id and not entry.file for entry in entries):
+            cures.append("add a column petstore_id with the ids of these animals")
         if "row_key" not in self.sheet.layout.columns:
             key = option("row_key", "…")
-            cures.append(f"name a column that tells rows apart: {key}")
+            cures.append(
+                f"name a column that tells the rows of a new list apart: {key}"
+            )
         return ", or ".join(cures) or "change no key"
 
     @property
     def doubt(self) -> str:
         """Which rows are doubtful and why, and what a person is asked about them."""
         rows = pluralize(len(self.comparison.doubts), "row")
-        title = f"{rows} of {self.file} may be animals that exist already:"
+        are_one = len(self.comparison.doubts) == 1
+        animals = "an animal that exists" if are_one else "animals that exist"
+        title = f"{rows} of {self.file} may be {animals} already:"
         doubtful_rows = [wrap(row, "  ") for row in some_of(self._doubtful(), SHOWN)]
         return "\n".join([title, *doubtful_rows, self.question])
 
@@ -330,7 +341,7 @@ class ImportPreview:
     def __str__(self) -> str:
         title = f"{self.file} → {self.environment} ({self.host})"
         if self._is_done:
-            return f"{title}: {'; '.join(self._counts())}"
+            return f"{title}: {'; '.join([*self._counts(), *self.notes])}"
         lines = [wrap(line, f"  {name:<9} ") for name, line in self._lines()]
         return "\n".join(filter(None, [title, *lines, self.sheet.questions]))
 
@@ -356,7 +367,7 @@ class ImportPreview:
             "left for the same call without " + option("first"): (
                 self.unsent - self.to_send
             ),
-            "doubtful: they may exist already": len(comparison.doubts),
+            "doubtful: may exist already": len(comparison.doubts),
             "created already": self.created,
             "edited: nothing is sent, since the service cannot change an animal": (
                 len(self.edits)
@@ -403,7 +414,7 @@ class ImportPreview:
             "edited": self.edits,
             "forecast": [self.forecast] if self.to_send else [],
             "doubtful": doubtful_rows,
-            "question": self.question.splitlines()[:1] if doubtful_rows else [],
+            "question": self._question()[:1] if doubtful_rows else [],
             "refused": [self.refusal],
         }
         return [

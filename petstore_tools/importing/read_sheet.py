@@ -249,7 +249,9 @@ def read_sheet(options: ImportOptions) -> ReadSheet:
         if field in layout.columns:
             identify(rows, layout, field)
     if not any(rows):
-        raise SheetError(f"{options.path.name} has a header and no rows")
+        raise SheetError(
+            f"{options.path.name} has a header and no rows: add a row for each animal"
+        )
     for index, row in enumerate(rows):
         if isinstance(row, Entry) and row.pet_id and not row.problems:
             rows[index] = row._replace(has_id=True, state="created")
@@ -290,14 +292,17 @@ def open_layout(options: ImportOptions) -> Layout:
         reason = f"{name}: sheets {names} may be meant: name one"
         raise SheetError(write_questions(candidates[0], [reason], sheet="…"))
     if not likeliest.header:
-        raise SheetError(f"{name}: there is no header row")
+        raise SheetError(
+            f"{name}: there is no header row: write the titles name and categoryId"
+            " above the rows"
+        )
     if not likeliest.is_complete:
         first, *others = likeliest.reasons
         others += [f"the header is {likeliest.header_line}", *likeliest.sheet.notes]
         if not fields and any(map(whole_number, likeliest.header)):
             columns = option("columns", {"A": "name", "B": "categoryId"})
-            row = f"is row {likeliest.header_row} an animal?"
-            others.append(f"{row} Then name columns by letter: {columns}")
+            row = f"if row {likeliest.header_row} is an animal"
+            others.append(f"{row}, name the columns by letter: {columns}")
         raise SheetError(write_questions(likeliest, [f"{name}: {first}", *others]))
     return likeliest
 

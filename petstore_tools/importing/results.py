@@ -194,12 +194,23 @@ class ImportResult:
         if earlier := len(self.edits) - len(new_edits):
             remarks.append(f"{pluralize(earlier, 'row')} edited before")
         if self.ambiguous:
-            remarks.append(f"{pluralize(self.ambiguous, 'row')} for a person to decide")
+            verb = "needs" if self.ambiguous == 1 else "need"
+            rows = pluralize(self.ambiguous, "row")
+            remarks.append(f"{rows} {verb} your decision{self._decision_command}")
         for path in self.files:
             is_list = path.name.rfind(".created") > path.name.rfind(".rejected")
-            title = "go on with" if is_list else "rejected rows:"
+            is_whole = self.stopped is None and not self.unknown
+            list_title = "go on with" if is_whole else "created so far:"
+            title = list_title if is_list else "rejected rows:"
             remarks.append(f"{title} {path.name}")
         return remarks
+
+    @property
+    def _decision_command(self) -> str:
+        """What shows the rows to decide; a sandbox keeps no import."""
+        if self.environment == "sandbox":
+            return ""
+        return f": petstore-tools imports show {self.journal}"
 
     __repr__ = __str__
 

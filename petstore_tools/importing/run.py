@@ -151,9 +151,11 @@ def check(inventory: Inventory, sheet: ReadSheet, journal: Journal) -> ImportPre
     notes = sheet.notes
     if comparison.needs_listing:
         notes.append(
-            "the rows are not compared with the animals that exist yet: the import"
-            " lists these first"
+            "the rows are not compared yet: the import first lists the animals that"
+            " exist"
         )
+    elif comparison.ids:
+        notes.append("the import first checks the ids")
     unsent = len(comparison.waiting)
     if options.doubtful != "send":  # each doubtful row waits
         unsent -= len(comparison.doubts)
@@ -163,6 +165,9 @@ def check(inventory: Inventory, sheet: ReadSheet, journal: Journal) -> ImportPre
     latency_s = client.transport.fastest_s or LIKELY_S
     estimate = partial(forecast, to_send, read_quota(client.gate), latency_s=latency_s)
     whole = estimate(baseline=requests if comparison.needs_listing else 0)
+    is_affordable = options.wait or whole.days <= max(1, estimate(baseline=0).days)
+    if options.doubtful == "send" and not is_affordable:  # it lists nothing
+        whole = estimate(baseline=0)
     return ImportPreview(
         sheet=sheet,
         comparison=comparison,
@@ -172,7 +177,7 @@ def check(inventory: Inventory, sheet: ReadSheet, journal: Journal) -> ImportPre
         unsent=unsent,
         notes=tuple(notes),
         forecast=whole,
-        is_affordable=options.wait or whole.days <= max(1, estimate(baseline=0).days),
+        is_affordable=is_affordable,
     )
 
 
@@ -259,11 +264,13 @@ class _Run:
                 f" ({self._listing.reason.rstrip('.')})"
             )
         elif are_all_gone(self._journal, self._before.entries):
-            self._notes.append(
-                "none of the animals that this import created exists any more; if the"
-                " service was emptied, petstore-tools imports forget"
-                f" {self._journal.id} lets it begin anew"
-            )
+            note = "none of the animals that this import created exists any more"
+            if self._client.environment != "sandbox":  # its journal ends with it
+                note += (
+                    "; if the service was emptied, petstore-tools imports forget"
+                    f" {self._journal.id} lets it begin anew"
+                )
+            self._notes.append(note)
 
     def _add(self, ask: Ask) -> None:
         """
@@ -337,8 +344,11 @@ class _Run:
                 continue
             failing = self._sender.failing
             if listed >= MOST_LISTINGS:
-                reason = f"{listed} listings found no row that was created since"
-                return Stopped("service", f"{failing or 'answers were lost'}; {reason}")
+                reason = (
+                    f"{failing or 'answers were lost'}; {listed} listings show none of"
+                    " these rows. Run the same call again later"
+                )
+                return Stopped("service", reason)
             too_early = await_answers(self._client, lost_s, self._calls)
             if too_early is not None:
                 return Stopped("service", failing) if failing else too_early

@@ -265,7 +265,10 @@ def await_threads(journal: Journal, max_wait_s: float) -> None:
         if thread.ident:  # else an interrupt came before it was started
             thread.join(max_wait_s)
         if thread.is_alive():
-            raise JournalError("the last run of this import still awaits an answer")
+            raise JournalError(
+                "the last run of this import still awaits an answer: run the same call"
+                " again in a minute"
+            )
     del _threads[journal.id]
 
 

@@ -149,5 +149,5 @@ def _rows(sheets: Iterable[Sheet], file: str) -> Iterator[tuple[str, str, str]]:
             return
     raise ArgumentError(
         f"categories: {file} has no columns id and name, and no two columns of which"
-        " one holds ids"
+        " one holds ids: give it the titles id and name"
     )

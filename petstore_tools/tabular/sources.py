@@ -159,7 +159,10 @@ def open_source(
     if is_workbook(content):
         return read_workbook(content, path.name, sheet)
     if sheet is not None:
-        raise SheetError(f"{path.name} is not a workbook: it has no sheet {sheet!r}")
+        raise SheetError(
+            f"{path.name} is not a workbook, so it has no sheet {sheet!r}: leave out"
+            " sheet (--sheet)"
+        )
     suffix = path.suffix if suffix in _TEXTS else ".csv"
     return [replace(read_csv(content, path.name, encoding), suffix=suffix)]
 

@@ -116,7 +116,7 @@ def read_csv(content: bytes, name: str, encoding: str | None = None) -> CsvSourc
     decoded = _decode(content, name, encoding)
     text = decoded.text
     if not text.strip():
-        raise SheetError(f"{name} is empty")
+        raise SheetError(f"{name} is empty: save it with its rows, and try again")
     if text.lstrip().startswith("<"):
         raise SheetError(
             f"{name} is a web page or XML: open it in a spreadsheet program, and"
@@ -162,7 +162,7 @@ def _decode(content: bytes, name: str, encoding: str | None) -> CsvSource:
             text = content.decode(candidate).lstrip("\ufeff")
         except LookupError as error:
             raise ArgumentError(
-                f"encoding: there is no encoding {encoding!r}"
+                f"there is no encoding {encoding!r}: use a name such as cp1250"
             ) from error
         except ValueError:
             if candidate.startswith("utf-8"):

@@ -294,7 +294,10 @@ def test_a_file_that_exists_is_not_replaced(run: RunCommand, tmp_path: Path) -> 
     assert run("template", "animals.xlsx").returncode == 0
     before = (tmp_path / "animals.xlsx").read_bytes()
 
-    for name in ("animals.xlsx", "animals.csv"):
+    for name, reason in (
+        ("animals.xlsx", "exists already: name a new file"),
+        ("animals.csv", "must end in .xlsx"),
+    ):
         refused = run("template", name)
-        assert (refused.returncode, "name a new file" in refused.stderr) == (2, True)
+        assert (refused.returncode, reason in refused.stderr) == (2, True)
     assert (tmp_path / "animals.xlsx").read_bytes() == before

@@ -150,7 +150,7 @@ def test_an_answer_on_a_terminal_is_for_the_rows_that_were_shown(
     )
     next_run = run("import", "a.csv", "--yes", "--doubtful", doubtful)
 
-    assert "1 row of a.csv may be animals" in screen
+    assert "1 row of a.csv may be an animal" in screen
     assert ("6 rows of a.csv may be animals" in screen) == ("\nstop" in answers)
     assert (ended, len(animals(box))) == (2, 7), screen
     assert next_run.returncode == 2
@@ -219,7 +219,7 @@ def test_a_person_decides_what_a_look_cannot(
             decision = words.format(row=row, pet_id=pet_id).split()
             decided = run("imports", "reconcile", name, *decision, **service)
             assert decided.returncode == code
-        assert decided.stdout == f"row {row} is the animal with id {pet_id}\n"
+        assert decided.stdout == f"Row {row} is the animal with id {pet_id}.\n"
 
         next_run = run("import", "a.csv", "--yes", **service)
         assert (next_run.returncode, proxy.counts["POST"]) == (0, 5)
@@ -271,7 +271,7 @@ def test_absent_is_asked_about_where_the_row_may_exist(
     assert re.search(reason, decided.stderr)
     assert (decided.returncode, decided.stdout) == (
         0,
-        "row 2 is absent: the next run sends it\n",
+        "The next run sends row 2.\n",
     )
 
 
@@ -291,7 +291,7 @@ def test_created_is_asked_about_where_the_animal_is_another_one(
     said = f"The animal with id {old} is 'Tom', 4, sold; row 2 is 'Rex', 3, no status."
     assert said in of_another.stderr
     assert "The animal with id 4711 is not in the inventory" in of_none.stderr
-    assert of_one_like_it.stdout == f"row 2 is the animal with id {alike}\n"
+    assert of_one_like_it.stdout == f"Row 2 is the animal with id {alike}.\n"
 
 
 def test_a_row_that_was_taken_for_an_edit_is_sent_after_absent(
@@ -310,7 +310,7 @@ def test_a_row_that_was_taken_for_an_edit_is_sent_after_absent(
     known = json.loads(run(*command).stdout)
 
     assert (edited["created"], len(edited["edits"])) == (2, 2)
-    assert parted.stdout == "row 3 is absent: the next run sends it\n"
+    assert parted.stdout == "The next run sends row 3.\n"
     assert (sent["created"], len(sent["edits"])) == (2, 1)
     assert (known["created"], known["skipped"]) == (2, 0)
     names = [animal[0] for animal in animals(box)]
@@ -361,7 +361,7 @@ def test_a_forgotten_import_counts_as_new(run: RunCommand, tmp_path: Path) -> No
         run("imports", "forget", name, "--yes").stdout
         == f"import {name} is forgotten\n"
     )
-    assert run("imports").stdout == "No imports yet.\n"
+    assert run("imports").stdout.startswith("No imports yet. Begin one:")
     next_run = run("import", "a.csv", "--yes").stderr
     assert "5 rows of a.csv may be animals that exist already" in next_run
 

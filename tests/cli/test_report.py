@@ -88,7 +88,7 @@ def test_without_a_kept_listing_it_says_so(run: RunCommand) -> None:
     """And how many there are."""
     done = run("history")
 
-    assert "The kept listings show no such animal." in done.stdout
+    assert "Keep one: petstore-tools report" in done.stdout
     assert "no snapshots yet" in done.stderr
 
 

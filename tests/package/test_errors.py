@@ -49,7 +49,7 @@ def test_what_is_expected_is_one_line_in_a_notebook_and_the_rest_a_traceback() -
     ]
 
     assert refused == [
-        "SettingsError: the base address must end in /v1; did you mean https://a/v1 ?"
+        "SettingsError: the base address must end in /v1: use https://a/v1"
     ]
     assert interrupted == ["Interrupted: 3 rows"]
     assert len(unexpected) > 1
