@@ -5,18 +5,21 @@ from dataclasses import dataclass
 
 from petstore_tools import spec
 from petstore_tools.errors import (
+    ArgumentError,
     NotFoundError,
     OutputError,
     PetstoreError,
     ProtocolError,
     QuotaError,
+    SheetError,
     TransportError,
     UnauthorizedError,
 )
 from petstore_tools.http.client import Client
 from petstore_tools.http.responses import read_rows
-from petstore_tools.settings import Settings
+from petstore_tools.settings import Settings, category_file
 from petstore_tools.tabular.atomic import check_writable
+from petstore_tools.tabular.categories import read_categories
 from petstore_tools.text import utc_text
 from petstore_tools.throttle import rate_headers
 from petstore_tools.throttle.gate import ALONE, CallOptions
@@ -25,7 +28,10 @@ SKEW_S = 5.0  # a greater difference of the clocks is reported
 _CORRECT_ADDRESS = (
     "No Animal Store Service answers at this address: correct the base address."
 )
+_CORRECT_CATEGORIES = "Correct PETSTORE_CATEGORIES, or the file that it names."
 _ADVICE: dict[type[PetstoreError], str] = {
+    SheetError: _CORRECT_CATEGORIES,
+    ArgumentError: _CORRECT_CATEGORIES,
     OutputError: "Name another folder in PETSTORE_STATE_DIR.",
     UnauthorizedError: (
         "Copy the key again, or get a new one; petstore-tools configure keeps it."
@@ -80,9 +86,11 @@ def examine(
     plan ok
     """
     folder = settings.state_dir
-    yield Finding("settings", f"{settings.environment} ({client.host})")
-    subject = "folder"
+    subject = "settings"
     try:
+        read_categories(category_file())
+        yield Finding(subject, f"{settings.environment} ({client.host})")
+        subject = "folder"
         nearest = next(path for path in (folder, *folder.parents) if path.exists())
         check_writable(nearest / "a file")
         yield Finding(subject, f"{folder} can be written")
