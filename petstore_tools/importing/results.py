@@ -196,7 +196,7 @@ class ImportResult:
         if self.ambiguous:
             verb = "needs" if self.ambiguous == 1 else "need"
             rows = pluralize(self.ambiguous, "row")
-            remarks.append(f"{rows} {verb} your decision{self._decision_command}")
+            remarks.append(f"{rows} {verb} your decision")
         for path in self.files:
             is_list = path.name.rfind(".created") > path.name.rfind(".rejected")
             is_whole = self.stopped is None and not self.unknown
@@ -204,13 +204,6 @@ class ImportResult:
             title = list_title if is_list else "rejected rows:"
             remarks.append(f"{title} {path.name}")
         return remarks
-
-    @property
-    def _decision_command(self) -> str:
-        """What shows the rows to decide; a sandbox keeps no import."""
-        if self.environment == "sandbox":
-            return ""
-        return f": petstore-tools imports show {self.journal}"
 
     __repr__ = __str__
 

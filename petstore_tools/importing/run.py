@@ -154,8 +154,6 @@ def check(inventory: Inventory, sheet: ReadSheet, journal: Journal) -> ImportPre
             "the rows are not compared yet: the import first lists the animals that"
             " exist"
         )
-    elif comparison.ids:
-        notes.append("the import first checks the ids")
     unsent = len(comparison.waiting)
     if options.doubtful != "send":  # each doubtful row waits
         unsent -= len(comparison.doubts)

@@ -207,7 +207,9 @@ def test_a_person_decides_what_a_look_cannot(
         listed = run("imports", "show", name[:4])
         rows = r"^ *(\d+) .* ambiguous +(\d+) or \d+ .* 2 new animals"
         ((row, pet_id),) = re.findall(rows, listed.stdout, re.M)
-        assert f"petstore-tools imports reconcile {name}" in listed.stderr
+        decide = f"petstore-tools imports reconcile {name} --row N --created ID"
+        assert decide in listed.stderr
+        assert f"See which, and why: petstore-tools imports show {name}" in done.stderr
         elsewhere = run("imports", "reconcile", name)
         assert (elsewhere.returncode, "the settings name" in elsewhere.stderr) == (
             2,

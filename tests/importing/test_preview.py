@@ -9,7 +9,7 @@ import pytest
 from inventories import write_rows
 
 from petstore_tools import Sandbox
-from petstore_tools.errors import SheetError
+from petstore_tools.errors import DoubtfulRowsError, SheetError
 from petstore_tools.plans import Plan
 
 
@@ -30,5 +30,34 @@ def test_a_listing_that_costs_a_day_is_agreed_to_first(tmp_path: Path) -> None:
         previews = [box.store.preview_import(path, **options) for options in agreed]
 
         assert [preview.refusal for preview in previews] == ["", ""]
+        assert [preview.forecast.baseline for preview in previews] == [11, 0]
         assert str(previews[0]).startswith("pets\\n.csv → sandbox")
         assert len(box.traffic()) == 11
+
+
+def test_ids_that_were_not_checked_yet_are_said_to_be(tmp_path: Path) -> None:
+    """A preview asks no service: the import may refuse them."""
+    rows = "Rex,3,sold,1", "Mia,4,sold,2"
+    path = write_rows(
+        tmp_path / "a.csv", *rows, header="name,categoryId,status,petstore_id"
+    )
+    with Sandbox(animals=0) as box:
+        preview = box.store.preview_import(path)
+
+        assert "2 created already; the rows are not compared yet" in str(preview)
+        with pytest.raises(SheetError, match="Delete the column petstore_id"):
+            box.store.import_pets(path, progress=False)
+
+
+def test_the_question_in_a_preview_is_a_whole_sentence(
+    fast: Sandbox, tmp_path: Path
+) -> None:
+    """It is not cut where a line of a terminal ends."""
+    fast.add([("Rex", 3, "sold")])
+    path = write_rows(tmp_path / "a.csv", "Rex,3,sold")
+    with pytest.raises(DoubtfulRowsError) as asked:
+        fast.store.import_pets(path, progress=False)
+
+    shown = " ".join(str(asked.value.preview).split())
+    assert "question doubtful=" in shown
+    assert "creates them." in shown
