@@ -363,7 +363,7 @@ def pending_animals(
     """
     List the pending animals: `id`, `name`, `categoryId`; where snapshots are kept, also
     `since`, the first one that showed them so, the oldest first: missing where nobody
-    saw it begin, and these come last.
+    saw it begin, and these come before all others.
     """
     is_pending = pets["status"] == "pending"
     pending = pets.loc[is_pending, ["id", "name", "categoryId"]].reset_index(drop=True)
@@ -372,4 +372,6 @@ def pending_animals(
     is_open = times["ended_by"].isna() & times["began_after"].notna()
     begins = times[is_open & (times["status"] == "pending")].set_index("id")
     pending = pending.join(begins["first_seen"].rename("since"), on="id")
-    return pending.sort_values("since", kind="stable", ignore_index=True)
+    return pending.sort_values(
+        "since", kind="stable", na_position="first", ignore_index=True
+    )

@@ -175,6 +175,9 @@ class Presentation:
             title += f", the first {TOP} of {rows:,}"
             table = pd.concat([table.head(TOP), table[rows:]])
         table = self._with_days(table)
+        if name == "pending" and self.report.counts is not None:
+            first_day = self.report.looks.when(self.report.counts.index[0], "")
+            table = table.fillna({"since": f"before {first_day}"})
         columns = [*map(str, table.columns)]
         header, styles, _ = zip(*map(column_format, columns), strict=True)
         cells = [[*map(show, row, styles)] for row in table.to_numpy("object")]

@@ -46,8 +46,8 @@ class StatusReport(facts.Facts):
     def _presentation(self) -> Presentation:
         return Presentation(self)
 
-    def to_html(self, path: str | Path | None = None) -> str:
-        """Return one HTML page (no script, no network); write it whole where asked."""
+    def to_html(self, path: str | Path | None = None) -> str | None:
+        """Return one HTML page (no script, no network), or write it whole to a file."""
         return self._write(path, page(self._presentation))
 
     def to_excel(self, path: str | Path) -> None:
@@ -64,9 +64,9 @@ class StatusReport(facts.Facts):
             )
         self._write(path, workbook(self._presentation))
 
-    def to_markdown(self, path: str | Path | None = None) -> str:
+    def to_markdown(self, path: str | Path | None = None) -> str | None:
         """
-        Return the same numbers as Markdown; write it whole where asked.
+        Return the same numbers as Markdown, or write it whole to a file.
 
         >>> print(status_report(store.list_pets()).to_markdown())
         # Status report
@@ -76,11 +76,11 @@ class StatusReport(facts.Facts):
         """
         return self._write(path, self._presentation.fill("report.md"))
 
-    def to_json(self, path: str | Path | None = None) -> str:
+    def to_json(self, path: str | Path | None = None) -> str | None:
         """
-        Return JSON with the same numbers; write it whole where asked. Times are UTC.
+        Return JSON with the same numbers, or write it whole to a file. Times are UTC.
 
-        >>> print(status_report(store.list_pets()).to_json("report.json"))
+        >>> print(status_report(store.list_pets()).to_json())
         {
           "title": "Status report",
         ...
@@ -93,13 +93,13 @@ class StatusReport(facts.Facts):
         *,
         to: str | Sequence[str] = (),
         subject: str = "",
-    ) -> bytes:
+    ) -> bytes | None:
         """
         Return a ready mail: picture and first tables in its body, page and workbook
-        attached; write it whole where asked.
+        attached; or write it whole to a file.
 
         >>> report = status_report(store.list_pets())
-        >>> report.to_mail("report.eml", to="ann@example.org").splitlines()[0]
+        >>> report.to_mail(to="ann@example.org").splitlines()[0]
         b'To: ann@example.org'
 
         Args:
@@ -141,16 +141,18 @@ class StatusReport(facts.Facts):
     def _repr_html_(self) -> str:
         return page(self._presentation, "notebook.html")
 
-    def _write(self, path: str | Path | None, content: AnyStr) -> AnyStr:
-        if path is not None:
-            whole = content.encode() if isinstance(content, str) else content
-            write_output(Path(path), whole)
-            if self._mark is not None:
-                try:
-                    self._mark()
-                except HistoryError as error:
-                    warnings.warn(f"{_NOT_MARKED}: {error}", UserWarning, stacklevel=3)
-        return content
+    def _write(self, path: str | Path | None, content: AnyStr) -> AnyStr | None:
+        """Return the content, or write it, and return None: a cell shows nothing."""
+        if path is None:
+            return content
+        whole = content.encode() if isinstance(content, str) else content
+        write_output(Path(path), whole)
+        if self._mark is not None:
+            try:
+                self._mark()
+            except HistoryError as error:
+                warnings.warn(f"{_NOT_MARKED}: {error}", UserWarning, stacklevel=3)
+        return None
 
 
 def status_report(

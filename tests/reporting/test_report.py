@@ -249,9 +249,10 @@ def test_the_longest_in_a_status_says_where_nobody_saw_it_begin(
     assert re.search(r"\| pending .*\| +≥ 8\.0 \|", report.to_markdown())
     assert re.search(r"\| sold .*\| +7\.5 \|", report.to_markdown())
     assert ">≥ 8.0</td>" in report.to_html()
-    assert report.pending["id"].tolist() == [2, 1]
-    assert report.pending["since"].isna().tolist() == [False, True]
+    assert report.pending["id"].tolist() == [1, 2]
+    assert report.pending["since"].isna().tolist() == [True, False]
     assert "pending since" in report.to_text() + report.to_markdown()
+    assert "| before 2 January 1970 |" in report.to_markdown()
     assert "pending since" not in same.to_markdown() + same.to_html()
 
 
@@ -307,6 +308,19 @@ def test_a_title_takes_any_printable_text_and_a_frame_no_column_twice() -> None:
         status_report(pd.concat([pets, pets["status"]], axis=1))
     with pytest.raises(ArgumentError, match=r"'r\.xls' must end in \.xlsx"):
         status_report(pets).to_excel("r.xls")
+
+
+def test_a_report_that_is_written_is_not_returned(tmp_path: Path) -> None:
+    """So the last line of a cell shows no page."""
+    report = status_report(animals(3))
+
+    written = [
+        getattr(report, f"to_{kind}")(tmp_path / f"report.{kind}")
+        for kind in ("html", "markdown", "json", "mail")
+    ]
+
+    assert written == [None] * 4
+    assert (tmp_path / "report.html").read_text("utf-8") == report.to_html()
 
 
 def test_a_listing_that_is_not_whole_is_reported_on_only_when_asked() -> None:

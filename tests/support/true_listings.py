@@ -489,7 +489,7 @@ def check_report(report: StatusReport, listings: Sequence[TrueListing]) -> None:
     }
     since_times = report.pending["since"]
     assert since_times.dropna().is_monotonic_increasing
-    assert since_times.isna().is_monotonic_increasing  # who is not dated comes last
+    assert since_times.isna().is_monotonic_decreasing  # who is not dated comes first
     times = report.pending.set_index("id")["since"].dropna()
     assert {n: time.timestamp() for n, time in times.items()} == (
         pytest.approx(begins, abs=1e-5)
