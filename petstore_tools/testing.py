@@ -8,8 +8,8 @@ Installed with the toolkit, these are pytest fixtures:
         petstore_sandbox.advance(hours=24)
         assert my_report(petstore_sandbox.base_url, petstore_sandbox.api_key)
 
-    @pytest.mark.petstore(plan="60/1000", faults=[Fault("drop_after", method="POST",
-    every=3)]) def test_my_import(petstore_sandbox): ...
+    @pytest.mark.petstore(plan="60/1000", faults=[Fault("drop_after", every=3)])
+    def test_my_import(petstore_sandbox): ...
 
 `petstore_sandbox` is a `Sandbox`; the marker takes its arguments. Its
 `store` is connected to it. `Fault` is in `petstore_tools.sandbox.faults`.
