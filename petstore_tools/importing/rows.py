@@ -118,7 +118,7 @@ def _decide_rows(layout: Layout) -> Iterator[AnyRow]:
         elif number in sheet.hidden:
             yield RowLeftOut(number, "hidden")
         elif are_blank(fields):
-            reason = "filled only in columns that are not imported"
+            reason = "without name, category and status"
             yield None if are_blank(cells) else RowLeftOut(number, reason)
         elif [cell.strip().casefold() for cell in whole] == header:
             yield RowLeftOut(number, _HEADER_AGAIN)

@@ -150,9 +150,10 @@ def check(inventory: Inventory, sheet: ReadSheet, journal: Journal) -> ImportPre
     sheet, comparison = compare(journal, sheet)
     notes = sheet.notes
     if comparison.needs_listing:
+        things = "rows" if comparison.waiting else "ids"
         notes.append(
-            "the rows are not compared yet: the import first lists the animals that"
-            " exist"
+            f"the {things} are not compared yet: the import first lists the animals"
+            " that exist"
         )
     unsent = len(comparison.waiting)
     if options.doubtful != "send":  # each doubtful row waits

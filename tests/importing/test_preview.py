@@ -44,7 +44,7 @@ def test_ids_that_were_not_checked_yet_are_said_to_be(tmp_path: Path) -> None:
     with Sandbox(animals=0) as box:
         preview = box.store.preview_import(path)
 
-        assert "2 created already; the rows are not compared yet" in str(preview)
+        assert "2 created already; the ids are not compared yet" in str(preview)
         with pytest.raises(SheetError, match="Delete the column petstore_id"):
             box.store.import_pets(path, progress=False)
 
