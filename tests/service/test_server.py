@@ -158,7 +158,7 @@ def test_no_worker_that_waits_for_its_database_outlives_its_supervisor(
 @pytest.mark.skipif(
     sys.platform != "linux", reason="signals the processes of a terminal"
 )
-@pytest.mark.parametrize("delay_s", [0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5])
+@pytest.mark.parametrize("delay_s", [0.1, 0.3, 0.5, 1.0])
 def test_sigterm_while_it_loads_ends_it_without_an_error(
     tmp_path: Path, delay_s: float
 ) -> None:
@@ -187,7 +187,7 @@ def test_ctrl_c_ends_a_service_with_0_also_while_it_starts(tmp_path: Path) -> No
     """As a terminal sends it, to all processes at once: no traceback, and no wait."""
     options = f"--port {free_port()} --database {tmp_path / 'service.db'}"
     command = f"{sys.executable} -m petstore_tools serve {options}"
-    for delay_s in (None, 0.0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5):
+    for delay_s in (None, 0.0, 0.1, 0.2, 0.5):
         with subprocess.Popen(
             command.split(),
             stderr=subprocess.PIPE,

@@ -462,6 +462,8 @@ def check_report(report: StatusReport, listings: Sequence[TrueListing]) -> None:
     for side, animals in (("before", old), ("count", now)):
         counts = report.breakdown[side]
         assert counts[counts > 0].to_dict() == count_animals(animals)
+    sizes = report.breakdown
+    assert sizes["change"].tolist() == (sizes["count"] - sizes["before"]).tolist()
     rows = tables["counts"].iloc[:, 1:].to_dict("records")
     true_counts = [count_animals(animals_in(listings, n)) for n in range(last)]
     assert [+Counter(row) for row in rows] == [*true_counts, count_animals(now)]
