@@ -241,3 +241,14 @@ def test_a_created_row_whose_id_is_not_known_stands_in_no_list(
     assert result.created == 2
     assert len(result.files[0].read_text().splitlines()) == 2
     assert "the id of 1 row that was created is not known yet" in str(result)
+
+
+def test_only_a_whole_import_is_gone_on_with(fast: Sandbox, tmp_path: Path) -> None:
+    """A file of the first rows lacks the others."""
+    path = write_rows(tmp_path / "a.csv", "Rex,3,sold", "Mia,4,sold")
+
+    first = fast.store.import_pets(path, first=1, progress=False)
+    whole = fast.store.import_pets(path, progress=False)
+
+    assert str(first).endswith("; created so far: a.sandbox.created.csv")
+    assert str(whole).endswith("; go on with a.sandbox.created.csv")

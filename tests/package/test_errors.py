@@ -12,7 +12,13 @@ from nbclient import NotebookClient
 from pydantic import SecretStr
 
 from petstore_tools import Listing, Sandbox, errors
-from petstore_tools.errors import ArgumentError, Interrupted, LedgerError, PetstoreError
+from petstore_tools.errors import (
+    ApiError,
+    ArgumentError,
+    Interrupted,
+    LedgerError,
+    PetstoreError,
+)
 from petstore_tools.throttle.ledger import PostgresLedger
 
 
@@ -97,3 +103,13 @@ def test_the_password_of_a_ledger_database_is_in_no_traceback() -> None:
         ledger.update(lambda budget: None)
 
     assert "in-no-place" not in visible_text(raised.value)
+
+
+def test_only_what_reads_is_to_be_called_again_after_a_500() -> None:
+    """A create may have been carried out."""
+    read, created = (
+        ApiError(500, "x", "down", f"{method} /v1/pets") for method in ("GET", "POST")
+    )
+
+    assert str(read).endswith("down; run the same call again later")
+    assert str(created).endswith("down")
