@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from petstore_tools import spec
 from petstore_tools.errors import (
@@ -17,7 +18,7 @@ from petstore_tools.errors import (
 )
 from petstore_tools.http.client import Client
 from petstore_tools.http.responses import read_rows
-from petstore_tools.settings import Settings, category_file
+from petstore_tools.settings import Settings
 from petstore_tools.tabular.atomic import check_writable
 from petstore_tools.tabular.categories import read_categories
 from petstore_tools.text import utc_text
@@ -28,10 +29,7 @@ SKEW_S = 5.0  # a greater difference of the clocks is reported
 _CORRECT_ADDRESS = (
     "No Animal Store Service answers at this address: correct the base address."
 )
-_CORRECT_CATEGORIES = "Correct PETSTORE_CATEGORIES, or the file that it names."
 _ADVICE: dict[type[PetstoreError], str] = {
-    SheetError: _CORRECT_CATEGORIES,
-    ArgumentError: _CORRECT_CATEGORIES,
     OutputError: "Name another folder in PETSTORE_STATE_DIR.",
     UnauthorizedError: (
         "Copy the key again, or get a new one; petstore-tools configure keeps it."
@@ -69,6 +67,19 @@ class Finding:
         return "note" if self.advice else "ok"
 
 
+def examine_categories(file: Path | None) -> Iterator[Finding]:
+    """
+    Yield an error where the file with the names of the categories cannot be used.
+
+    It is no part of `examine`: `configure` asks for another file, and reads that.
+    """
+    try:
+        read_categories(file)
+    except (SheetError, ArgumentError) as error:
+        advice = "Correct PETSTORE_CATEGORIES, or the file that it names."
+        yield Finding("settings", str(error), advice, error)
+
+
 def examine(
     client: Client, settings: Settings, call_options: CallOptions = ALONE
 ) -> Iterator[Finding]:
@@ -86,11 +97,9 @@ def examine(
     plan ok
     """
     folder = settings.state_dir
-    subject = "settings"
+    yield Finding("settings", f"{settings.environment} ({client.host})")
+    subject = "folder"
     try:
-        read_categories(category_file())
-        yield Finding(subject, f"{settings.environment} ({client.host})")
-        subject = "folder"
         nearest = next(path for path in (folder, *folder.parents) if path.exists())
         check_writable(nearest / "a file")
         yield Finding(subject, f"{folder} can be written")

@@ -4,11 +4,15 @@ that helps people to fill it in; `quota`: what is left of the minute and the day
 `doctor`: what is wrong, and what fixes it.
 """
 
+from __future__ import annotations
+
 import json
 import sys
+from collections.abc import Iterable
 from functools import partial
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from pydantic import SecretStr
@@ -23,6 +27,9 @@ from petstore_tools.store import PetStore
 from petstore_tools.tabular.atomic import check_writable, replace_file, write_output
 from petstore_tools.tabular.categories import read_categories
 from petstore_tools.tabular.xlsx import template_bytes
+
+if TYPE_CHECKING:
+    from petstore_tools.doctor import Finding
 
 NONE = "-"
 QUESTIONS = {
@@ -168,7 +175,7 @@ def _works(answers: dict[str, Any], environment: str) -> bool:
     if arguments["plan"] == NONE:
         del arguments["plan"]
     with PetStore(**arguments, environment=environment, progress=False) as store:
-        return not _examine(store, err=True)
+        return not _show(store.examine(), err=True)
 
 
 @click.command("template")
@@ -235,14 +242,17 @@ def doctor_(store: PetStore) -> int:
       petstore-tools doctor
       petstore-tools doctor --environment staging
     """
-    errors = _examine(store)
+    from petstore_tools.doctor import examine_categories
+
+    of_categories = examine_categories(settings.category_file())
+    errors = _show(chain(of_categories, store.examine()))
     return exits.error_code(errors[0]) if errors else exits.DONE
 
 
-def _examine(store: PetStore, *, err: bool = False) -> list[PetstoreError]:
+def _show(findings: Iterable[Finding], *, err: bool = False) -> list[PetstoreError]:
     """Print findings on the settings and the service, and return the errors."""
     errors = []
-    for finding in store.examine():
+    for finding in findings:
         advice = f"\n{' ' * 17}{finding.advice}" if finding.advice else ""
         line = f"{finding.state:<5}  {finding.subject:<8}  {finding.text}{advice}"
         click.echo(line, err=err)

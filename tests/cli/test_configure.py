@@ -73,6 +73,22 @@ def test_an_answer_that_cannot_be_right_is_asked_again(
     }
 
 
+def test_a_file_of_categories_that_is_gone_is_replaced(
+    box: Sandbox, tmp_path: Path
+) -> None:
+    """What was kept before stands in nobody's way."""
+    names = [tmp_path / "old.csv", tmp_path / "new.csv"]
+    for name in names:
+        name.write_text("id,name\n1,Dogs\n")
+    configure(box.base_url, box.api_key, "pro", str(names[0]))
+    names[0].unlink()
+
+    done = configure("", "", "", str(names[1]))
+
+    assert done.exit_code == 0, done.output
+    assert read_settings()["categories"] == str(names[1])
+
+
 def test_a_plan_that_is_to_be_learnt_is_not_kept(box: Sandbox) -> None:
     """`-` names none, and takes a plan away that was kept."""
     configure(box.base_url, box.api_key, "pro", "-")
