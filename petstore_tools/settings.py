@@ -262,18 +262,17 @@ def check_base_url(address: str) -> str:
         host = None
     if host is None or max(map(len, host.split("."))) > LONGEST_LABEL:
         raise SettingsError("the base address must look like https://HOST/v1")
+    netloc = parts.netloc.rpartition("@")[2]
+    plain = parts._replace(netloc=netloc, query="", fragment="").geturl()
+    root = _A_VERSION.split(plain, maxsplit=1)[0]
+    advice = f"use {root}{spec.PATH_PREFIX}"
     if "@" in parts.netloc or parts.query or parts.fragment:
-        netloc = parts.netloc.rpartition("@")[2]
-        address = f"{parts.scheme}://{netloc}{parts.path}"
         raise SettingsError(
-            "the base address must hold no user name, password or query: use "
-            f"{address.removesuffix(spec.PATH_PREFIX)}{spec.PATH_PREFIX}"
+            f"the base address must hold no user name, password or query: {advice}"
         )
     if not parts.path.endswith(spec.PATH_PREFIX):
-        root = _A_VERSION.split(parts.geturl(), maxsplit=1)[0]
         raise SettingsError(
-            f"the base address must end in {spec.PATH_PREFIX}: use"
-            f" {root}{spec.PATH_PREFIX}"
+            f"the base address must end in {spec.PATH_PREFIX}: {advice}"
         )
     if parts.scheme == "http" and not _is_this_machine(host):
         warnings.warn(
