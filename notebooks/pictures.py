@@ -29,11 +29,10 @@ def main() -> None:
         parameters = {"FOLDER": str(FOLDER)}
         notebook = FOLDER / "03_status_report.ipynb"
         papermill.execute_notebook(notebook, executed, parameters, cwd=FOLDER)
-    picture = photograph(page.read_text("utf-8"), SIZE).convert(
-        "P", palette=Image.Palette.ADAPTIVE
-    )
+    content = page.read_text("utf-8")
+    picture = photograph(content, SIZE).convert("P", palette=Image.Palette.ADAPTIVE)
     text = PngImagePlugin.PngInfo()
-    text.add_itxt("page", page.read_text("utf-8"), zip=True)
+    text.add_itxt("page", content, zip=True)
     picture.save(page.with_suffix(".png"), pnginfo=text, optimize=True)
     for notebook in FOLDER.glob("*.ipynb"):
         thumbnail = next(pictures(notebook)).convert("RGB")

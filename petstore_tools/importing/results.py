@@ -197,10 +197,10 @@ class ImportResult:
             verb = "needs" if self.ambiguous == 1 else "need"
             rows = pluralize(self.ambiguous, "row")
             remarks.append(f"{rows} {verb} your decision")
+        is_whole = self.stopped is None and not self.unknown
+        list_title = "go on with" if is_whole else "created so far:"
         for path in self.files:
             is_list = path.name.rfind(".created") > path.name.rfind(".rejected")
-            is_whole = self.stopped is None and not self.unknown
-            list_title = "go on with" if is_whole else "created so far:"
             title = list_title if is_list else "rejected rows:"
             remarks.append(f"{title} {path.name}")
         return remarks

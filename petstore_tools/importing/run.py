@@ -163,10 +163,11 @@ def check(inventory: Inventory, sheet: ReadSheet, journal: Journal) -> ImportPre
     requests = ceil(size / spec.LIMIT_MAX) or REQUESTS_OF_EMPTY
     latency_s = client.transport.fastest_s or LIKELY_S
     estimate = partial(forecast, to_send, read_quota(client.gate), latency_s=latency_s)
-    whole = estimate(baseline=requests if comparison.needs_listing else 0)
-    is_affordable = options.wait or whole.days <= max(1, estimate(baseline=0).days)
+    alone = estimate(baseline=0)
+    whole = estimate(baseline=requests) if comparison.needs_listing else alone
+    is_affordable = options.wait or whole.days <= max(1, alone.days)
     if options.doubtful == "send" and not is_affordable:  # it lists nothing
-        whole = estimate(baseline=0)
+        whole = alone
     return ImportPreview(
         sheet=sheet,
         comparison=comparison,
