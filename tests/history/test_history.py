@@ -533,7 +533,13 @@ def nightly_frame(night: int, duration_s: float) -> pd.DataFrame:
 LOOKS = check_looks(None, "Report", "", "UTC")
 
 
-@pytest.mark.parametrize("duration_s", [0.0, 20.0])
+@pytest.mark.parametrize(
+    "duration_s",
+    [
+        *(0.0, 20.0),
+        *(pytest.param(seconds, marks=pytest.mark.soak) for seconds in (0.3, 2.0)),
+    ],
+)
 def test_an_age_is_the_nearest_listing_from_begin_to_begin(
     duration_s: float, tmp_path: Path
 ) -> None:

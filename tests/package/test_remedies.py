@@ -36,12 +36,19 @@ def type_call(store: PetStore, message: object) -> object:
     return eval(call, {"store": store})
 
 
+def option_of(message: object, name: str) -> dict[str, object]:
+    """Return the option that a message prints, in the words of Python."""
+    values = r"\"[^\"]*\"|'[^']*'|\w+"
+    (printed,) = {*re.findall(rf"\b({name}=(?:{values}))", str(message))}
+    options: dict[str, object] = eval(f"dict({printed})")
+    return options
+
+
 def import_again(
     store: PetStore, path: Path, message: object, option: str, **options: object
 ) -> ImportResult:
     """Import again with an option that a message prints, in the words of Python."""
-    (printed,) = {*re.findall(rf"\b{option}=\S+", str(message).replace("\n", " "))}
-    said = eval(f"dict({printed.rstrip('.,;')})")
+    said = option_of(message, option)
     return store.import_pets(path, progress=False, **{**options, **said})
 
 
@@ -183,13 +190,6 @@ def test_what_became_of_a_lost_row_is_found_out_by_the_command_that_is_shown(
         said = type_command(capsys.readouterr().err, capsys)
 
     assert said == "1 created\n"
-
-
-def option_of(message: object, name: str) -> dict[str, object]:
-    """Return an option that a message prints, in the words of Python."""
-    printed = re.findall(rf"\b({name}=(?:\"[^\"]*\"|'[^']*'|\w+))", str(message))
-    options: dict[str, object] = eval(f"dict({printed[0]})")
-    return options
 
 
 def test_options_that_messages_print_are_taken_as_they_stand(tmp_path: Path) -> None:

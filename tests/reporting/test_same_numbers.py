@@ -234,6 +234,7 @@ def check(rng: random.Random, folder: Path, rows: int, categories: int) -> None:
 SEEDS = [
     *range(4),
     *(pytest.param(seed, marks=pytest.mark.soak) for seed in range(100, 142)),
+    *(pytest.param(seed, marks=pytest.mark.soak) for seed in range(4, 8)),
 ]
 
 

@@ -158,7 +158,13 @@ def test_no_worker_that_waits_for_its_database_outlives_its_supervisor(
 @pytest.mark.skipif(
     sys.platform != "linux", reason="signals the processes of a terminal"
 )
-@pytest.mark.parametrize("delay_s", [0.1, 0.3, 0.5, 1.0])
+@pytest.mark.parametrize(
+    "delay_s",
+    [
+        *(0.1, 0.3, 0.5, 1.0),
+        *(pytest.param(delay_s, marks=pytest.mark.soak) for delay_s in (0.2, 0.7, 1.5)),
+    ],
+)
 def test_sigterm_while_it_loads_ends_it_without_an_error(
     tmp_path: Path, delay_s: float
 ) -> None:
