@@ -1,5 +1,6 @@
 """Folders of its own for each test, and a sandbox for each test that asks."""
 
+import gc
 import logging
 import os
 import random
@@ -54,6 +55,11 @@ def pytest_collection_modifyitems(
     if readers and not DOCUMENT.exists():
         items[:] = [item for item in items if item not in readers]
         config.hook.pytest_deselected(items=readers)
+
+
+def pytest_collection_finish() -> None:
+    """Let the garbage collector pass over modules and tests, which stay to the end."""
+    gc.freeze()
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

@@ -35,15 +35,16 @@ DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef)
 
 def docstrings(path: Path) -> list[str]:
     """Return the docstrings of a file that show an example."""
-    nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    source = path.read_text(encoding="utf-8")
+    nodes = ast.walk(ast.parse(source)) if ">>> " in source else ()
     texts = [ast.get_docstring(node) for node in nodes if isinstance(node, DOCUMENTED)]
     return [text for text in texts if text and ">>> " in text]
 
 
 EXAMPLES = {
-    path.relative_to(ROOT).with_suffix("").as_posix(): docstrings(path)
+    path.relative_to(ROOT).with_suffix("").as_posix(): texts
     for path in sorted((ROOT / "petstore_tools").rglob("*.py"))
-    if docstrings(path)
+    if (texts := docstrings(path))
 }
 
 

@@ -63,7 +63,6 @@ columns dropna json keep max_retries normalize offset on page params rel sep ver
 ylabel
 """.split()
 )  # names of Python, pandas, requests and other programs, and of scripts
-MESSAGES = package_messages()
 TEXTS = [PACKAGE / "CHANGES.md", ROOT / "tests" / "support" / "messages.py"]
 FOLDER = attrgetter("parent.name")
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -86,7 +85,11 @@ def test_a_rule_is_the_same_sentence_in_readme_room_and_help(
     rule: str, room: str
 ) -> None:
     """Whoever has read it once knows it everywhere."""
-    texts = (README, (PACKAGE / room / "README.md").read_text("utf-8"), MESSAGES)
+    texts = (
+        README,
+        (PACKAGE / room / "README.md").read_text("utf-8"),
+        package_messages(),
+    )
     plain = [" ".join(re.sub(r"\]\([^)]*\)|\[", "", text).split()) for text in texts]
 
     assert len({text.partition(rule)[2].partition(".")[0] for text in plain}) == 1
@@ -237,7 +240,7 @@ def test_what_a_document_names_is_there(document: Path) -> None:
     parts = re.findall(r"```.*?\n(.*?)```|`([^`]+)`", text, re.S)
     code = "\n".join(block or " ".join(words.split()) for block, words in parts)
     if document.suffix == ".py":
-        code = MESSAGES
+        code = package_messages()
 
     for kind, pattern in read_json(__file__, "names.json").items():
         names = set(re.findall(pattern, code)) - OTHERS

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import nbformat
 import pandas as pd
@@ -20,6 +21,7 @@ from commands import run_program
 from PIL import Image
 
 from petstore_tools import PetStore, Sandbox
+from petstore_tools.errors import SettingsError
 
 ROOT = Path(__file__).parents[2]
 NOTEBOOKS = ROOT / "notebooks"
@@ -38,16 +40,25 @@ def box() -> Iterator[Sandbox]:
 run = partial(subprocess.run, capture_output=True, text=True, check=False)
 
 
-def run_notebook(name: str, folder: Path, parameters: str) -> tuple[int, str]:
-    """Run a notebook as a job does; return its exit code, and what it said."""
+def run_nightly(folder: Path, parameters: str) -> tuple[int, str]:
+    """Run the nightly notebook as a job does; return exit code, and what it said."""
     path = folder / "tonight.ipynb"
-    command = [sys.executable, "-m", "papermill", NOTEBOOKS / name, path]
+    notebook = NOTEBOOKS / "06_nightly_report.ipynb"
+    command = [sys.executable, "-m", "papermill", notebook, path]
     words = shlex.split(f"--cwd {folder} --no-progress-bar {parameters}")
     done = run([*command, *words])
     return done.returncode, done.stderr + path.read_text("utf-8")
 
 
-nightly = partial(run_notebook, "06_nightly_report.ipynb")
+def run_cells(name: str, **parameters: object) -> dict[str, Any]:
+    """Run the cells of a notebook in this process; return what its names stand for."""
+    names: dict[str, Any] = {}
+    for cell in nbformat.read(NOTEBOOKS / name, 4).cells:
+        if cell.cell_type == "code":
+            exec(cell.source, names)
+        if "parameters" in cell.metadata.get("tags", []):
+            names |= parameters
+    return names
 
 
 def test_settings_from_the_file_alone_are_those_of_all(
@@ -56,20 +67,22 @@ def test_settings_from_the_file_alone_are_those_of_all(
     """
     Command line, library and nightly notebook list the same service, and call it by the
     same name. The page that is written is what `last` means the next night; the
-    categories are a parameter.
+    categories are a parameter, and one that is misspelt is named.
     """
     with PetStore() as store:
         report = store.status_report()
     report.to_html(tmp_path / "yesterday.html")
     listed = run_program("list", cwd=tmp_path)
     box.change(2, status="sold")
-    code, notebook = nightly(
-        tmp_path, "-p OUTPUT report.html -y 'CATEGORIES: {1: Hunde, 2: Katzen}'"
+    code, notebook = run_nightly(
+        tmp_path,
+        "-p OUTPUT report.html -y 'CATEGORIES: {1: Hunde, 2: Katzen}' -p STATSU sold",
     )
 
     assert report.headline.startswith("Complete: 120 animals of the inventory, ")
     assert "complete: 120 animals of the inventory of production" in listed.stderr
     assert code == 0, notebook
+    assert "unknown parameter: STATSU" in notebook
     assert "Complete: 120 animals of the inventory, " in notebook
     # no sample category names a real inventory's
     assert not re.search("Rabbits|Guinea", notebook)
@@ -79,27 +92,19 @@ def test_settings_from_the_file_alone_are_those_of_all(
     assert re.findall(r"<td>([+-]\d+)</td>", page) != []
 
 
-def test_without_settings_the_job_fails_and_names_configure(tmp_path: Path) -> None:
-    """
-    It never falls back to a sandbox; papermill names a parameter that is misspelt.
-    """
-    code, notebook = nightly(tmp_path, "-p STATSU sold")
+def test_without_settings_the_job_fails_and_names_configure() -> None:
+    """It never falls back to a sandbox."""
+    with pytest.raises(SettingsError, match="no base address") as raised:
+        run_cells("06_nightly_report.ipynb")
 
-    assert code == 1
-    assert "SettingsError: no base address" in notebook
-    assert "petstore-tools configure" in notebook
-    assert "of the inventory of sandbox" not in notebook
-    assert "unknown parameter: STATSU" in notebook
+    assert "petstore-tools configure" in str(raised.value)
 
 
-def test_a_sandbox_is_reported_on_where_it_is_asked_for(
-    box: Sandbox, tmp_path: Path
-) -> None:
+def test_a_sandbox_is_reported_on_where_it_is_asked_for(box: Sandbox) -> None:
     """And then it is called one; a filter is a parameter."""
-    code, notebook = nightly(tmp_path, "-p SANDBOX True -p STATUS sold")
+    report = run_cells("06_nightly_report.ipynb", SANDBOX=True, STATUS="sold")["report"]
 
-    assert code == 0
-    assert "animals of status sold in sandbox" in notebook
+    assert "animals of status sold in sandbox" in report.headline
     assert len(box.traffic()) == 0
 
 
@@ -116,7 +121,7 @@ def test_the_sample_report_and_its_picture_are_what_the_notebook_writes(
     Page, workbook, and the page that the picture carries; `python
     notebooks/pictures.py` makes them again.
     """
-    run_notebook("03_status_report.ipynb", tmp_path, f"-p FOLDER {tmp_path}")
+    run_cells("03_status_report.ipynb", FOLDER=tmp_path)
     page = (tmp_path / "status_report.html").read_text("utf-8")
 
     assert (NOTEBOOKS / "status_report.html").read_text("utf-8") == page
