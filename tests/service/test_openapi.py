@@ -99,6 +99,11 @@ def test_the_document_has_the_routes_and_the_models() -> None:
     assert numbers.items() <= described["categoryId"].items()
 
 
+@pytest.mark.parametrize(
+    "where",
+    ["sqlite", pytest.param("postgresql", marks=pytest.mark.soak, id="part001")],
+    indirect=True,
+)
 def test_schemathesis_finds_nothing(tmp_path: Path, where: str) -> None:
     """
     All checks, examples, coverage, fuzzing and stateful, by a tool that knows nothing

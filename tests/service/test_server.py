@@ -24,6 +24,7 @@ from serving import REX_BODY, ServeProcess, find_workers, read_answer, run_serve
 from tcp_proxy import TcpProxy
 
 END = REX_BODY[5:]
+LATER_DELAYS = (0.1, 0.3, 0.7, 1.0, 1.5)  # seconds
 
 
 def begin_create(served: ServeProcess) -> socket.socket:
@@ -161,8 +162,8 @@ def test_no_worker_that_waits_for_its_database_outlives_its_supervisor(
 @pytest.mark.parametrize(
     "delay_s",
     [
-        *(0.1, 0.3, 0.5, 1.0),
-        *(pytest.param(delay_s, marks=pytest.mark.soak) for delay_s in (0.2, 0.7, 1.5)),
+        *(0.05, 0.5),
+        *(pytest.param(delay_s, marks=pytest.mark.soak) for delay_s in LATER_DELAYS),
     ],
 )
 def test_sigterm_while_it_loads_ends_it_without_an_error(
@@ -189,27 +190,35 @@ def test_sigterm_while_it_loads_ends_it_without_an_error(
 @pytest.mark.skipif(
     sys.platform != "linux", reason="signals the processes of a terminal"
 )
-def test_ctrl_c_ends_a_service_with_0_also_while_it_starts(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "delay_s",
+    [
+        *(None, 0.0, 0.2),
+        *(pytest.param(delay_s, marks=pytest.mark.soak) for delay_s in LATER_DELAYS),
+    ],
+)
+def test_ctrl_c_ends_a_service_with_0_also_while_it_starts(
+    tmp_path: Path, delay_s: float | None
+) -> None:
     """As a terminal sends it, to all processes at once: no traceback, and no wait."""
     options = f"--port {free_port()} --database {tmp_path / 'service.db'}"
     command = f"{sys.executable} -m petstore_tools serve {options}"
-    for delay_s in (None, 0.0, 0.1, 0.2, 0.5):
-        with subprocess.Popen(
-            command.split(),
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        ) as process:
-            assert process.stderr is not None
-            assert "Ctrl-C stops it" in process.stderr.readline()
-            if delay_s is not None:  # since a worker began to load
-                wait_until(lambda: find_workers(process.pid))
-                time.sleep(delay_s)
-            os.killpg(process.pid, signal.SIGINT)
-            try:
-                assert (process.wait(30), process.stderr.read()) == (0, "")
-            finally:
-                process.kill()
+    with subprocess.Popen(
+        command.split(),
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        assert process.stderr is not None
+        assert "Ctrl-C stops it" in process.stderr.readline()
+        if delay_s is not None:  # since a worker began to load
+            wait_until(lambda: find_workers(process.pid))
+            time.sleep(delay_s)
+        os.killpg(process.pid, signal.SIGINT)
+        try:
+            assert (process.wait(30), process.stderr.read()) == (0, "")
+        finally:
+            process.kill()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="finds the workers in /proc")
@@ -230,7 +239,7 @@ def test_kill_9_of_workers_loses_nothing_acknowledged(where: str) -> None:
     ):
         for _ in range(4):
             pool.submit(create)
-        for turn in range(4):
+        for turn in range(max(2, workers)):
             before = len(acknowledged)
             wait_until(lambda: len(acknowledged) > before + 20)  # noqa: B023
             killed = served.workers()[turn % workers]
@@ -239,7 +248,7 @@ def test_kill_9_of_workers_loses_nothing_acknowledged(where: str) -> None:
             wait_until(lambda: len(served.workers()) == workers)
         end.set()
 
-    assert len(acknowledged) == len(set(acknowledged)) > 80
+    assert len(acknowledged) == len(set(acknowledged)) > 40
     assert set(acknowledged) <= stored_ids(where)
 
 

@@ -151,9 +151,9 @@ def test_a_hundred_thousand_rows_stay_within_their_memory(tmp_path: Path) -> Non
     """At most 150 MB beyond the process."""
     with xlsxwriter.Workbook(tmp_path / "big.xlsx", {"constant_memory": True}) as book:
         sheet = book.add_worksheet()
-        sheet.write_row(0, 0, ["name", "categoryId", "status"])
+        sheet.write_row(0, 0, ["name", "categoryId"])
         for number in range(1, 100_001):
-            sheet.write_row(number, 0, [f"Pet {number}", number % 12, "sold"])
+            sheet.write_row(number, 0, [f"Pet {number}", number % 12])
 
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as processes:
         rows, growth_kib = processes.submit(

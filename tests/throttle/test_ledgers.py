@@ -166,7 +166,8 @@ def staying(where: str, held: str, signal_: signal.Signals) -> Iterator[None]:
     Run a process that spends one request and then holds the budget, or nothing but a
     lease; kill or stop it there.
     """
-    context = multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([PostgresLedger.__module__, "psycopg"])
     holding = context.Event()
     process = context.Process(target=_stay, args=(where, held, holding))
     process.start()
@@ -374,7 +375,7 @@ def test_a_full_disk_is_a_clear_error_and_what_was_granted_stays_spent(
 ) -> None:
     """The write that does not fit lets nothing go, and the file is whole afterwards."""
     path = tmp_path / "budget.db"
-    context = multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
     results: Queue[tuple[int, str]] = context.Queue()
     process = context.Process(target=_fill, args=(path, results))
     process.start()
