@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from histories import Row, Sheet, World, edit
-from tables import soak_parts
+from tables import soak_seeds
 
 from petstore_tools.errors import JournalError
 from petstore_tools.importing import lost_rows
@@ -33,7 +33,6 @@ from petstore_tools.importing.reconcile import Outcome, judge
 
 AFTER_S = 60.0
 MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None
-SEEDS = 5  # of a part
 Pending = list[tuple[Entry, Outcome]]
 
 
@@ -251,9 +250,9 @@ def play(seed: int, folder: Path) -> dict[str, str]:
     return failures
 
 
-@pytest.mark.parametrize("part", soak_parts(2_000))
-def test_a_history_loses_and_doubles_nothing(part: int) -> None:
+@pytest.mark.parametrize("seeds", soak_seeds(5, 50, total=10_000))
+def test_a_history_loses_and_doubles_nothing(seeds: range) -> None:
     """Whatever happens, a row has one animal, or a person is asked; or took a risk."""
-    for seed in range(part * SEEDS, (part + 1) * SEEDS):
+    for seed in seeds:
         with tempfile.TemporaryDirectory(dir=MEMORY) as folder:
             assert all(play(seed, Path(folder)).values()), seed

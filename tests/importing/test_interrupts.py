@@ -23,7 +23,7 @@ from petstore_tools import PetStore, Sandbox
 from petstore_tools.plans import Plan
 
 AMPLE = Plan(100_000, 1_000_000)
-PARTS = soak_parts(80)
+PARTS = soak_parts(range(80))
 THREADS = ("import", "page")
 
 

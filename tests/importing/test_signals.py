@@ -17,7 +17,7 @@ from inventories import connect_through, faulty_creates, stored_animals, write_r
 from lists import Story, count_animals, edit_list, import_list, write_list
 from proxy import Action, SendRequest
 from raw import reply_bytes
-from tables import soak_parts
+from tables import soak_seeds
 
 from petstore_tools import Sandbox
 from petstore_tools.errors import DoubtfulRowsError, Interrupted, JournalError
@@ -30,7 +30,6 @@ AMPLE = Plan(100_000, 1_000_000)
 ROWS = [f"Rex {n},3,sold" for n in range(40)]
 ANIMALS = [(f"Rex {n}", 3, "sold") for n in range(40)]
 WAYS = ["by values", "by petstore_id", "by row key"]
-HISTORIES = 1  # of a part
 EDITS = "add 2;top 1;typo 2;rename 1;status 3;status all;delete 1;exchange 1".split(";")
 BY_KEYS = [*EDITS, "sort", "double 1"]  # by values, nobody can tell which row is which
 pytestmark = pytest.mark.skipif(
@@ -169,13 +168,13 @@ def test_a_signal_ends_the_command_at_once_with_its_object(
     assert json.loads(second_output)["created"] == 5
 
 
-@pytest.mark.parametrize("part", soak_parts(1_002))
-def test_signals_double_and_lose_nothing(tmp_path: Path, part: int) -> None:
+@pytest.mark.parametrize("seeds", soak_seeds(1, 5, total=1_002))
+def test_signals_double_and_lose_nothing(tmp_path: Path, seeds: range) -> None:
     """
     The command is killed and interrupted on the way, with faults, and the file beside
     the database is gone; between its runs, people edit the list.
     """
-    for seed in range(part * HISTORIES, (part + 1) * HISTORIES):
+    for seed in seeds:
         rng = random.Random(seed)
         way = WAYS[seed % 3]
         with Sandbox(plan=AMPLE, clock="system", animals=0) as box:

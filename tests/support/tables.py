@@ -1,6 +1,7 @@
 """Tables of cases that are kept as text or JSON beside their tests."""
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -28,12 +29,20 @@ def read_json(test_file: str, name: str) -> Any:
     return json.loads(Path(test_file).with_name(name).read_text(encoding="utf-8"))
 
 
-def soak_parts(count: int) -> list[Any]:
+def soak_parts(parts: Iterable[Any]) -> list[Any]:
     """Return the parts of a long test: one is played each time, all with `-m soak`."""
     return [
-        pytest.param(part, marks=[pytest.mark.soak] * (part > 0), id=f"part{part:03}")
-        for part in range(count)
+        pytest.param(
+            part, marks=[pytest.mark.soak] * (number > 0), id=f"part{number:03}"
+        )
+        for number, part in enumerate(parts)
     ]
+
+
+def soak_seeds(first: int, size: int, *, total: int) -> list[Any]:
+    """Return the seeds of a random test: the first few, and the others in parts."""
+    starts = range(first, total, size)
+    return soak_parts([range(first), *(range(n, n + size) for n in starts)])
 
 
 def read_table(test_file: str, name: str) -> list[Any]:
