@@ -69,7 +69,7 @@ set_either_way = st.one_of(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.lists(st.tuples(passed, set_back), max_size=60))
 def test_whatever_is_set_back_no_stretch_shorter_than_a_window_has_more_than_two(
     steps: list[tuple[float, float]],
@@ -93,7 +93,7 @@ def test_whatever_is_set_back_no_stretch_shorter_than_a_window_has_more_than_two
             assert time - accepted[n] > period_s - 1e-6
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     st.lists(
         st.tuples(passed, set_either_way, st.sampled_from([1, 4, 15])), max_size=20

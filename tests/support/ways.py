@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import product
 from pathlib import Path
 from random import Random
@@ -101,7 +101,7 @@ class Way:
         speaks, *rules = line.split()
         return cls(speaks, **dict(rule.split("=", 1) for rule in rules))
 
-    @property
+    @cached_property
     def scheme(self) -> Scheme:
         """How the next page is named."""
         parameter = "cursor" if self.speaks == "link" else self.speaks.partition("=")[2]
