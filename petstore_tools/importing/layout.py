@@ -56,7 +56,8 @@ class Layout:
         missing: Fields that need an answer, and in words which columns could be each of
             them; "" for required ones without a column or a default.
         unnamed: Of these, what no title can answer.
-        answers: What `columns=` says and the header has: field by title or letter.
+        answers: What `columns=` says and the header has, field by title or letter; not
+            of a field that it gives to two columns.
         errors: What `columns=` and `row_key=` say and the header has not, in words.
         has_header: Whether the sheet has one.
         added_columns: How many columns of a rejects file the toolkit added, behind
@@ -96,6 +97,8 @@ class Layout:
                 self.missing[name] = (
                     f"columns {' and '.join(labels)} could both be {name}"
                 )
+                answers = self.answers.items()
+                self.answers = {key: field for key, field in answers if field != name}
             elif likely:
                 title = titles[likely[0]]
                 is_clear = titles.count(title) == 1 and title.isprintable()

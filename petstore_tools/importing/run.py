@@ -148,13 +148,6 @@ def check(inventory: Inventory, sheet: ReadSheet, journal: Journal) -> ImportPre
     options = sheet.options
     client = inventory.client
     sheet, comparison = compare(journal, sheet)
-    notes = sheet.notes
-    if comparison.needs_listing:
-        things = "rows" if comparison.waiting else "ids"
-        notes.append(
-            f"the {things} are not compared yet: the import first lists the animals"
-            " that exist"
-        )
     unsent = len(comparison.waiting)
     if options.doubtful != "send":  # each doubtful row waits
         unsent -= len(comparison.doubts)
@@ -166,8 +159,15 @@ def check(inventory: Inventory, sheet: ReadSheet, journal: Journal) -> ImportPre
     alone = estimate(baseline=0)
     whole = estimate(baseline=requests) if comparison.needs_listing else alone
     is_affordable = options.wait or whole.days <= max(1, alone.days)
+    notes = sheet.notes
     if options.doubtful == "send" and not is_affordable:  # it lists nothing
         whole = alone
+    elif comparison.needs_listing:
+        things = "rows" if comparison.waiting else "ids"
+        notes.append(
+            f"the {things} are not compared yet: the import first lists the animals"
+            " that exist"
+        )
     return ImportPreview(
         sheet=sheet,
         comparison=comparison,

@@ -31,6 +31,8 @@ def test_a_listing_that_costs_a_day_is_agreed_to_first(tmp_path: Path) -> None:
 
         assert [preview.refusal for preview in previews] == ["", ""]
         assert [preview.forecast.baseline for preview in previews] == [11, 0]
+        lists = ["first lists the animals" in str(preview) for preview in previews]
+        assert lists == [True, False]
         assert str(previews[0]).startswith("pets\\n.csv → sandbox")
         assert len(box.traffic()) == 11
 
