@@ -100,10 +100,11 @@ _FIRST_IN_STATUS = """(
         WHERE id = start.id AND closed = start.first AND status IS start.status
     )
 )"""
+# OFFSET: SQLite looks for the beginning once, not wherever it is named
 _LAST_IN_STATUS = """NOT EXISTS (
     SELECT 1 FROM stays WHERE id = part.id AND first = part.closed
     AND first <= :until AND status IS part.status
-)"""
+) LIMIT -1 OFFSET 0"""
 
 
 class History(HistoryDatabase):
