@@ -326,7 +326,8 @@ def _with_history(
     if older is None:
         return replace(report, **parts)
     before = history.animals(older, unseen=True)
-    present = history.animals(newest, unseen=True)
+    shows_all = is_kept and not listing.may_have_hole
+    present = animals if shows_all else history.animals(newest, unseen=True)
     is_missed = ~present["id"].isin(animals["id"]) & listing.may_have_hole
     unseen = present[is_missed]
     events = history.events_between(older.number, newest.number)
