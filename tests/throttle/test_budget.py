@@ -44,7 +44,7 @@ STEPS = st.lists(
 
 
 @given(STEPS)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_the_ledgers_time_passes_as_time_does(
     steps: list[tuple[float, float, str]],
 ) -> None:

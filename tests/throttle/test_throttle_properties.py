@@ -302,7 +302,7 @@ def test_processes_that_die_and_start_again_earn_no_refusal(case: Case) -> None:
     lost=st.integers(1, 5),
     speaks=st.sampled_from(["reset", "429"]),
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_a_lost_probe_costs_seconds(
     name: str, limit: int, start: float, ends_in_s: float, lost: int, speaks: str
 ) -> None:
