@@ -134,8 +134,9 @@ def _tolerant(write: Callable[..., Any]) -> Callable[..., Any]:
     return attempt
 
 
-def _end_service(*_: object) -> None:
-    """End `serve` at a signal: it has no other end."""
+def _end_service(number: int, _: FrameType | None) -> None:
+    """End `serve` at a signal, and note it: it has no other end."""
+    SIGNALS.append(number)
     sys.exit(0)
 
 

@@ -1,11 +1,16 @@
 """`demo`, `serve` and `keys`: a sandbox, the service here, and its callers' keys."""
 
+import os
+import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+import pytest
 from commands import RunCommand
 from services import free_port, stored_ids
 
@@ -97,3 +102,28 @@ def test_the_demo_does_the_main_job_from_any_folder(
     report = tmp_path / "petstore-report.2.html"
     assert str(report) in done.stdout
     assert "1,000" in report.read_text(encoding="utf-8")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no signal for this process")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_signal_that_comes_inside_a_finalizer_ends_a_service(
+    run: RunCommand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python drops the exception of such a one, as modules are loaded."""
+
+    class Finalized:
+        def __del__(self) -> None:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    listen = socket.create_server
+
+    def interrupted(*address: Any, **options: Any) -> socket.socket:
+        Finalized()
+        return listen(*address, **options)
+
+    port = str(free_port())
+    monkeypatch.setattr(socket, "create_server", interrupted)
+
+    done = run("serve", "--database", "s.db", "--port", port)
+
+    assert done.returncode == 0
