@@ -2,6 +2,7 @@
 Ctrl-C at each line of an import and of a listing: it wins, and leaves nothing behind.
 """
 
+import gc
 import random
 import signal
 import sqlite3
@@ -181,3 +182,4 @@ def test_an_interrupt_at_any_line_wins(
 
         for point in points[part :: len(PARTS)]:
             office.interrupt(call, point)
+    gc.collect()  # what interrupts have left is this test's
