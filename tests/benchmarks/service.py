@@ -2,9 +2,9 @@
 The service beside what people run in its place: each on one core, `wrk` with 16
 connections on the other. What is missing prints `not run`.
 
-`--node` has the node_modules of @stoplight/prism-cli and json-server. Each is asked
-for 8 s before it is measured. Cells: CPU a request of all processes of the server, and
-its ratio to prism's. `Starlette alone` has our routes, and constants as answers.
+`--node` has the node_modules of @stoplight/prism-cli. Each is asked for 8 s before it
+is measured. Cells: CPU a request of all processes of the server, and its ratio to
+prism's.
 
 Run: python tests/benchmarks/service.py [--node FOLDER] [--animals N] [--seconds 4]
 """
@@ -58,8 +58,7 @@ request = function()
 end
 """
 WARM_S = 8
-# command, path of its list, name of its page size
-Peer = tuple[list[str | Path], str, str]
+Peer = tuple[list[str | Path], str]  # command, path of its list
 
 
 @contextmanager
@@ -139,18 +138,13 @@ def wrk(
 
 
 def costs(
-    group: int,
-    port: int,
-    key: str,
-    seconds: int,
-    path: str = LIST_PATH,
-    limit: str = "limit",
+    group: int, port: int, key: str, seconds: int, path: str = LIST_PATH
 ) -> list[float]:
     """
     Return CPU us a request: of a page of 100, of a create, of four of those to one.
     """
     url = f"http://127.0.0.1:{port}{path}"
-    page = f"{url}?{limit}=100"
+    page = f"{url}?limit=100"
     wrk(page, key, WARM_S)
     results = []
     mixed = MIXED.replace("PATH", path)
@@ -166,15 +160,7 @@ def plain(folder: Path, port: int, node: Path) -> Peer | None:
     if importlib.util.find_spec("fastapi") is None:
         return None
     script = Path(__file__).with_name("plain.py")
-    return [sys.executable, script, str(port), folder], LIST_PATH, "limit"
-
-
-def pets(count: int) -> list[dict[str, object]]:
-    """Return so many animals."""
-    return [
-        {"id": n + 1, "name": f"Pet {n}", "categoryId": n % 7, "status": "sold"}
-        for n in range(count)
-    ]
+    return [sys.executable, script, str(port), folder], LIST_PATH
 
 
 def prism(folder: Path, port: int, node: Path) -> Peer | None:
@@ -189,35 +175,15 @@ def prism(folder: Path, port: int, node: Path) -> Peer | None:
     answer = tree["paths"]["/pets"]["get"]["responses"]["200"]["content"][
         "application/json"
     ]
-    answer["example"] = pets(100)
+    pet = {"name": "Pet", "categoryId": 7, "status": "sold"}
+    answer["example"] = [{"id": n, **pet} for n in range(1, 101)]
     tree["servers"] = [{"url": f"http://127.0.0.1:{port}/v1"}]
     document = folder / "openapi.json"
     document.write_text(json.dumps(tree))
-    return [binary, "mock", "-p", str(port), document], "/pets", "limit"
+    return [binary, "mock", "-p", str(port), document], "/pets"
 
 
-def json_server(folder: Path, port: int, node: Path) -> Peer | None:
-    """Return json-server, which keeps rows in a JSON file and knows no keys."""
-    binary = node / "node_modules" / ".bin" / "json-server"
-    if not binary.exists():
-        return None
-    file = folder / "db.json"
-    file.write_text(json.dumps({"pets": pets(1_000)}))
-    return [binary, "--port", str(port), file], "/pets", "_limit"
-
-
-def starlette(folder: Path, port: int, node: Path) -> Peer:
-    """Return Starlette with constants as answers, on granian."""
-    script = Path(__file__).with_name("bare.py")
-    return [sys.executable, script, str(port)], LIST_PATH, "limit"
-
-
-PEERS = {
-    "prism": prism,
-    "Starlette alone": starlette,
-    "FastAPI + SQLite": plain,
-    "json-server": json_server,
-}
+PEERS = {"prism": prism, "FastAPI + SQLite": plain}
 
 
 def beside_peers(node: Path, seconds: int) -> None:
@@ -232,9 +198,9 @@ def beside_peers(node: Path, seconds: int) -> None:
             if launch is None:
                 results[name] = None
                 continue
-            command, path, limit = launch
+            command, path = launch
             with running(command, port) as group:
-                results[name] = costs(group, port, "k", seconds, path, limit)
+                results[name] = costs(group, port, "k", seconds, path)
     with run_postgres() as server, tempfile.TemporaryDirectory() as folder:
         databases = {"SQLite": f"{folder}/service.db", "PostgreSQL": server.database()}
         for database, where in databases.items():
