@@ -25,13 +25,13 @@ from typing import (
 
 from petstore_tools import spec
 from petstore_tools.errors import ArgumentError, SheetError
-from petstore_tools.tabular.categories import read_words
+from petstore_tools.tabular.categories import CategoryWords, read_words
 from petstore_tools.text import option, python_literal
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from petstore_tools.tabular.categories import Categories, CategoryWords
+    from petstore_tools.tabular.categories import Categories
     from petstore_tools.throttle.throttle import Wait
 
 Doubtful = Literal["ask", "skip", "send"]
@@ -236,6 +236,8 @@ class ImportOptions:
             ArgumentError: One of them has no id.
             SheetError: Their file cannot be read.
         """
+        if self.categories is None:
+            return CategoryWords()
         return read_words(self.categories)
 
     def spell(self, answers: Mapping[str, Any]) -> str:

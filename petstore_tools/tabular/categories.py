@@ -72,7 +72,7 @@ def read_categories(source: Categories | None) -> dict[int, str] | None:
     return names
 
 
-def read_words(source: Categories | None) -> CategoryWords:
+def read_words(source: Categories) -> CategoryWords:
     """
     Read which id each word for a category stands for.
 
@@ -86,8 +86,6 @@ def read_words(source: Categories | None) -> CategoryWords:
     Raises:
         ArgumentError, SheetError: As of `read_categories`.
     """
-    if source is None:
-        return CategoryWords()
     is_list = not isinstance(source, Mapping)
     if hasattr(source, "items") and not hasattr(source, "columns"):
         rows = [("the table", str(key), str(word)) for key, word in source.items()]

@@ -152,11 +152,11 @@ def open_source(
             f" {', '.join(FORMATS)}"
         )
     # loaded here: most commands read no file
-    from petstore_tools.tabular.workbooks import is_workbook, read_workbook
+    from petstore_tools.tabular.workbooks import OPENERS, read_workbook
 
     content = _read_file(path)
     # programs call texts .xls, and people rename files
-    if is_workbook(content):
+    if content[:4] in OPENERS:
         return read_workbook(content, path.name, sheet)
     if sheet is not None:
         raise SheetError(

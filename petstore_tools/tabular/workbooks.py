@@ -198,18 +198,8 @@ def _open_ole(content: bytes) -> _CalamineBook:
     return _CalamineBook(content)
 
 
-# by what such a file begins with
-_OPENERS = {b"PK\x03\x04": _open_zip, b"\xd0\xcf\x11\xe0": _open_ole}
-
-
-def is_workbook(content: bytes) -> bool:
-    """
-    Say whether a file begins as a workbook does.
-
-    >>> is_workbook(b"name,categoryId")
-    False
-    """
-    return content[:4] in _OPENERS
+# by the four bytes that such a file begins with
+OPENERS = {b"PK\x03\x04": _open_zip, b"\xd0\xcf\x11\xe0": _open_ole}
 
 
 def read_workbook(content: bytes, name: str, sheet: str | None) -> list[Worksheet]:
@@ -225,7 +215,7 @@ def read_workbook(content: bytes, name: str, sheet: str | None) -> list[Workshee
         SheetError: It has no such sheet, has a password, is too large or damaged.
     """
     try:
-        book = _OPENERS[content[:4]](content)
+        book = OPENERS[content[:4]](content)
         sheet_names = tuple(title for title in book.sheets if title != CATEGORY_SHEET)
         worksheets = [
             replace(book.read(title), names=sheet_names)
