@@ -156,17 +156,8 @@ def _take_signals(words: Sequence[str]) -> None:
             signal.signal(signal.SIGINT, handler)
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line; every end is an exit code of the table above."""
-    words = sys.argv[1:] if arguments is None else arguments
-    _take_signals(words)
-    try:
-        from petstore_tools.cli import exits
-    except BaseException:
-        if not SIGNALS:
-            raise
-        click.echo("Interrupted.", err=True)  # while modules load
-        sys.exit(128 + signal.SIGINT)
+def _prepare_streams() -> None:
+    """Let the standard streams take every text, also where one of them is closed."""
     for name in ("stdin", "stdout", "stderr"):
         # it was closed: the next file opened takes its number
         if getattr(sys, name) is None:
@@ -179,7 +170,22 @@ def main(arguments: Sequence[str] | None = None) -> None:
     warnings.showwarning = lambda message, *_, **__: click.echo(
         f"Warning: {message}", err=True
     )
-    stdout = sys.stdout
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line; every end is an exit code of the table above."""
+    words = sys.argv[1:] if arguments is None else arguments
+    _take_signals(words)
+    try:
+        from petstore_tools.cli import exits
+
+        _prepare_streams()
+        stdout = sys.stdout
+    except BaseException:
+        if not SIGNALS:
+            raise
+        click.echo("Interrupted.", err=True)  # while modules load
+        sys.exit(128 + signal.SIGINT)
     try:
         code = cli.main(arguments, prog_name="petstore-tools", standalone_mode=False)
         sys.stdout.flush()

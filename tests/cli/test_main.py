@@ -1,5 +1,6 @@
 """The command line as people and scripts meet it: words, streams, few letters."""
 
+import io
 import json
 import os
 import re
@@ -224,3 +225,20 @@ def test_ctrl_c_while_modules_load_ends_as_an_interrupt(module: str) -> None:
     assert process.returncode == 130
     assert said[-1] == "Interrupted.\n"
     assert not any("Traceback" in line for line in said)
+
+
+def test_ctrl_c_before_a_command_begins_ends_as_an_interrupt(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """While the streams are prepared, too."""
+
+    class Stream(io.StringIO):
+        def reconfigure(self, **_: object) -> None:
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(sys, "stdout", Stream())
+
+    with pytest.raises(SystemExit) as ended:
+        main(["quota"])
+
+    assert ended.value.code == 130
