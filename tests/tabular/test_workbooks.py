@@ -152,9 +152,9 @@ def test_many_rows_stay_within_their_memory(tmp_path: Path, count: int) -> None:
     """A hundred thousand take at most 150 MB beyond the process, fewer take less."""
     with xlsxwriter.Workbook(tmp_path / "big.xlsx", {"constant_memory": True}) as book:
         sheet = book.add_worksheet()
-        sheet.write_row(0, 0, ["name", "categoryId"])
+        sheet.write_row(0, 0, ["name", "categoryId", "status"])
         for number in range(1, count + 1):
-            sheet.write_row(number, 0, [f"Pet {number}", number % 12])
+            sheet.write_row(number, 0, [f"Pet {number}", number % 12, "sold"])
 
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as processes:
         rows, growth_kib = processes.submit(
