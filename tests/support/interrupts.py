@@ -30,8 +30,8 @@ class Interrupter:
     nowhere.
 
     The points are the lines of the client, and both ends of each context manager of the
-    standard library that it enters: when it has been entered, and before it is left. So
-    are those of each lock with a condition, which any library enters.
+    standard library that it enters: when it has been entered, and before it is left. A
+    lock of urllib3 stays locked at such a point, which is a stated limit: no point.
 
     Args:
         point: Where, None to pass them all.
@@ -60,10 +60,8 @@ class Interrupter:
         if _is_client_code(frame.f_code):
             return self._trace_line
         file = frame.f_code.co_filename
-        if caller and (
-            file == threading.__file__
-            or (file == contextlib.__file__ and _is_client_code(caller.f_code))
-        ):
+        is_library = file in (threading.__file__, contextlib.__file__)
+        if is_library and caller and _is_client_code(caller.f_code):
             if frame.f_code.co_name == "__exit__":
                 self._count_point(caller, "exit")
             if frame.f_code.co_name == "__enter__":
