@@ -237,7 +237,6 @@ def test_a_request_that_does_not_come_to_its_end_is_given_up_within_seconds(
     assert len(page) == 100
 
 
-@pytest.mark.timeout(120)
 @pytest.mark.parametrize("kind", ENDLESS)
 def test_twenty_hostile_callers_keep_nobody_out(
     served: ServeProcess, kind: str

@@ -72,7 +72,6 @@ def hammer(caller: Caller, resets: list[str], finished: threading.Event) -> None
             assert answer.status_code == 429, answer.text
 
 
-@pytest.mark.timeout(600)
 @pytest.mark.parametrize("borders", [1, pytest.param(40, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("count", [1, pytest.param(2, marks=pytest.mark.soak), 4])
 def test_no_request_over_the_plan_at_borders(
