@@ -75,9 +75,9 @@ class FileColumn(NamedTuple):
         return f"{self.column} {self.title!r}"
 
     def __str__(self) -> str:
-        values = first_of([*map(quoted, self.values)])
         gaps = f"; {self.empty:,} empty" if self.empty else ""
-        return f"{self.label} → {self.becomes}{gaps}: {values}"
+        values = f": {first_of([*map(quoted, self.values)])}" if self.values else ""
+        return f"{self.label} → {self.becomes}{gaps}{values}"
 
 
 @dataclass(frozen=True, slots=True)
