@@ -9,6 +9,8 @@ import pytest
 from commands import connection
 from inventories import faulty_creates, stored_animals, write_rows
 from paging_server import PagingService, numbered_animals
+from tables import read_table
+from true_listings import make_listing
 from wires import KEY
 
 from petstore_tools import Listing, PetStore, Plan, Sandbox, status_report
@@ -17,6 +19,8 @@ from petstore_tools.errors import (
     ArgumentError,
     DoubtfulRowsError,
     FrameError,
+    HistoryError,
+    PetstoreError,
     QuotaError,
     SettingsError,
     SheetError,
@@ -24,6 +28,7 @@ from petstore_tools.errors import (
 from petstore_tools.importing.results import ImportResult
 from petstore_tools.service.server import ThreadedServer
 from petstore_tools.settings import check_base_url
+from petstore_tools.text import flags as to_flags
 from petstore_tools.throttle.throttle import PLAN_ADVICE
 
 CORPUS = Path(__file__).parents[1] / "importing" / "corpus"
@@ -62,11 +67,13 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Sandbox:
     return box
 
 
-def type_command(message: object, capsys: pytest.CaptureFixture[str]) -> str:
+def type_command(
+    message: object, capsys: pytest.CaptureFixture[str], flags: str = "--yes"
+) -> str:
     """Type the last command that a message prints; return what it writes."""
     command = re.findall(r"petstore-tools [^\n]+", str(message))[-1]
     with pytest.raises(SystemExit) as ended:
-        main([*shlex.split(command)[1:], "--yes"])
+        main([*shlex.split(command)[1:], *flags.split()])
     output = capsys.readouterr()
     assert ended.value.code == 0, output.err
     return output.out
@@ -220,6 +227,53 @@ def test_options_that_messages_print_are_taken_as_they_stand(tmp_path: Path) -> 
         box.advance(days=1)
 
 
+@pytest.mark.parametrize(
+    ("rows", "options", "name", "blanks", "count"),
+    read_table(__file__, "remedies.json"),
+)
+def test_an_option_that_an_import_prints_helps(
+    shop: Sandbox,
+    capsys: pytest.CaptureFixture[str],
+    rows: list[str],
+    options: dict[str, object],
+    name: str,
+    blanks: dict[str, str],
+    count: int,
+) -> None:
+    """
+    In a call as in a command; what stands there for a word of the user is replaced.
+    """
+    path = Path("a.csv")
+    path.write_text("\n".join(rows), encoding="cp1252")
+    store = PetStore()
+    try:
+        preview = store.preview_import(path, **options)
+        message = f"{preview} {preview.fixes['help'].tolist()}"
+    except PetstoreError as error:
+        message = str(error)
+    value = r"(?:\{[^}]*\}|\S+)"
+    option = re.search(rf"({name}={value}) \((--[^)]*)\)", " ".join(message.split()))
+    assert option is not None
+    call, flags = option.groups()
+    for blank, word in blanks.items():
+        call, flags = call.replace(blank, word), flags.replace(blank, word)
+
+    said = {**options, **eval(f"dict({call})")}
+    assert store.preview_import(path, **said).to_send == count
+    others = [
+        word
+        for key, value in options.items()
+        for word in to_flags(
+            key, [*value.items()] if isinstance(value, dict) else value
+        )
+    ]
+    with pytest.raises(SystemExit) as ended:
+        main(["import", "a.csv", "--yes", *others, *shlex.split(flags)])
+
+    assert ended.value.code == 0, capsys.readouterr().err
+    assert stored_animals(shop).total() == 25 + count
+
+
 def test_a_list_without_titles_is_read_by_the_columns_of_the_message(
     fast: Sandbox, tmp_path: Path
 ) -> None:
@@ -280,3 +334,69 @@ def test_an_address_is_corrected_as_the_message_says(typed: str, meant: str) -> 
 
     address = str(refused.value).rpartition(" ")[2]
     assert check_base_url(address) == meant
+
+
+@pytest.mark.parametrize(
+    ("words", "printed", "flag", "output"),
+    [
+        ("imports", "petstore-tools import a.csv", "--yes", "1 created"),
+        ("imports show x", "petstore-tools imports", "", "No imports yet"),
+        ("history", "petstore-tools report", "", "25 animals"),
+        ("keys revoke x", "petstore-tools keys list", "--database=s.db", "No keys yet"),
+    ],
+)
+def test_the_command_of_a_hint_is_typed(
+    shop: Sandbox,
+    capsys: pytest.CaptureFixture[str],
+    words: str,
+    printed: str,
+    flag: str,
+    output: str,
+) -> None:
+    """Where there is nothing yet, and where a name is wrong."""
+    write_rows(Path("a.csv"), "Rex,3,sold")
+    options = [flag] if words.startswith("keys") else []
+    with pytest.raises(SystemExit):
+        main([*words.split(), *options])
+    hint = " ".join("".join(capsys.readouterr()).split()).replace("FILE", "a.csv")
+
+    assert printed in hint
+    assert output in type_command(printed, capsys, flag)
+
+
+def test_a_history_is_begun_and_mended_as_its_messages_say(
+    shop: Sandbox, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A first listing, a date to compare with, and one that a wrong clock made."""
+    store = PetStore()
+    day = "2026-01-05"
+    with pytest.raises(ArgumentError, match="keep one") as empty:
+        store.status_report(since=day, until=day)
+    kept = eval(re.findall(r"store\.snapshot\(\)", str(empty.value))[0])
+    with pytest.raises(ArgumentError, match="a date to compare with") as alone:
+        store.status_report(until=kept.as_of)
+    since = option_of(alone.value, "since")
+    store.history_file.keep(make_listing({1: ("Rex", 3, "sold")}, 9e9).frame)
+    with pytest.raises(HistoryError) as late:
+        store.snapshot()
+    forgotten = type_command(late.value, capsys)
+
+    assert since == {"since": day}
+    assert forgotten.startswith("1 listing forgotten")
+    assert store.snapshot().number == 2
+
+
+@pytest.mark.parametrize("name", ["wait", "doubtful"])
+def test_a_listing_that_would_cost_a_day_is_answered_as_it_says(
+    tmp_path: Path, name: str
+) -> None:
+    """By one of the two options that are printed."""
+    path = write_rows(tmp_path / "a.csv", "Rex,3,sold", "Mia,4,sold")
+    with Sandbox(plan=Plan(60, 50), animals=2_500) as box:
+        box.store.list_pets()
+        with pytest.raises(SheetError, match="would end a day later") as refused:
+            box.store.import_pets(path, progress=False)
+
+        result = import_again(box.store, path, refused.value, name)
+
+    assert result.created == 2
