@@ -17,6 +17,7 @@ from petstore_tools.importing.reconcile import ABSENT, Animal, Outcome, decide
 from petstore_tools.importing.values import PetValues
 from petstore_tools.listing.completeness import Listing, ListQuery
 from petstore_tools.listing.inventory import Inventory
+from petstore_tools.listing.pages import PageReader
 from petstore_tools.models import PetRow
 from petstore_tools.text import pluralize
 from petstore_tools.throttle.gate import CallOptions
@@ -95,9 +96,9 @@ def take_inventory(
     inventory: Inventory, journal: Journal, call_options: CallOptions
 ) -> Listing:
     """List the inventory into the journal, which it settles nothing in."""
-    pages = inventory.pages(ListQuery(), call_options)
-    take_listing(journal, (page.rows for page in pages))
-    return pages.listing
+    reader = PageReader(inventory.client, inventory.memory, ListQuery(), call_options)
+    take_listing(journal, (page.rows for page in reader))
+    return reader.listing
 
 
 class Settled(NamedTuple):
