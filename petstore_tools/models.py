@@ -1,5 +1,6 @@
 """Pure: wire models of the document: what a request body and a reply look like (§2)."""
 
+import operator
 from typing import Annotated, Any, NotRequired, Self
 
 from pydantic import (
@@ -40,6 +41,22 @@ def first_fault(error: ValidationError) -> str:
     return f"{field}: {_FAULTS.get(fault['type'], fault['msg'])}"
 
 
+def plain_integer(number: Any) -> Any:
+    """
+    Return an integer of numpy or pandas as Python's own; everything else, True and 7.0
+    too, as it is.
+
+    >>> plain_integer(pd.Series([7])[0])
+    7
+    """
+    if isinstance(number, (bool, int)):
+        return number
+    try:
+        return operator.index(number)
+    except TypeError:
+        return number
+
+
 def check_id(pet_id: Any) -> int:
     """
     Return the id of an animal.
@@ -50,7 +67,7 @@ def check_id(pet_id: Any) -> int:
     Raises:
         ArgumentError: It is no int64.
     """
-    number = spec.plain_integer(pet_id)
+    number = plain_integer(pet_id)
     if type(number) is not int or not spec.INT64_MIN <= number <= spec.INT64_MAX:
         raise ArgumentError(
             f"an animal's id must be a whole number in int64, not {pet_id!r}"
@@ -102,7 +119,7 @@ class NewPet(_WireModel, extra="forbid"):
     """
 
     name: str = Field(pattern=NOT_BLANK)
-    category_id: Annotated[Int64, BeforeValidator(spec.plain_integer)] = Field(
+    category_id: Annotated[Int64, BeforeValidator(plain_integer)] = Field(
         alias="categoryId"
     )
     status: spec.Status | None = None

@@ -28,8 +28,7 @@ Sections of the interface document:
 - 9 Versioning
 """
 
-import operator
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 PATH_PREFIX = "/v1"  # §1, §9
 PETS_PATH = "/pets"  # §4.1, §4.2
@@ -72,19 +71,3 @@ HEADER_RETRY_AFTER = "Retry-After"  # §8.4
 REMOVAL_OF_GET_PET = "5 December 2030"  # §4.3, §9
 # 2030-12-05T00:00:00Z (the instant is our choice)
 REMOVAL_OF_GET_PET_AT = 1_922_659_200
-
-
-def plain_integer(number: Any) -> Any:
-    """
-    Return an integer of numpy or pandas as Python's own; everything else, True and 7.0
-    too, as it is.
-
-    >>> plain_integer(pd.Series([7])[0])
-    7
-    """
-    if isinstance(number, (bool, int)):
-        return number
-    try:
-        return operator.index(number)
-    except TypeError:
-        return number

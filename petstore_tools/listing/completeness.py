@@ -11,6 +11,7 @@ from typing import Any, Literal, Self
 
 from petstore_tools import spec
 from petstore_tools.errors import ArgumentError, FrameError
+from petstore_tools.models import plain_integer
 from petstore_tools.text import pluralize, utc_text
 
 Completeness = Literal["complete", "cut", "unproven"]
@@ -53,13 +54,13 @@ class ListQuery:
 
     def __post_init__(self) -> None:
         check_status(self.status)
-        limit = spec.plain_integer(self.limit)
+        limit = plain_integer(self.limit)
         if type(limit) is not int or not spec.LIMIT_MIN <= limit <= spec.LIMIT_MAX:
             raise ArgumentError(
                 f"limit must be between {spec.LIMIT_MIN} and {spec.LIMIT_MAX}, not"
                 f" {self.limit!r}"
             )
-        first = spec.plain_integer(self.first)
+        first = plain_integer(self.first)
         if first is not None and (type(first) is not int or first < 1):
             raise ArgumentError(
                 f"first must be a whole number of at least 1, not {self.first!r}"
