@@ -62,7 +62,7 @@ class ImportResult:
         skipped_now: Left out by this run as doubtful.
         stopped: Why it ended early, None where it did not.
         journal: Name of the journal.
-        files: Result files that were written.
+        files: The list to go on with, and the file of rejected rows.
         notes: What else should be known.
         not_written: Those that could not be written, and why; the same call writes
             them.
@@ -236,6 +236,7 @@ def write_files(
 
     A file of an earlier run is replaced, or removed where it holds nothing any more.
     One that a person changed is left alone, as is the input: the new one gets a number.
+    An input in which each row has its id is the list to go on with, and stays it.
 
     Args:
         preview: The file as it was checked.
@@ -244,12 +245,13 @@ def write_files(
             were created and that the file has no more.
 
     Returns:
-        The files that were written, and what could not be written, and why.
+        The files that were written, or stay, and what could not be written, and why.
     """
     if not preview.sheet.options.is_file:
         return (), ()
     sheet = preview.sheet
     source = sheet.options.path.resolve()
+    source_rows = [[*row.cells] for row in sheet.rows]
     tables = {
         "created": _fill_created(entries, sheet.layout),
         "rejected": _fill_rejected(entries, sheet.layout),
@@ -258,16 +260,21 @@ def write_files(
     failures = []
     for outcome, (titles, rows, bad_cells) in tables.items():
         name, first_number = sheet.name_result(outcome, preview.environment)
-        content = b""
         try:
             path = check_folder(source) / name
+            file = _find_place(path, first_number, source, journal)
+            if rows and rows == source_rows and not file.exists():
+                files.append(source)
+                continue
             if rows:
                 content = sheet.layout.sheet.content(
-                    titles, rows, above=sheet.layout.cells_above, bad_cells=bad_cells
+                    titles,
+                    rows,
+                    above=sheet.layout.cells_above,
+                    bad_cells=bad_cells,
+                    name=sheet.layout.sheet.name,
                 )
                 journal.note_written(sha256(content).hexdigest())
-            file = _find_place(path, first_number, source, journal)
-            if rows:
                 replace_file(file, content)
                 files.append(file)
             else:

@@ -115,6 +115,7 @@ def workbook_bytes(
     above: Sequence[Sequence[str]] = (),
     bad_cells: Collection[tuple[int, int]] = (),
     note: str = "",
+    name: str = "animals",
 ) -> bytes:
     """
     Return a workbook (.xlsx) of rows, which may wait for a correction.
@@ -127,6 +128,7 @@ def workbook_bytes(
         bad_cells: Positions of the row and of the cell in it that are coloured, both
             from 0.
         note: For the properties of the workbook.
+        name: Of its sheet; one that Excel does not allow is replaced.
 
     Raises:
         SheetError: A cell is longer than Excel keeps.
@@ -136,7 +138,10 @@ def workbook_bytes(
     memory = BytesIO()
     with xlsxwriter.Workbook(memory, WRITER_OPTIONS) as book:
         book.set_properties({"comments": note})
-        sheet = book.add_worksheet("animals")
+        try:
+            sheet = book.add_worksheet(name)
+        except xlsxwriter.exceptions.XlsxWriterException:
+            sheet = book.add_worksheet("animals")
 
         @cache
         def cell_format(number_format: str | int, *, is_bad: bool) -> Any:

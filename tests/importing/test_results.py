@@ -7,6 +7,7 @@ import subprocess
 from contextlib import ExitStack
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from harms import full_disk
 from inventories import connect_through, faulty_creates, write_rows
@@ -172,6 +173,22 @@ def test_a_folder_or_a_pipe_in_the_place_of_a_result_file_is_kept(
     assert [file.name for file in result.files] == ["a.sandbox.created.2.csv"]
 
 
+def test_a_created_workbook_is_imported_with_the_same_options(
+    fast: Sandbox, tmp_path: Path
+) -> None:
+    """Its sheet bears the name of that of the source."""
+    path = tmp_path / "pets.xlsx"
+    with pd.ExcelWriter(path) as book:
+        for sheet, name in (("Bestand", "Rex"), ("Notes", "Mia")):
+            pets = pd.DataFrame({"name": [name], "categoryId": [3]})
+            pets.to_excel(book, sheet_name=sheet, index=False)
+    (list_file,) = run(fast, path, sheet="Bestand").files
+
+    result = run(fast, list_file, sheet="Bestand")
+
+    assert (result.created, result.created_now) == (1, 0)
+
+
 @pytest.mark.parametrize("is_source", [False, True])
 def test_of_the_numbered_files_that_nobody_changed_the_newest_stays(
     fast: Sandbox, tmp_path: Path, is_source: bool
@@ -184,7 +201,7 @@ def test_of_the_numbered_files_that_nobody_changed_the_newest_stays(
     first.write_text("mine")
     run(fast, path)
     if is_source:
-        run(fast, second).files[0].unlink()
+        run(fast, second)
     (tmp_path / "a.sandbox.created.3.csv").write_text("mine, too")
     write_rows(path, "Rex,3,sold", "Mia,4,sold")
 

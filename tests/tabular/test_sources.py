@@ -20,11 +20,12 @@ CORPUS = Path(__file__).parents[1] / "importing" / "corpus"
     ("source", "name", "created"), read_json(__file__, "created_files.json")
 )
 def test_a_file_is_read_as_what_it_holds_and_its_created_file_is_known(
-    sandbox: Sandbox, tmp_path: Path, source: str, name: str, created: list[str]
+    sandbox: Sandbox, tmp_path: Path, source: str, name: str, created: str
 ) -> None:
     """
     People rename files, and programs call a text .xls; result files have the right
-    ending. The created file is the list to go on with: nothing of it is sent again.
+    ending. The created file is the list to go on with, and stays it: nothing of it is
+    sent again.
     """
     (tmp_path / name).write_bytes((CORPUS / source).read_bytes())
     sheet = None
@@ -39,16 +40,17 @@ def test_a_file_is_read_as_what_it_holds_and_its_created_file_is_known(
         ):
             sandbox.store.import_pets(tmp_path / name, progress=False)
     result = sandbox.store.import_pets(tmp_path / name, sheet=sheet, progress=False)
-    same_animals = sandbox.store.import_pets(result.files[0], progress=False)
+    list_file = tmp_path / created
+    content = list_file.read_bytes()
+    same_animals = sandbox.store.import_pets(list_file, sheet=sheet, progress=False)
 
     assert result.created == result.created_now == result.rows > 1
     assert (same_animals.created, same_animals.created_now) == (result.created, 0)
     assert same_animals.created == same_animals.rows
     assert same_animals.edits == ()
-    files = [*result.files, *same_animals.files]
-    assert [file.name for file in files] == created
-    contents = [[*open_source(file)[0].records()] for file in files]
-    assert contents[0] == contents[1]
+    assert result.files == same_animals.files == (list_file,)
+    assert list_file.read_bytes() == content
+    assert len([*tmp_path.iterdir()]) == 2
 
 
 def test_each_ending_is_named_by_the_help_and_by_the_refusal_of_another(
