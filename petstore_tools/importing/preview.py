@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from petstore_tools.importing.comparison import Comparison, Edit
@@ -140,8 +141,8 @@ class ImportPreview:
             return "their petstore_id" + (", else their row key" if by_key else "")
         if by_key:
             return f"their row key, column {label(columns['row_key'])}"
-        better = f"petstore_id or {option('row_key', '…')}"
-        return f"their values ({better} tell them apart for good)"
+        better = f"a column petstore_id, or {option('row_key', '…')}"
+        return f"name, category and status ({better}, tells them apart for good)"
 
     @property
     def rows(self) -> int:
@@ -168,8 +169,12 @@ class ImportPreview:
         rows = []
         for index, doubt in self.comparison.doubts.items():
             row = self.sheet.rows_to_send[index]
-            because = (doubt.reason, doubt.because)
-            rows.append(DoubtfulRow(row.number, row.content.name, *because))
+            because = doubt.because
+            if row.content != doubt.entry.content:
+                because += f"; this row is {row.content}"
+            rows.append(
+                DoubtfulRow(row.number, row.content.name, doubt.reason, because)
+            )
         return rows
 
     @property
@@ -208,15 +213,20 @@ class ImportPreview:
     def _cure(self) -> str:
         """What to do so that edits of rows are told without a question."""
         entries = [doubt.entry for doubt in self.comparison.doubts.values()]
-        files = {entry.file for entry in entries if entry.import_id != self.target.id}
+        # a DataFrame has a name without an ending, and no created file
+        files = {
+            entry.file
+            for entry in entries
+            if entry.import_id != self.target.id and Path(entry.file).suffix
+        }
         has_list = self.created or self.to_send > len(entries)
         list_name = self.created_file if has_list else ""
-        if names := sorted(files - {""}):
+        if names := sorted(files):
             list_name = f"the created file of {first_of(names)}"
         cures = []
         if list_name:
             cures.append(f"edit {list_name} from now on, which has the ids")
-        elif any(entry.pet_id and not entry.file for entry in entries):
+        elif any(entry.pet_id for entry in entries):
             cures.append("add a column petstore_id with the ids of these animals")
         if "row_key" not in self.sheet.layout.columns:
             key = option("row_key", "…")
