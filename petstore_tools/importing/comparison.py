@@ -129,6 +129,17 @@ class Comparison:
             for position, row in enumerate(self.rows)
         ]
 
+    @cached_property
+    def _equal_ids(self) -> set[int]:
+        """Rows that were sent, and that a doubtful row equals."""
+        doubts = self.doubts.values()
+        return {doubt.entry.entry_id for doubt in doubts if doubt.reason == "equal"}
+
+    def may_be_renamed(self, doubt: Doubt) -> bool:
+        """Say whether a row may be the one with its key: no other row equals that."""
+        has_key = doubt.reason == "the same row key"
+        return has_key and doubt.entry.entry_id not in self._equal_ids
+
     def _answer(self, row: Entry, doubt: Doubt | None, answer: Doubtful) -> Entry:
         if not row.waits:
             return row
@@ -136,9 +147,11 @@ class Comparison:
             return row._replace(state="unsent", detail="")
         may_be = doubt.entry
         is_ours = may_be.import_id == self.import_id
-        if doubt.reason == "the same row key" and not is_ours and not may_be.is_open:
+        is_renamed = self.may_be_renamed(doubt)
+        if is_renamed and not is_ours and not may_be.is_open:
             return take_over(row, may_be)
-        if is_ours and row.row_key and doubt.reason != "changed list":
+        has_its_key = doubt.reason == "equal" and row.row_key
+        if is_ours and (is_renamed or has_its_key):
             return merge(may_be, row)._replace(detail=str(doubt))
         return row._replace(state="skipped", detail=str(doubt))
 

@@ -180,6 +180,8 @@ class Matches:
             furthest, since nobody can tell which one is gone.
         namesakes: By the position of a row, the one that was sent with its key and
             another name.
+        displaced: Entries whose key a row has that bears another name or category: they
+            may be other rows of the file.
         has_keys: Whether the file has keys.
         has_ids: Whether it says of rows which animals they are.
     """
@@ -187,6 +189,7 @@ class Matches:
     rows: Sequence[Entry]
     missing: Sequence[Entry]
     namesakes: Mapping[int, Entry]
+    displaced: Sequence[Entry] = ()
     has_keys: bool = False
     has_ids: bool = False
 
@@ -240,10 +243,17 @@ def match(
     spare = [entry for entry in ranked if entry.entry_id not in identified_ids]
     equal_entries = group(spare, content_of)
     namesakes: dict[int, Entry] = {}
+    displaced = []
     merged_rows = []
     for position, (row, entry) in enumerate(zip(rows, identified, strict=True)):
         if not (entry or row.has_id):
             entry = _take_equal(equal_entries.get(row.content, []), row)
+        if (
+            entry
+            and not row.has_id
+            and row.name_and_category != entry.name_and_category
+        ):
+            displaced.append(entry)
         if entry and not _is_same_row(row, entry):
             namesakes[position] = entry
         elif entry:
@@ -266,6 +276,7 @@ def match(
         merged_rows,
         missing,
         namesakes,
+        displaced,
         has_keys=any(row.row_key for row in rows),
         has_ids=any(row.has_id for row in rows),
     )
@@ -366,12 +377,13 @@ def find_doubtful(
         for list_rows in group(other_entries, attrgetter("import_id")).values()
     ]
     missing = [entry for entry in matches.missing if entry.state in SENT]
+    displaced = [entry for entry in matches.displaced if entry.state in SENT]
+    candidates = _Candidates.of(matches, [*missing, *displaced], animals, other_lists)
+    equals = _pair_equals(rows, candidates)
     doubts = {
         position: Doubt("the same row key", namesake)
         for position, namesake in matches.namesakes.items()
     }
-    candidates = _Candidates.of(matches, missing, animals, other_lists)
-    equals = _pair_equals(rows, doubts, candidates)
     doubts |= {
         position: Doubt("equal", entry)
         for position, entry in equals.items()
@@ -436,7 +448,7 @@ class _Candidates(NamedTuple):
     def of(
         cls,
         matches: Matches,
-        missing: Sequence[Entry],
+        own_rows: Sequence[Entry],
         animals: Iterable[Entry],
         other_lists: Iterable[_OtherList],
     ) -> Self:
@@ -444,9 +456,9 @@ class _Candidates(NamedTuple):
         Return what no row of the file is; an animal that several imports have counts
         once, and of two rows with keys only where the file has half of that list.
         """
-        known_ids = {entry.pet_id for entry in (*matches.rows, *missing)}
+        known_ids = {entry.pet_id for entry in (*matches.rows, *own_rows)}
         known_ids.discard(None)
-        sent_rows = [*missing]
+        sent_rows = [*own_rows]
         for other_list in other_lists:
             for entry in other_list.entries:
                 has_keys = matches.has_keys and entry.row_key
@@ -461,9 +473,7 @@ class _Candidates(NamedTuple):
         return cls(sent_rows, free_animals)
 
 
-def _pair_equals(
-    rows: Sequence[Entry], doubtful: Collection[int], candidates: _Candidates
-) -> dict[int, Entry]:
+def _pair_equals(rows: Sequence[Entry], candidates: _Candidates) -> dict[int, Entry]:
     """
     Give each row that was left out as equal, and each that waits, a candidate of its
     own, by its position: those with its three values first.
@@ -476,7 +486,6 @@ def _pair_equals(
         position
         for position, row in enumerate(rows)
         if row.name_and_category in names
-        and position not in doubtful
         and (row.is_left_out_as_equal or (row.waits and not row.answered))
     ]
     # those that were left out have taken theirs

@@ -170,7 +170,7 @@ class ImportPreview:
         for index, doubt in self.comparison.doubts.items():
             row = self.sheet.rows_to_send[index]
             because = doubt.because
-            if row.content != doubt.entry.content:
+            if doubt.reason == "equal" and row.content != doubt.entry.content:
                 because += f"; this row is {row.content}"
             rows.append(
                 DoubtfulRow(row.number, row.content.name, doubt.reason, because)
@@ -185,7 +185,7 @@ class ImportPreview:
     def _question(self) -> list[str]:
         doubts = self.comparison.doubts.values()
         lines = [f"{_SKIP} leaves these rows out, {_SEND} creates them."]
-        if any(doubt.reason == "the same row key" for doubt in doubts):
+        if any(map(self.comparison.may_be_renamed, doubts)):
             lines.append(
                 f"Of a row with the same row key, {_SKIP} says that it is the same"
                 f" animal with another name, {_SEND} that it is another animal."
