@@ -205,6 +205,7 @@ class _Run:
         )
         self._notes: list[str] = []
         self._listing: Listing | None = None  # of the inventory, before rows are added
+        self._lags = False  # it may lack animals that were created within the hour
         self._added = False
 
     def prepare(self, announce: Announce) -> bool:
@@ -257,13 +258,14 @@ class _Run:
         await_answers(self._client, lost_s, self._calls)
         settled = settle(self._inventory, self._journal, self._calls)
         self._listing = settled.listing
+        self._lags = settled.lacking > 0
         if not self._listing.complete:
             self._notes.append(
                 "the listing of the inventory is not complete, so the rows were"
                 " compared only with what it showed"
                 f" ({self._listing.reason.rstrip('.')})"
             )
-        elif are_all_gone(self._journal, self._before.entries):
+        elif not self._lags and are_all_gone(self._journal, self._before.entries):
             note = "none of the animals that this import created exists any more"
             if self._client.environment != "sandbox":  # its journal ends with it
                 note += (
@@ -305,6 +307,7 @@ class _Run:
         self._notes += [
             f"{row}: the inventory does not have this animal any more"
             for row in some_of(comparison.orphans)
+            if not self._lags
         ]
 
     def _compare(self) -> Comparison:

@@ -376,3 +376,23 @@ def test_a_row_that_got_its_id_since_is_not_created_anew(
     result = run(fast.store, path)
 
     assert (result.created, result.created_now) == (2, 0)
+
+
+@pytest.mark.parametrize(("hours", "is_said"), [(0, False), (2, True)])
+def test_an_animal_is_called_gone_once_a_listing_proves_it(
+    tmp_path: Path, hours: float, is_said: bool
+) -> None:
+    """Of an import and of its list; within the hour, a listing may lag."""
+    path = write_rows(tmp_path / "a.csv", "Rex,3,sold", "Mia,4,sold")
+    with Sandbox(plan=Plan(1_000, 100_000), animals=0) as box:
+        result = box.store.import_pets(path, progress=False)
+        for number in result.frame["id"]:
+            box.remove(int(number))
+        box.advance(hours=hours)
+        said = []
+        for file, row in ((path, "Ida,3,sold\n"), (*result.files, "Tom,3,sold,\n")):
+            file.write_text(file.read_text() + row)
+            said.append(str(box.store.import_pets(file, progress=False)))
+
+    assert ("none of the animals that this import created" in said[0]) == is_said
+    assert ("does not have this animal any more" in said[1]) == is_said

@@ -307,6 +307,8 @@ def test_an_emptied_service_is_filled_again_by_the_command_that_is_shown(
     """By `imports forget`."""
     path = write_rows(Path("a.csv"), "Rex,3,sold", "Mia,4,sold")
     first = PetStore().import_pets(path, progress=False)
+    # its listing shows the animals
+    PetStore().import_pets(write_rows(Path("b.csv"), "Tom,6,sold"), progress=False)
     for number in first.frame["id"]:
         shop.remove(int(number))
     write_rows(path, "Rex,3,sold", "Mia,4,sold", "Ida,5,sold")
