@@ -26,12 +26,13 @@ def check_writable(path: Path) -> None:
     spent on it.
 
     Raises:
-        OutputError: The folder is missing or cannot be written, or the path is a
-            folder.
+        OutputError: The folder is missing or cannot be written, or the path is that of
+            a folder or a device.
     """
     folder = path.parent.absolute()
-    if os.path.isdir(path):  # also of a name that is too long
-        raise OutputError(f"{path} is a folder, not a file: name a file in it")
+    # also of a name that is too long; a device would be replaced
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise OutputError(f"{path} is a folder or a device, not a file: name a file")
     try:
         with tempfile.TemporaryFile(dir=folder) as file:
             file.write(b"a disk that is full refuses this")

@@ -390,7 +390,7 @@ def test_a_report_whose_snapshot_cannot_be_kept_is_made_and_says_so() -> None:
             "nodir/r.xlsx",
             "the folder .*nodir cannot be written [(]No such .*: create it, or",
         ),
-        ("r.xlsx", "is a folder, not a file"),
+        ("r.xlsx", "is a folder or a device, not a file"),
         (
             "r" * 300 + ".xlsx",
             "r[.]xlsx cannot be written .*another name",

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from petstore_tools.errors import OutputError
 from petstore_tools.tabular.atomic import replace_file, write_output
 
 posix = pytest.mark.skipif(
@@ -65,3 +66,15 @@ def test_what_a_symbolic_link_names_is_written_and_the_link_stays(
 
     assert link.is_symlink()
     assert (tmp_path / "old.html").read_bytes() == b"new"
+
+
+@posix
+def test_a_device_is_not_replaced_by_a_file(tmp_path: Path) -> None:
+    """Nor is one that a symbolic link names."""
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "report.html").symlink_to(tmp_path / "pipe")
+
+    with pytest.raises(OutputError, match="a folder or a device, not a file"):
+        write_output(tmp_path / "report.html", b"new")
+
+    assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
