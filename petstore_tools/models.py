@@ -1,6 +1,5 @@
 """Pure: wire models of the document: what a request body and a reply look like (§2)."""
 
-import operator
 from typing import Annotated, Any, NotRequired, Self
 
 from pydantic import (
@@ -16,6 +15,7 @@ from typing_extensions import TypedDict
 
 from petstore_tools import spec
 from petstore_tools.errors import ArgumentError
+from petstore_tools.text import plain_integer
 
 # not blank (our choice, §2.6 shows no rule); spelt out, since engines disagree on what
 # a space is
@@ -39,22 +39,6 @@ def first_fault(error: ValidationError) -> str:
     fault = error.errors(include_input=False, include_url=False)[0]
     field = ".".join(map(str, fault["loc"])) or "body"
     return f"{field}: {_FAULTS.get(fault['type'], fault['msg'])}"
-
-
-def plain_integer(number: Any) -> Any:
-    """
-    Return an integer of numpy or pandas as Python's own; everything else, True and 7.0
-    too, as it is.
-
-    >>> plain_integer(pd.Series([7])[0])
-    7
-    """
-    if isinstance(number, (bool, int)):
-        return number
-    try:
-        return operator.index(number)
-    except TypeError:
-        return number
 
 
 def check_id(pet_id: Any) -> int:

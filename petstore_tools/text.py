@@ -4,6 +4,7 @@ HTML.
 """
 
 import json
+import operator
 import re
 import shlex
 import sys
@@ -11,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from html import escape
 from textwrap import fill
+from typing import Any
 
 Rows = Sequence[Sequence[object]]
 _COLUMNS = 100  # of a line that a person reads
@@ -165,6 +167,22 @@ def parse_duration(age: str) -> float | None:
         return None
     units = {"s": 1, "min": 60, "h": 3_600, "d": 86_400, "w": 604_800}
     return float(parts[1]) * units[parts[2]]
+
+
+def plain_integer(number: Any) -> Any:
+    """
+    Return an integer of numpy or pandas as Python's own; everything else, True and 7.0
+    too, as it is.
+
+    >>> plain_integer(pd.Series([7])[0])
+    7
+    """
+    if isinstance(number, (bool, int)):
+        return number
+    try:
+        return operator.index(number)
+    except TypeError:
+        return number
 
 
 def cell_text(value: object) -> str:

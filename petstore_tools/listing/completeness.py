@@ -11,8 +11,7 @@ from typing import Any, Literal, Self
 
 from petstore_tools import spec
 from petstore_tools.errors import ArgumentError, FrameError
-from petstore_tools.models import plain_integer
-from petstore_tools.text import pluralize, utc_text
+from petstore_tools.text import plain_integer, pluralize, utc_text
 
 Completeness = Literal["complete", "cut", "unproven"]
 HOLE = "an animal that was removed while the listing was read may hide another one"
