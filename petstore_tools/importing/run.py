@@ -63,8 +63,6 @@ from petstore_tools.throttle.quota import LIKELY_S, forecast, read_quota
 _log = logging.getLogger(__name__)
 # to find lost rows, without one usable answer since, until a run ends
 MOST_LISTINGS = 3
-# to see that an inventory without a first page is empty; also of one of unknown size
-REQUESTS_OF_EMPTY = 3
 Announce = Callable[[ImportPreview], bool | None]
 Ask = Callable[[ImportPreview], Doubtful]
 
@@ -152,8 +150,8 @@ def check(inventory: Inventory, sheet: ReadSheet, journal: Journal) -> ImportPre
     if options.doubtful != "send":  # each doubtful row waits
         unsent -= len(comparison.doubts)
     to_send = min(unsent, options.first or unsent)
-    size = inventory.memory.evidence.sizes.get("", 0)
-    requests = ceil(size / spec.LIMIT_MAX) or REQUESTS_OF_EMPTY
+    size = inventory.memory.evidence.sizes.get("")
+    requests = ceil((size or 0) / spec.LIMIT_MAX)
     latency_s = client.transport.fastest_s or LIKELY_S
     estimate = partial(forecast, to_send, read_quota(client.gate), latency_s=latency_s)
     alone = estimate(baseline=0)
@@ -164,9 +162,10 @@ def check(inventory: Inventory, sheet: ReadSheet, journal: Journal) -> ImportPre
         whole = alone
     elif comparison.needs_listing:
         things = "rows" if comparison.waiting else "ids"
+        cost = f", a request for each {spec.LIMIT_MAX}: how many is not known yet"
         notes.append(
             f"the {things} are not compared yet: the import first lists the animals"
-            " that exist"
+            f" that exist{cost if size is None else ''}"
         )
     return ImportPreview(
         sheet=sheet,

@@ -99,9 +99,8 @@ class Forecast:
     What a bulk run will take.
 
     Attributes:
-        requests: Requests it spends at most, if no answer is lost: then one listing
-            more.
-        baseline: Of these, at most so many to list the animals that exist before the
+        requests: Requests it spends, if no answer is lost: then one listing more.
+        baseline: Of these, about so many to list the animals that exist before the
             first create.
         left_today: Requests of the day that are left now; None where the number is not
             known.
@@ -128,8 +127,7 @@ class Forecast:
         requests = pluralize(self.requests, "request")
         if self.baseline:
             requests += (
-                f", at most {self.baseline:,} of them for listing the animals that"
-                " exist"
+                f", about {self.baseline:,} of them for listing the animals that exist"
             )
         left = self.left_today
         left_text = "an unknown number" if left is None else f"{left:,}"

@@ -16,10 +16,11 @@ from petstore_tools.plans import Plan
 def test_a_listing_that_costs_a_day_is_agreed_to_first(tmp_path: Path) -> None:
     """
     70 rows fit into what is left of today, and with a listing of 11 requests they do
-    not.
+    not. Before a first listing, nobody knows what one costs, and that is said.
     """
     path = write_rows(tmp_path / "pets\n.csv", *(f"Rex {n},3,sold" for n in range(70)))
     with Sandbox(plan=Plan(100, 100), animals=1_100) as box:
+        unknown = str(box.store.preview_import(path))
         box.store.list_pets()
 
         with pytest.raises(
@@ -29,6 +30,11 @@ def test_a_listing_that_costs_a_day_is_agreed_to_first(tmp_path: Path) -> None:
         agreed = [{"wait": True}, {"doubtful": "send"}]
         previews = [box.store.preview_import(path, **options) for options in agreed]
 
+        cost = "a request for each 100: how many is not known yet"
+        assert cost in " ".join(unknown.split())
+        assert "forecast  70 requests, on " in unknown
+        assert "81 requests, about 11 of them for listing" in str(previews[0])
+        assert "not known" not in str(previews[0])
         assert [preview.refusal for preview in previews] == ["", ""]
         assert [preview.forecast.baseline for preview in previews] == [11, 0]
         lists = ["first lists the animals" in str(preview) for preview in previews]
