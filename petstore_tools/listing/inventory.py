@@ -71,20 +71,9 @@ class Inventory:
 
     def list_pets(self, query: ListQuery, *, wait: bool, show: Show) -> pd.DataFrame:
         """
-        Fetch a listing.
+        Read a listing to its end.
 
         What it lacks is a warning at the line that called the toolkit.
-        """
-        frame = self.fetch(query, wait=wait, show=show)
-        listing = Listing.as_listed(frame)
-        if not listing.complete and query.first is None:
-            warn_caller(listing.shortfall)
-        warn_caller(*[note for note in listing.notes if note != HOLE])
-        return frame
-
-    def fetch(self, query: ListQuery, *, wait: bool, show: Show) -> pd.DataFrame:
-        """
-        Read a listing to its end.
 
         Args:
             query: What is asked for.
@@ -117,4 +106,7 @@ class Inventory:
         if query.require is not None and not listing.complete:
             raise IncompleteListingError(listing)
         self.last_partial = None
+        if not listing.complete and query.first is None:
+            warn_caller(listing.shortfall)
+        warn_caller(*[note for note in listing.notes if note != HOLE])
         return frame

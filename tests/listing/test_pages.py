@@ -391,7 +391,7 @@ def test_what_a_page_that_is_fetched_ahead_waits_for_is_shown(tmp_path: Path) ->
         calls.append((read, total, wait.reason if wait else ""))
 
     with open_store(service, tmp_path) as store:
-        store.inventory.fetch(ListQuery(), wait=False, show=show)
+        store.inventory.list_pets(ListQuery(), wait=False, show=show)
 
     assert any("the service answered 429" in reason for _, _, reason in calls)
     assert calls[-1] == (2_050, 2_050, "")
