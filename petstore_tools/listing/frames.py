@@ -153,21 +153,6 @@ def check_columns(frame: pd.DataFrame) -> None:
         raise FrameError(f"column status holds {values[0]!r}, which is no text")
 
 
-def read_listing(frame: pd.DataFrame) -> Listing:
-    """
-    Return what a frame is a listing of, as it is now.
-
-    >>> read_listing(store.list_pets(status="sold"))
-    complete: 59 animals of status sold in sandbox (1 request, as of ...): ...
-
-    Raises:
-        FrameError: A column is missing or has another dtype, or the frame carries no
-            listing.
-    """
-    check_columns(frame)
-    return Listing.of(frame)
-
-
 UNSET = "unset"  # §2.1 states no default, so a missing status is counted apart
 _TABLE_NAMES = (  # names that rows and columns of tables have
     f"{UNSET},total,label,category,categoryId,new,gone,from,to,before,now,change"

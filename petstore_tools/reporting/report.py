@@ -14,6 +14,7 @@ from petstore_tools.errors import ArgumentError, FrameError, HistoryError
 from petstore_tools.history.database import Moment, Snapshot, Snapshots
 from petstore_tools.history.reading import History
 from petstore_tools.listing import frames
+from petstore_tools.listing.completeness import Listing
 from petstore_tools.reporting import facts
 from petstore_tools.reporting.mail import mail
 from petstore_tools.reporting.page import page
@@ -208,7 +209,8 @@ def count_animals(
     pets = frame.infer_objects().copy()
     if partial and "listing" not in pets.attrs:
         pets = facts.unproven_frame(pets)
-    listing = frames.read_listing(pets)
+    frames.check_columns(pets)
+    listing = Listing.of(pets)
     if not listing.complete and not partial:
         raise FrameError(
             f"this listing is not complete ({listing.completeness}: {listing.reason}). "
