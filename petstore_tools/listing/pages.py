@@ -302,13 +302,6 @@ class PageReader:
         at_once = connections(self._client.plan.per_minute, latency_s)
         return self._pager.predict_urls(min(page_count, at_once))
 
-    def _with_status(self, rows: list[PetRow]) -> list[PetRow]:
-        """Return the animals with the status asked for."""
-        status = self._query.status
-        if status is None:
-            return rows
-        return [row for row in rows if row.get("status") == status]
-
     def _take_rows(self, rows: list[PetRow]) -> list[PetRow]:
         """Count the rows that did not come before, and return those to hand out."""
         self._note_surprises(rows)
@@ -320,7 +313,8 @@ class PageReader:
             rows = rows[
                 : self._query.first - self._row_count - self._other_status_count
             ]
-        with_status = self._with_status(rows)
+        status = self._query.status
+        with_status = [row for row in rows if status in (None, row.get("status"))]
         self._other_status_count += len(rows) - len(with_status)
         self._row_count += len(with_status)
         return with_status
