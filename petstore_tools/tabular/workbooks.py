@@ -9,7 +9,6 @@ import zipfile
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from io import BytesIO
-from typing import NamedTuple
 
 from python_calamine import CalamineWorkbook, PasswordError, SheetVisibleEnum
 
@@ -48,13 +47,6 @@ _UNSEEN_NOTE = (
 )
 
 
-class _SheetView(NamedTuple):
-    """What calamine does not tell of a sheet: `hidden` and `total_cells` of `Sheet`."""
-
-    hidden: set[int]
-    total_cells: set[tuple[int, int]]
-
-
 class _CalamineBook:
     """
     A workbook that calamine reads: .xls, .xlsb and .ods; `sheets` says which are
@@ -62,15 +54,15 @@ class _CalamineBook:
 
     Args:
         content: Of the file.
-        views: Of each sheet, the rows that are not shown, and the cells that sum their
-            column; none where that cannot be seen.
+        views: Of each sheet, what calamine does not tell: the rows that are not shown,
+            and the cells that sum their column; none where that cannot be seen.
         formatted: Numbers of which a cell shows another text.
     """
 
     def __init__(
         self,
         content: bytes,
-        views: Iterable[_SheetView] = (),
+        views: Iterable[Worksheet] = (),
         formatted: Collection[float] = (),
     ) -> None:
         self._formatted = formatted
@@ -84,13 +76,10 @@ class _CalamineBook:
     def read(self, name: str) -> Worksheet:
         """Read a sheet, each cell from A1 to the last one."""
         sheet = self._book.get_sheet_by_name(name)
-        hidden, total_cells = self._views.get(name, _SheetView(set(), set()))
-        worksheet = Worksheet(
+        worksheet = replace(
+            self._views.get(name, Worksheet(is_unseen=True)),
             name=name,
             notes=(_UNSEEN_NOTE,),
-            is_unseen=name not in self._views,
-            hidden=hidden,
-            total_cells=total_cells,
             merged=sheet.merged_cell_ranges or [],
         )
         rows = sheet.to_python(skip_empty_area=False)
@@ -150,12 +139,12 @@ def _open_ods(content: bytes, book: zipfile.ZipFile) -> _CalamineBook:
     return _CalamineBook(content, [*views], formatted)
 
 
-def _scan_table(table: bytes) -> _SheetView:
+def _scan_table(table: bytes) -> Worksheet:
     """
     Return which rows of a table of .ods are not shown and hold something, and which
     cells sum their column.
     """
-    view = _SheetView(set(), set())
+    view = Worksheet()
     width = 0
     next_number = 1
     for row in _ODS_ROW.split(table)[1:]:
