@@ -1,7 +1,6 @@
 """`imports`: what became of each import, and the decisions on its unknown rows."""
 
 from functools import partial
-from json import dumps
 from pathlib import Path
 
 import click
@@ -235,7 +234,7 @@ def _confirm_created(
     """List the inventory, and ask where the animal is not like the row."""
     entries = journal.read("import = :id AND number = :number", number=row)
     take_inventory(store.inventory, journal, CallOptions())
-    animals = journal.read_animals(ids=dumps([pet_id]))
+    animals = journal.read_animals([pet_id])
     if animals and any(
         likeness(entry.content) == likeness(animals[0].content) for entry in entries
     ):

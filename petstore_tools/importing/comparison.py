@@ -214,9 +214,11 @@ def _compare_rows(
     doubts = find_doubtful(matches, entries, animals, other_entries)
     known_rows, edits = find_edits(journal, rows, matches.rows, entries)
     orphans: list[Entry] = []
-    if complete and any(row.has_id for row in rows):
-        existing_ids = {animal.pet_id for animal in _animals_of(journal, rows)}
-        orphans = [row for row in rows if row.has_id and row.pet_id not in existing_ids]
+    if complete:
+        with_ids = [row for row in rows if row.has_id]
+        listed_animals = journal.read_animals(row.pet_id for row in with_ids)
+        listed_ids = {animal.pet_id for animal in listed_animals}
+        orphans = [row for row in with_ids if row.pet_id not in listed_ids]
     return Comparison(
         journal.id,
         entries,
@@ -240,12 +242,6 @@ def _find_repeats(rows: Sequence[Entry]) -> list[int]:
     return repeats
 
 
-def _animals_of(journal: Journal, rows: Iterable[Entry]) -> list[Entry]:
-    """Return the animals of rows, as the last listing shows them."""
-    ids = [row.pet_id for row in rows if row.pet_id is not None]
-    return journal.read_animals(ids=json.dumps(ids)) if ids else []
-
-
 def find_edits(
     journal: Journal,
     rows: Sequence[Entry],
@@ -266,7 +262,7 @@ def find_edits(
     earlier_edits = {entry.entry_id: entry.edited for entry in earlier_entries}
     animals = {
         animal.pet_id: animal.content
-        for animal in _animals_of(journal, (e for e in entries if not e.waits))
+        for animal in journal.read_animals(e.pet_id for e in entries if not e.waits)
     }
     known_entries = [*entries]
     edits = []
@@ -306,7 +302,7 @@ def _refuse_ids(
     rows = [row for row in sheet.rows_to_send if row.has_id]
     ids = {row.pet_id for row in rows}
     own_ids = {entry.pet_id for entry in entries}
-    animals = {animal.pet_id: animal for animal in _animals_of(journal, rows)}
+    animals = {animal.pet_id: animal for animal in journal.read_animals(ids)}
     entries_with_ids = journal.read(_WITH_IDS, ids=json.dumps([*ids]))
     made_ids = {entry.pet_id for entry in entries_with_ids if not entry.has_id}
     names = {

@@ -191,10 +191,12 @@ class Journal:
         other_entries = self.read(_OF_OTHERS, **facts)
         return sorted(other_entries, key=attrgetter("entry_id"))
 
-    def read_animals(
-        self, where: str = "id IN (SELECT value FROM json_each(:ids))", **facts: object
-    ) -> list[Entry]:
-        """Return animals of the last listing that was taken."""
+    def read_animals(self, pet_ids: Iterable[int | None]) -> list[Entry]:
+        """Return the animals of the last listing that was taken with these ids."""
+        where = "id IN (SELECT value FROM json_each(:ids))"
+        return self._read_animals(where, ids=json.dumps([*pet_ids]))
+
+    def _read_animals(self, where: str, **facts: object) -> list[Entry]:
         query = f"SELECT id, name, category_id, status FROM temp.animal WHERE {where}"
         with self.reading() as db:
             animals = db.execute(query, {"id": self.id, **facts})
@@ -214,7 +216,7 @@ class Journal:
             if is_empty.fetchone()[0]:
                 return []
         where = f"(name, category_id) IN {_NAMES} AND {condition}"
-        return self.read_animals(where, names=_names_json(rows))
+        return self._read_animals(where, names=_names_json(rows))
 
     def read_foreign_animals(self, rows: Iterable[Entry]) -> list[Entry]:
         """Return those of these animals that no row of this import is."""

@@ -205,7 +205,7 @@ def count_not_shown(journal: Journal, *, began: float, after_s: float) -> int:
 def are_all_gone(journal: Journal, entries: Iterable[Entry]) -> bool:
     """Say whether the last listing shows no animal of some rows that have one."""
     pet_ids = [entry.pet_id for entry in entries if entry.pet_id is not None]
-    return bool(pet_ids) and not journal.read_animals(ids=json.dumps(pet_ids))
+    return bool(pet_ids) and not journal.read_animals(pet_ids)
 
 
 def record_decision(journal: Journal, number: int, pet_id: int | None) -> None:
