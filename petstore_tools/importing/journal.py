@@ -53,17 +53,13 @@ INSERT INTO row ({", ".join(_ADDED)}) VALUES (:{", :".join(_ADDED)})
 ON CONFLICT (entry_id) DO UPDATE SET present = 1,
     compared = compared OR excluded.compared, {", ".join(_UPDATES)}
 """
-# a key of the file is taken from the row that had it, which then has none of a file
+# a key of the file is taken from the row that had it, which then has none of a file;
+# of one row, or of all (0)
 _LEAVE_FILE = """
 UPDATE row SET present = 0, row_key = iif(
-    row_key != '' AND row_key IN (SELECT value FROM json_each(?)),
+    row_key != '' AND row_key IN (SELECT value FROM json_each(:keys)),
     row_key || char(10) || entry_id, row_key
-) WHERE import = ?
-"""
-_GIVE_KEY_UP = """
-UPDATE row SET present = 0, row_key = iif(
-    row_key = '', '', row_key || char(10) || entry_id
-) WHERE entry_id = :entry_id
+) WHERE import = :id AND :entry_id IN (0, entry_id)
 """
 # a file that leaves rows out and brings no new one is a part of the one before it
 _TAKE_POSITIONS = """
@@ -245,13 +241,10 @@ class Journal:
         records = (self._record_of(row, compared=compared) for row in rows)
         db = self._db
         self.add_import()
-        row_keys = json.dumps([row.row_key for row in rows if row.row_key])
-        db.execute(_LEAVE_FILE, (row_keys, self.id))
+        self._leave_file(rows)
         db.executemany(_ADD, records)
         db.execute(
-            "DELETE FROM row WHERE import = ? AND NOT present"
-            " AND state IN ('unsent', 'rejected')",
-            (self.id,),
+            "DELETE FROM row WHERE import = ? AND NOT present AND waits", (self.id,)
         )
         brings_rows = any(not row.entry_id for row in rows)
         db.execute(_TAKE_POSITIONS, {"id": self.id, "brings_rows": brings_rows})
@@ -263,8 +256,14 @@ class Journal:
         """
         content = entry.edited or entry.content
         row = Entry(entry.number, content, row_key=entry.row_key, answered=True)
-        self._db.execute(_GIVE_KEY_UP, {"entry_id": entry.entry_id})
+        self._leave_file([row], entry.entry_id)
         self._db.execute(_ADD, self._record_of(row, compared=True))
+
+    def _leave_file(self, rows: Iterable[Entry], entry_id: int = 0) -> None:
+        """Take a row, or all, out of the file that has these rows from now on."""
+        keys = json.dumps([row.row_key for row in rows])
+        facts = {"id": self.id, "keys": keys, "entry_id": entry_id}
+        self._db.execute(_LEAVE_FILE, facts)
 
     def _record_of(self, row: Entry, *, compared: bool) -> dict[str, object]:
         """Return what `_ADD` writes of a row."""
