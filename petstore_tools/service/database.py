@@ -538,11 +538,11 @@ def _prepare_file(path: Path) -> None:
 def _check_tables(name: str, session: Session) -> None:
     """Make the tables, or make sure that all are there, and of this version."""
     rows = session.execute(session.list_tables)
-    missing_tables = sorted(TABLES.difference(table for (table,) in rows))
-    names = ", ".join(missing_tables)
-    if len(missing_tables) == len(TABLES):
+    missing_tables = TABLES.difference(table for (table,) in rows)
+    if missing_tables == TABLES:
         session.execute(_MAKE_TABLES)
     elif missing_tables:
+        names = ", ".join(sorted(missing_tables))
         raise SettingsError(
             f"the service's database {name} lacks the tables {names}: its animals may"
             " be lost. Put a copy of it back, or name another database"
