@@ -276,24 +276,18 @@ def takes_options(
     Args:
         make: The class of the options.
     """
-    parameters = signature(make).parameters
 
     def decorate(
         method: Callable[[S, ImportOptions], R],
     ) -> Callable[Concatenate[S, P], R]:
         @wraps(method)
         def call(self: S, /, *args: P.args, **kwargs: P.kwargs) -> R:
-            if unknown_names := kwargs.keys() - parameters.keys():
-                raise ArgumentError(
-                    f"{method.__name__} has no option {', '.join(unknown_names)}; it"
-                    f" takes {', '.join(parameters)}"
-                )
             return method(self, make(*args, **kwargs))
 
         undecorated = signature(method)
         itself, _ = undecorated.parameters.values()
         call.__signature__ = undecorated.replace(  # type: ignore[attr-defined]
-            parameters=[itself, *parameters.values()]
+            parameters=[itself, *signature(make).parameters.values()]
         )
         call.__doc__ = f"{getdoc(method)}\n\nArgs:\n{_help_of_options()}"
         return call
