@@ -107,8 +107,7 @@ def check_looks(
         ArgumentError, SheetError: Title or note has a line break, there is no such time
             zone, or the categories cannot be read.
     """
-    is_empty = isinstance(categories, dict) and not categories
-    names = read_categories(None if is_empty else categories) or {}
+    names = read_categories(categories) or {}
     one_line(" ".join(" ".join(names.values()).split()), "categories")
     counts = Counter(names.values())
     names = {
