@@ -43,7 +43,7 @@ NO_NUMBERS = (np.True_, True, np.float64(7), 7.5, pd.NA, np.uint64(2**63), 2**63
             for value in NO_NUMBERS
         ],
         (" ", 1, None, "cannot be created"),
-        ("Rex", 1, "gone", "status must be one of"),
+        ("Rex", 1, "gone", "status: must be one of"),
     ],
     ids=repr,
 )
