@@ -93,10 +93,8 @@ class Layout:
             if len(candidates) == 1:
                 self.columns[name] = candidates[0]
             elif candidates:
-                labels = [f"{column_letter(i)} {titles[i]!r}" for i in candidates]
-                self.missing[name] = (
-                    f"columns {' and '.join(labels)} could both be {name}"
-                )
+                labels = " and ".join(map(self.label, candidates))
+                self.missing[name] = f"columns {labels} could both be {name}"
                 answers = self.answers.items()
                 self.answers = {key: field for key, field in answers if field != name}
             elif likely:
@@ -108,10 +106,10 @@ class Layout:
                 self.missing.setdefault(name, "")
             marked = sorted(free[title] for title in free.keys() & _STATUS_TITLES)
             if name == "status" and len(marked) > 1 and not has_value:
-                labels = [f"{column_letter(i)} {titles[i]!r}" for i in marked]
+                labels = " and ".join(map(self.label, marked))
                 self.unnamed = {name}
                 self.missing[name] = (
-                    f"columns {' and '.join(labels)} are statuses: make one column of"
+                    f"columns {labels} are statuses: make one column of"
                     " them, with one of these words in each row; rename them if they"
                     " are something else"
                 )
