@@ -99,11 +99,6 @@ class Comparison:
         return Counter(row.state for row in self.rows if not row.waits)
 
     @property
-    def sent(self) -> int:
-        """Rows that count as sent already by this import."""
-        return sum(not entry.waits for entry in self.entries)
-
-    @property
     def needs_listing(self) -> bool:
         """Whether no listing was compared with a row, or a row is unknown."""
         is_new = any(not row.compared for row in self.rows if row.waits or row.has_id)

@@ -198,7 +198,7 @@ class ImportPreview:
             "The service cannot change an animal: a new name or status is not sent."
         )
         lines.append(f"To avoid this question, {self._cure}.")
-        if self.comparison.sent:
+        if not all(entry.waits for entry in self.comparison.entries):
             name = option("name", "…")
             lines.append(f"If this is another list, give it a name of its own: {name}.")
         if self.environment != "sandbox":  # its journal ends with the program
