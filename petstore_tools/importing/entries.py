@@ -24,7 +24,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import Literal, NamedTuple, Self, TypeVar
+from typing import Literal, NamedTuple, TypeVar
 
 from petstore_tools.importing.values import ABOUT_TABLE, PetValues, RowProblem
 
@@ -378,8 +378,9 @@ def find_doubtful(
     ]
     missing = [entry for entry in matches.missing if entry.state in SENT]
     displaced = [entry for entry in matches.displaced if entry.state in SENT]
-    candidates = _Candidates.of(matches, [*missing, *displaced], animals, other_lists)
-    equals = _pair_equals(rows, candidates)
+    own_rows = [*missing, *displaced]
+    candidates = _find_candidates(matches, own_rows, animals, other_lists)
+    equals = _pair_equals(rows, *candidates)
     doubts = {
         position: Doubt("the same row key", namesake)
         for position, namesake in matches.namesakes.items()
@@ -438,47 +439,41 @@ class _OtherList:
         self.is_copied = self.is_half_there and 2 * common >= len(rows)
 
 
-class _Candidates(NamedTuple):
-    """What a row may be: rows that were sent, and animals that none of these is."""
-
-    sent_rows: list[Entry]
-    animals: list[Entry]
-
-    @classmethod
-    def of(
-        cls,
-        matches: Matches,
-        own_rows: Sequence[Entry],
-        animals: Iterable[Entry],
-        other_lists: Iterable[_OtherList],
-    ) -> Self:
-        """
-        Return what no row of the file is; an animal that several imports have counts
-        once, and of two rows with keys only where the file has half of that list.
-        """
-        known_ids = {entry.pet_id for entry in (*matches.rows, *own_rows)}
-        known_ids.discard(None)
-        sent_rows = [*own_rows]
-        for other_list in other_lists:
-            for entry in other_list.entries:
-                has_keys = matches.has_keys and entry.row_key
-                is_other_key = has_keys and not other_list.is_half_there
-                if entry.pet_id in known_ids or entry.is_left_out_as_equal:
-                    continue
-                if not is_other_key:
-                    sent_rows.append(entry)
-                if entry.pet_id is not None:
-                    known_ids.add(entry.pet_id)
-        free_animals = [pet for pet in animals if pet.pet_id not in known_ids]
-        return cls(sent_rows, free_animals)
+def _find_candidates(
+    matches: Matches,
+    own_rows: Sequence[Entry],
+    animals: Iterable[Entry],
+    other_lists: Iterable[_OtherList],
+) -> tuple[list[Entry], list[Entry]]:
+    """
+    Return what no row of the file is: rows that were sent, and animals that none of
+    these is; an animal that several imports have counts once, and of two rows with keys
+    only where the file has half of that list.
+    """
+    known_ids = {entry.pet_id for entry in (*matches.rows, *own_rows)}
+    known_ids.discard(None)
+    sent_rows = [*own_rows]
+    for other_list in other_lists:
+        for entry in other_list.entries:
+            has_keys = matches.has_keys and entry.row_key
+            is_other_key = has_keys and not other_list.is_half_there
+            if entry.pet_id in known_ids or entry.is_left_out_as_equal:
+                continue
+            if not is_other_key:
+                sent_rows.append(entry)
+            if entry.pet_id is not None:
+                known_ids.add(entry.pet_id)
+    return sent_rows, [pet for pet in animals if pet.pet_id not in known_ids]
 
 
-def _pair_equals(rows: Sequence[Entry], candidates: _Candidates) -> dict[int, Entry]:
+def _pair_equals(
+    rows: Sequence[Entry], sent_rows: Sequence[Entry], animals: Sequence[Entry]
+) -> dict[int, Entry]:
     """
     Give each row that was left out as equal, and each that waits, a candidate of its
     own, by its position: those with its three values first.
     """
-    by_content = group((*candidates.sent_rows, *candidates.animals), content_of)
+    by_content = group((*sent_rows, *animals), content_of)
     if not by_content:
         return {}
     names = {content[:2] for content in by_content}
@@ -494,8 +489,8 @@ def _pair_equals(rows: Sequence[Entry], candidates: _Candidates) -> dict[int, En
     for position in positions:
         if equal_entries := by_content.get(rows[position].content):
             pairs[position] = _take(equal_entries, rows[position])
-    sent_by_name = _group_left(candidates.sent_rows, pairs)
-    animals_by_name = _group_left(candidates.animals, pairs)
+    sent_by_name = _group_left(sent_rows, pairs)
+    animals_by_name = _group_left(animals, pairs)
     for position in positions:
         row = rows[position]
         name = row.name_and_category
