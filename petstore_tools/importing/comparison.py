@@ -80,13 +80,13 @@ class Comparison:
     rows: Sequence[Entry]
     other_entries: Sequence[Entry]
     doubts: Mapping[int, Doubt]
-    edits: tuple[Edit, ...] = ()
-    removed: int = 0
-    duplicates: tuple[int, ...] = ()
-    dropped: int = 0
-    ids: int = 0
-    refused_ids: int = 0
-    orphans: tuple[Entry, ...] = ()
+    edits: tuple[Edit, ...]
+    removed: int
+    duplicates: tuple[int, ...]
+    dropped: int
+    ids: int
+    refused_ids: int
+    orphans: tuple[Entry, ...]
 
     @property
     def waiting(self) -> list[Entry]:
@@ -183,26 +183,8 @@ def compare(
         }
         distinct_rows = [row for row in sheet.rows if row.number not in dropped]
         sheet = replace(sheet, rows=distinct_rows)
-    comparison = replace(
-        _compare_rows(journal, entries, sheet.rows_to_send, complete=complete),
-        duplicates=tuple(rows[position].number for position in repeats),
-        dropped=len(dropped),
-        ids=len(ids),
-        refused_ids=refused_ids,
-    )
-    return sheet, comparison
-
-
-def _compare_rows(
-    journal: Journal,
-    entries: Sequence[Entry],
-    rows: Sequence[Entry],
-    *,
-    complete: bool,
-) -> Comparison:
-    """
-    Compare the rows of a file with the journal, and with the listing that it holds.
-    """
+    duplicates = tuple(rows[position].number for position in repeats)
+    rows = sheet.rows_to_send
     other_entries = journal.read_others(rows)
     matches = match(entries, rows, other_entries)
     animals = journal.read_foreign_animals(matches.rows)
@@ -214,7 +196,7 @@ def _compare_rows(
         listed_animals = journal.read_animals(row.pet_id for row in with_ids)
         listed_ids = {animal.pet_id for animal in listed_animals}
         orphans = [row for row in with_ids if row.pet_id not in listed_ids]
-    return Comparison(
+    return sheet, Comparison(
         journal.id,
         entries,
         known_rows,
@@ -222,6 +204,10 @@ def _compare_rows(
         doubts,
         edits=tuple(edits),
         removed=sum(entry.state in SENT for entry in matches.missing),
+        duplicates=duplicates,
+        dropped=len(dropped),
+        ids=len(ids),
+        refused_ids=refused_ids,
         orphans=tuple(orphans),
     )
 
