@@ -132,8 +132,8 @@ class Entry(NamedTuple):
 
     @property
     def key(self) -> str:
-        """Its key, also where another row has that now."""
-        return self.row_key.partition("\n")[0]
+        """Its key, "" where another row has that now."""
+        return "" if "\n" in self.row_key else self.row_key
 
     @property
     def name_and_category(self) -> tuple[str, int]:

@@ -263,7 +263,9 @@ def identify(rows: list[AnyRow], layout: Layout, field: str) -> None:
         if _may_be_animal(row):
             value = layout.matcher.decide(field, row.cells[column])
             if isinstance(value, Problem):
-                rows[index] = add_problem(row, field, value, layout)
+                # an id tells which row it is
+                if not (row.pet_id and is_blank(row.cells[column])):
+                    rows[index] = add_problem(row, field, value, layout)
             elif value:
                 rows[index] = row._replace(**{attribute: value})
                 groups[value].append(index)
