@@ -200,7 +200,7 @@ def _note(
 def _mark_other_tables(rows: list[AnyRow], layout: Layout) -> None:
     """
     Make problem rows of those below a line of other titles, behind a gap or a total,
-    until the header comes again: their numbers are no categories.
+    also with a caption, until the header comes again: their numbers are no categories.
     """
     problem: Problem | None = None
     last_number = layout.header_row
@@ -218,8 +218,15 @@ def _mark_other_tables(rows: list[AnyRow], layout: Layout) -> None:
                 rows[index] = add_problem(row, "", _TITLES, layout)
             elif problem and not row.is_remark:
                 rows[index] = add_problem(row, "", problem, layout)
-        if row and not (isinstance(row, Entry) and row.is_remark):
+            # a total, or a caption below a gap
+            if row.is_remark or (is_apart and _stands_alone(row)):
+                continue
+        if row:
             last_number = row.number
+
+
+def _stands_alone(row: Entry) -> bool:
+    return any(problem.rule == ALONE for problem in row.problems)
 
 
 def _are_titles(row: Entry, next_row: AnyRow, layout: Layout) -> bool:
