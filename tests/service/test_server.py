@@ -11,8 +11,9 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,9 @@ from serving import REX_BODY, ServeProcess, find_workers, read_answer, run_serve
 from tcp_proxy import TcpProxy
 
 END = REX_BODY[5:]
+needs_linux = pytest.mark.skipif(
+    sys.platform != "linux", reason="finds the workers in /proc"
+)
 DELAYS_S = (0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5)
 
 
@@ -47,6 +51,22 @@ def begin_create(served: ServeProcess) -> socket.socket:
     connection.sendall(served.create_request()[: -len(END)])
     time.sleep(0.2)
     return connection
+
+
+@contextmanager
+def starting(folder: Path) -> Iterator[tuple[subprocess.Popen[str], Any]]:
+    """Start `serve` as a terminal does: the process, and what it says."""
+    command = f"{sys.executable} -m petstore_tools serve --port {free_port()}"
+    with subprocess.Popen(
+        [*command.split(), "--database", folder / "service.db"],
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        try:
+            yield process, process.stderr
+        finally:
+            process.kill()
 
 
 def replace_worker(served: ServeProcess, proxy: TcpProxy) -> int:
@@ -142,7 +162,7 @@ def test_no_worker_outlives_its_supervisor(postgres: Postgres) -> None:
     assert answer.status == 201
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="finds the workers in /proc")
+@needs_linux
 def test_no_worker_that_waits_for_its_database_outlives_its_supervisor(
     postgres: Postgres,
 ) -> None:
@@ -165,60 +185,37 @@ def test_no_worker_that_waits_for_its_database_outlives_its_supervisor(
         assert is_port_closed(served.base_url)
 
 
-@pytest.mark.skipif(
-    sys.platform != "linux", reason="signals the processes of a terminal"
-)
+@needs_linux
 @pytest.mark.parametrize("delay_s", delays(0.05, 0.5))
 def test_sigterm_while_it_loads_ends_it_without_an_error(
     tmp_path: Path, delay_s: float
 ) -> None:
     """With 0, or, before it has begun, as the system ends a program."""
-    options = f"--port {free_port()} --database {tmp_path / 'service.db'}"
-    command = f"{sys.executable} -m petstore_tools serve {options}"
-    with subprocess.Popen(
-        command.split(), stderr=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stderr is not None
+    with starting(tmp_path) as (process, stderr):
         time.sleep(delay_s)
         process.terminate()
-        try:
-            assert process.wait(30) in (0, -signal.SIGTERM)
-            lines = process.stderr.read().splitlines()
-        finally:
-            process.kill()
+        assert process.wait(30) in (0, -signal.SIGTERM)
+        lines = stderr.read().splitlines()
 
     assert all("Ctrl-C stops it" in line for line in lines)
 
 
-@pytest.mark.skipif(
-    sys.platform != "linux", reason="signals the processes of a terminal"
-)
+@needs_linux
 @pytest.mark.parametrize("delay_s", [None, 0.0, *delays(0.2)])
 def test_ctrl_c_ends_a_service_with_0_also_while_it_starts(
     tmp_path: Path, delay_s: float | None
 ) -> None:
     """As a terminal sends it, to all processes at once: no traceback, and no wait."""
-    options = f"--port {free_port()} --database {tmp_path / 'service.db'}"
-    command = f"{sys.executable} -m petstore_tools serve {options}"
-    with subprocess.Popen(
-        command.split(),
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    ) as process:
-        assert process.stderr is not None
-        assert "Ctrl-C stops it" in process.stderr.readline()
+    with starting(tmp_path) as (process, stderr):
+        assert "Ctrl-C stops it" in stderr.readline()
         if delay_s is not None:  # since a worker began to load
             wait_until(lambda: find_workers(process.pid))
             time.sleep(delay_s)
         os.killpg(process.pid, signal.SIGINT)
-        try:
-            assert (process.wait(30), process.stderr.read()) == (0, "")
-        finally:
-            process.kill()
+        assert (process.wait(30), stderr.read()) == (0, "")
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="finds the workers in /proc")
+@needs_linux
 def test_kill_9_of_workers_loses_nothing_acknowledged(where: str) -> None:
     """Each is replaced, however often it is killed; no id is given twice."""
     workers = 4 if where.startswith("postgresql") else 1
