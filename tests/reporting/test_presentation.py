@@ -14,11 +14,10 @@ import pandas as pd
 import pytest
 import python_calamine
 from inventories import listing_frame
+from reports import report_on
 from tables import read_json
 
-from petstore_tools import Sandbox, status_report
-from petstore_tools.history.reading import History
-from petstore_tools.reporting.facts import check_looks
+from petstore_tools import Sandbox, StatusReport, status_report
 from petstore_tools.reporting.page import chart
 from petstore_tools.reporting.presentation import (
     LOOKS,
@@ -26,25 +25,23 @@ from petstore_tools.reporting.presentation import (
     Presentation,
     show,
 )
-from petstore_tools.reporting.report import StatusReport, report_and_keep
 from petstore_tools.spec import DAY_S
 from petstore_tools.text import cell_text
 
 
 def report_of(
-    folder: Path, times: list[float], counts: list[dict[str, int]]
+    folder: Path,
+    times: list[float],
+    counts: list[dict[str, int]],
+    since: str = "9999d",
 ) -> StatusReport:
     """Report on the last of several listings with so many animals in each status."""
-    history = History(folder / "history.db")
     listings = []
     for time_s, statuses in zip(times, counts, strict=True):
         names = [name for name, count in statuses.items() for _ in range(count)]
         rows = [(n, "Rex", 1, name) for n, name in enumerate(names)]
         listings.append(listing_frame(rows, time_s))
-    for frame in listings[:-1]:
-        history.keep(frame)
-    looks = check_looks(None, "Animals", "", "UTC")
-    return report_and_keep(listings[-1], history, "9999d", looks)
+    return report_on(folder, *listings, since=since)
 
 
 @pytest.mark.parametrize(
@@ -169,14 +166,15 @@ def test_without_a_zone_all_times_are_those_of_the_machine(
     """
     monkeypatch.setenv("TZ", "Pacific/Auckland")
     time.tzset()
-    history = History(tmp_path / "history.db")
     noon = datetime(2026, 1, 5, 12, tzinfo=UTC).timestamp()
-    history.keep(listing_frame([(1, "Rex", 1, None)], noon))
-    history.keep(listing_frame([(1, "Rex", 1, "pending")], noon + DAY_S))
-    looks = check_looks(None, "Animals", "", None)
-    sold = listing_frame([(1, "Rex", 1, "pending"), (2, "Mia", 1, "sold")], noon + 9e5)
-    report = report_and_keep(sold, history, "2026-01-06", looks)
-    page = report.to_html()
+    page = report_on(
+        tmp_path,
+        listing_frame([(1, "Rex", 1, None)], noon),
+        listing_frame([(1, "Rex", 1, "pending")], noon + DAY_S),
+        listing_frame([(1, "Rex", 1, "pending"), (2, "Mia", 1, "sold")], noon + 9e5),
+        since="2026-01-06",
+        zone=None,
+    ).to_html()
     monkeypatch.undo()
     time.tzset()
 
@@ -255,13 +253,7 @@ def test_an_axis_begins_at_0_or_says_that_it_does_not(
     """
     times = [DAY_S * n for n in (1, 3, 5)]
     counts = [{"available": count} for count in (low, high, high)]
-    history = History(tmp_path / "history.db")
-    for time_s, statuses in zip(times[:-1], counts, strict=False):
-        rows = [(n, "Rex", 1, "available") for n in range(statuses["available"])]
-        history.keep(listing_frame(rows, time_s))
-    looks = check_looks(None, "Animals", "", "UTC")
-    frame = listing_frame(rows, times[-1])
-    report = report_and_keep(frame, history, "2d", looks)
+    report = report_of(tmp_path, times, counts, since="2d")
     drawing = chart(Presentation(report))
 
     assert drawing is not None

@@ -13,9 +13,10 @@ import pandas as pd
 import pytest
 from inventories import listing_frame
 from paging_server import PagingService, numbered_animals
+from reports import report_on
 from tables import read_json
 
-from petstore_tools import PetStore, Sandbox, StatusReport, status_report
+from petstore_tools import PetStore, Sandbox, status_report
 from petstore_tools.errors import (
     ArgumentError,
     FrameError,
@@ -24,9 +25,6 @@ from petstore_tools.errors import (
     OutputError,
     SheetError,
 )
-from petstore_tools.history.reading import History
-from petstore_tools.reporting.facts import check_looks
-from petstore_tools.reporting.report import report_and_keep
 from petstore_tools.sandbox import samples
 from petstore_tools.service.server import ThreadedServer
 
@@ -34,17 +32,6 @@ from petstore_tools.service.server import ThreadedServer
 def animals(count: int) -> pd.DataFrame:
     """Return a listing of sample animals."""
     return listing_frame((n, *row) for n, row in enumerate(samples.animals(count), 1))
-
-
-def report_on(
-    folder: Path, *listings: pd.DataFrame, **names: dict[int, str]
-) -> StatusReport:
-    """Keep all but the last of some listings, and report on it since the first one."""
-    history = History(folder / "history.db")
-    for frame in listings[:-1]:
-        history.keep(frame)
-    looks = check_looks(names.get("categories"), "Report", "", "UTC")
-    return report_and_keep(listings[-1], history, "1d", looks)
 
 
 @pytest.mark.parametrize("status", ["sold", "available"])
@@ -212,14 +199,15 @@ def test_an_animal_counts_once_on_each_way_from_status_to_status(
 
 def test_a_listing_that_is_not_kept_is_counted_and_compared(tmp_path: Path) -> None:
     """Its sums and ways are there; single events are those of kept listings alone."""
-    history = History(tmp_path / "history.db")
-    looks = check_looks(None, "Report", "", "UTC")
     animals = [(1, "Rex", 1, "sold"), (2, "Mia", 1, "sold"), (3, "Ida", 1, None)]
-    history.keep(listing_frame(animals, 10.0))
     now = [(2, "Mia", 1, None), (3, "Ida", 1, "sold"), (4, "Max", 1, "sold")]
-    history.keep(listing_frame(animals, 90.0))  # by a clock that is wrong
 
-    report = report_and_keep(listing_frame(now, 50.0), history, "1d", looks)
+    report = report_on(
+        tmp_path,
+        listing_frame(animals, 10.0),
+        listing_frame(animals, 90.0),  # by a clock that is wrong
+        listing_frame(now, 50.0),
+    )
 
     assert report.tables()["summary"]["animals"].tolist() == [3, 1, 2, 1, 3]
     assert sorted(report.tables()["transitions"].itertuples(False, None)) == [
