@@ -73,22 +73,6 @@ def test_an_answer_that_cannot_be_right_is_asked_again(
     }
 
 
-def test_a_file_of_categories_that_is_gone_is_replaced(
-    box: Sandbox, tmp_path: Path
-) -> None:
-    """What was kept before stands in nobody's way."""
-    names = [tmp_path / "old.csv", tmp_path / "new.csv"]
-    for name in names:
-        name.write_text("id,name\n1,Dogs\n")
-    configure(box.base_url, box.api_key, "pro", str(names[0]))
-    names[0].unlink()
-
-    done = configure("", "", "", str(names[1]))
-
-    assert done.exit_code == 0, done.output
-    assert read_settings()["categories"] == str(names[1])
-
-
 def test_a_plan_that_is_to_be_learnt_is_not_kept(box: Sandbox) -> None:
     """`-` names none, and takes a plan away that was kept."""
     configure(box.base_url, box.api_key, "pro", "-")
@@ -148,7 +132,7 @@ def test_settings_that_do_not_work_now_are_kept_on_request(box: Sandbox) -> None
 def test_a_category_file_is_kept_with_its_whole_path(
     box: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Enter keeps the file, and - takes it out."""
+    """Enter keeps the file, one that is gone can be replaced, and - takes it out."""
     monkeypatch.chdir(tmp_path)
     names = tmp_path / "names.csv"
     names.write_text("id,name\n3,Dogs\n")
@@ -158,40 +142,34 @@ def test_a_category_file_is_kept_with_its_whole_path(
         assert store.settings.categories == names
     assert f"[{names}]" in configure("", "", "", "").output
     assert read_settings()["categories"] == str(names)
+    moved = names.rename(tmp_path / "new.csv")
+    assert configure("", "", "", "new.csv").exit_code == 0
+    assert read_settings()["categories"] == str(moved)
     configure("", "", "", "-")
     assert "categories" not in read_settings()
-
-
-def test_how_the_service_pages_is_kept_as_it_is_said(box: Sandbox) -> None:
-    """Each form that the message of a listing prints; - takes it out."""
-    answers = (box.base_url, box.api_key, "pro", "-")
-    for pagination in PAGINATIONS:
-        options = ("--pagination", pagination)
-        assert configure(*answers, options=options).exit_code == 0
-        assert settings.load().pagination == pagination
-        configure("", "", "", "")
-        assert read_settings()["pagination"] == pagination
-
-    done = configure(*answers, options=("--pagination", "seek"))
-    assert (done.exit_code, "cursor=PARAMETER" in str(done.exception)) == (1, True)
-    assert configure(*answers, options=("--pagination", "-")).exit_code == 0
-    assert "pagination" not in read_settings()
 
 
 def test_each_way_to_page_that_a_message_prints_can_be_said(
     box: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As an argument, and as a variable."""
+    """To `configure`, which keeps it until `-`, as a variable, and as an argument."""
+    answers = (box.base_url, box.api_key, "pro", "-")
     assert len(PAGINATIONS) == 5
-    monkeypatch.setenv("PETSTORE_BASE_URL", box.base_url)
-    monkeypatch.setenv("PETSTORE_API_KEY", box.api_key)
+    configure(*answers)
     for pagination in PAGINATIONS:
-        expected = parse(pagination)
         with PetStore(pagination=pagination) as store:
-            assert store.inventory.memory.pagination == expected
-        monkeypatch.setenv("PETSTORE_PAGINATION", pagination)
-        with PetStore() as store:
-            assert store.inventory.memory.pagination == expected
+            assert store.inventory.memory.pagination == parse(pagination)
+        with monkeypatch.context() as patch:
+            patch.setenv("PETSTORE_PAGINATION", pagination)
+            assert settings.load().pagination == pagination
+        assert configure(*answers, options=("--pagination", pagination)).exit_code == 0
+        configure("", "", "", "")
+        assert settings.load().pagination == pagination
+
+    done = configure(*answers, options=("--pagination", "seek"))
+    assert (done.exit_code, "cursor=PARAMETER" in str(done.exception)) == (1, True)
+    assert configure(*answers, options=("--pagination", "-")).exit_code == 0
+    assert "pagination" not in read_settings()
 
 
 def test_staging_is_kept_beside_production(box: Sandbox) -> None:
