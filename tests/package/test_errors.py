@@ -6,20 +6,15 @@ process.
 import pickle
 
 import nbformat
-import pytest
-from leaks import visible_text
 from nbclient import NotebookClient
-from pydantic import SecretStr
 
 from petstore_tools import Listing, Sandbox, errors
 from petstore_tools.errors import (
     ApiError,
     ArgumentError,
     Interrupted,
-    LedgerError,
     PetstoreError,
 )
-from petstore_tools.throttle.ledger import PostgresLedger
 
 
 def test_every_error_hangs_in_the_drawn_tree() -> None:
@@ -91,18 +86,6 @@ def test_errors_and_results_come_back_from_another_process() -> None:
     for outcome in results:
         assert repr(pickle.loads(pickle.dumps(outcome))) == repr(outcome)
     assert Listing.of(pickle.loads(pickle.dumps(frame))) == results[-1]
-
-
-def test_the_password_of_a_ledger_database_is_in_no_traceback() -> None:
-    """The driver has the address in its frames."""
-    ledger = PostgresLedger(
-        SecretStr("postgresql://me:in-no-place@127.0.0.1:9/budgets"), "subject"
-    )
-
-    with pytest.raises(LedgerError) as raised:
-        ledger.update(lambda budget: None)
-
-    assert "in-no-place" not in visible_text(raised.value)
 
 
 def test_only_what_reads_is_to_be_called_again_after_a_500() -> None:

@@ -4,7 +4,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from petstore_tools.plans import parse
 from petstore_tools.throttle.budget import (
     CLOCK_STEP_S,
     MOST_CLOCKS,
@@ -94,12 +93,3 @@ def test_a_clock_of_the_service_that_was_set_is_followed() -> None:
         budget.follow_clock(T0, str(machine), 7.0)
 
     assert len(budget.clocks) == MOST_CLOCKS
-
-
-def test_a_key_that_was_moved_to_a_smaller_plan_keeps_to_it_at_once() -> None:
-    """Free's day has as many requests as Business's minute."""
-    budget = Budget(learned_plan=parse("business"))
-
-    budget.learn_plan(1_000, T0, is_short=False, ends_day=False)
-
-    assert budget.learned_plan == parse("free")

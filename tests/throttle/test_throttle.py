@@ -29,6 +29,12 @@ def go(throttle: Throttle, at: float = T0) -> Go:
     return decision
 
 
+def wait(throttle: Throttle, at: float = T0) -> Wait:
+    decision = throttle.ask(at)
+    assert isinstance(decision, Wait), decision
+    return decision
+
+
 def hear(throttle: Throttle, answer: RateReply, at: float = T0) -> None:
     """Send one request and read its answer at once."""
     throttle.record_reply(go(throttle, at), at, answer)
@@ -60,9 +66,7 @@ def test_a_late_answer_tells_no_time() -> None:
 
     throttle.record_reply(late, T0 + 601, minute(58))
 
-    decision = throttle.ask(T0 + 601)
-    assert isinstance(decision, Wait)
-    assert decision.until == T0 + 661
+    assert wait(throttle, T0 + 601).until == T0 + 661
 
 
 def test_a_minute_whose_requests_are_all_in_flight_is_waited_for_as_a_whole() -> None:
@@ -72,8 +76,7 @@ def test_a_minute_whose_requests_are_all_in_flight_is_waited_for_as_a_whole() ->
 
     assert granted(throttle, T0 + 70) == 60
 
-    answers = throttle.ask(T0 + 70)
-    assert isinstance(answers, Wait)
+    answers = wait(throttle, T0 + 70)
     assert (answers.until, answers.ask_at) == (T0 + 74, T0 + 70.05)
     assert throttle.ask(T0 + 74) == Wait(
         T0 + 134, "all 60 requests of this minute are used"
@@ -89,9 +92,7 @@ def test_what_remaining_counted_already_is_not_waited_for_until_the_minute_ends(
     throttle = warm(remaining=4)
     first, second = go(throttle), go(throttle)
     throttle.record_reply(first, T0, minute(1))
-    decision = throttle.ask(T0)
-    assert isinstance(decision, Wait)
-    assert decision.until == T0 + 4
+    assert wait(throttle).until == T0 + 4
 
     throttle.record_reply(second, T0, minute(1))
 
@@ -206,10 +207,7 @@ def test_a_second_429_doubles_the_wait(in_flight: int) -> None:
         for token in tokens:
             throttle.record_reply(token, at, RateReply(429, retry_after_s=10))
 
-    decision = throttle.ask(again)
-
-    assert isinstance(decision, Wait)
-    assert decision.until == again + 20.5
+    assert wait(throttle, again).until == again + 20.5
 
 
 @pytest.mark.parametrize("came_s", [1, 700])
@@ -226,9 +224,7 @@ def test_a_late_answer_does_not_reset_the_backoff(came_s: float) -> None:
 
     again = T0 + came_s + 10
     hear(throttle, RateReply(429, retry_after_s=10), again)
-    decision = throttle.ask(again)
-    assert isinstance(decision, Wait)
-    assert decision.until == again + 20.5
+    assert wait(throttle, again).until == again + 20.5
 
 
 def test_a_429_costs_the_day_nothing_and_what_never_left_costs_nothing() -> None:
@@ -392,7 +388,4 @@ def test_of_two_waits_the_longer_is_told() -> None:
     throttle = Throttle(Budget(), Plan(1, 1))
     hear(throttle, RateReply(200))
 
-    decision = throttle.ask(T0)
-
-    assert isinstance(decision, Wait)
-    assert decision.reason == "all 1 requests of this day are used"
+    assert wait(throttle).reason == "all 1 requests of this day are used"
