@@ -7,15 +7,6 @@ import pytest
 from petstore_tools.clock import ManualClock
 
 
-def test_a_lone_sleeper_moves_time_to_its_wake_up() -> None:
-    """Nobody works, so nothing can happen before."""
-    clock = ManualClock(100.0)
-
-    clock.sleep_until(160.0)
-
-    assert clock.now() == 160.0
-
-
 def test_time_stands_still_while_another_thread_works() -> None:
     """The sleeper wakes only when the worker waits too, each at its own time."""
     clock = ManualClock(0.0)

@@ -155,29 +155,6 @@ def test_an_animal_that_one_listing_alone_lacks_is_not_seen_before_it_is_gone(
     assert sure.tables()["events"]["event"].tolist() == ["gone"]
 
 
-def test_behind_a_hole_a_page_shows_one_number_for_one_thing(tmp_path: Path) -> None:
-    """
-    What a listing alone lacks was there before and after it: in the table, among those
-    still in a status, and in the picture; now it is not seen, and counted nowhere else.
-    """
-    animals = [(n, "Rex", 1, "pending") for n in range(5)]
-    day_s = 86_400.0
-    report = report_on(
-        tmp_path,
-        listing_frame(animals, day_s),
-        listing_frame(animals[1:], 2 * day_s, may_have_hole=True),
-        listing_frame(animals[:-1], 3 * day_s, may_have_hole=True),
-    )
-
-    tables = report.tables()
-    assert tables["counts"]["pending"].tolist() == [5, 5, 4]
-    assert report.breakdown.loc["pending", ["before", "count"]].tolist() == [5, 4]
-    assert report.days is not None
-    assert report.days.loc["pending", "open_stays"] == 4
-    assert tables["summary"]["animals"].tolist() == [5, 0, 0, 0, 4, 1]
-    assert "pending from 5 to 4" in report.to_html()
-
-
 def test_an_animal_counts_once_on_each_way_from_status_to_status(
     tmp_path: Path,
 ) -> None:
