@@ -29,15 +29,17 @@ def run(
     capsys: pytest.CaptureFixture[str],
 ) -> RunCommand:
     """
-    Run a command with the sandbox as its service; it never shows a traceback or the
-    key.
+    Run a command with the sandbox as its service; it ends with 0, or the code that is
+    named, and never shows a traceback or the key.
     """
     monkeypatch.chdir(tmp_path)
     for variable, value in connection(box).items():
         monkeypatch.setenv(variable, value)
     monkeypatch.setenv("PETSTORE_PLAN", "10000/100000")
 
-    def run(*arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
+    def run(
+        *arguments: str, code: int = 0, **env: str
+    ) -> subprocess.CompletedProcess[str]:
         with monkeypatch.context() as patch:
             patch.setattr(sys, "argv", ["petstore-tools", *arguments])
             for name, value in env.items():
@@ -47,8 +49,7 @@ def run(
         output = capsys.readouterr()
         assert "Traceback" not in output.err
         assert box.api_key not in output.out + output.err
-        code = ended.value.code
-        assert isinstance(code, int)
+        assert ended.value.code == code, output.err
         return subprocess.CompletedProcess(arguments, code, output.out, output.err)
 
     return run

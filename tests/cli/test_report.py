@@ -15,9 +15,9 @@ from petstore_tools import PetStore, Sandbox
 @pytest.fixture
 def run_after_a_change(run: RunCommand, box: Sandbox, tmp_path: Path) -> RunCommand:
     """Two kept listings; animal 2 was sold in between; two categories have one name."""
-    assert run("report").returncode == 0
+    run("report")
     box.change(2, status="sold")
-    assert run("report").returncode == 0
+    run("report")
     (tmp_path / "names.csv").write_text("id,name\n1,Dogs\n2,Dogs\n", encoding="utf-8")
     return run
 
@@ -34,7 +34,7 @@ def test_a_report_names_categories_and_sends_nothing_for_two_dates_of_the_past(
     variable = {"PETSTORE_CATEGORIES": str(tmp_path / "names.csv")}
     run_after_a_change("report", *dates, "a.md", **variable)
     run_after_a_change("report", *dates, "b.md", "--categories", "names.csv")
-    refused = run_after_a_change("report", "-o", "r.pdf")
+    refused = run_after_a_change("report", "-o", "r.pdf", code=2)
 
     for name in ("a.md", "b.md"):
         assert "Dogs (1)" in (tmp_path / name).read_text(encoding="utf-8")
@@ -54,7 +54,7 @@ def test_the_history_of_one_animal_is_a_table(
     assert re.search(r"available( +20\d\d-\d\d-\d\d \d\d:\d\d){3}", first)
     assert "sold" in second
     assert "2 snapshots" in done.stderr
-    assert (done.returncode, len(box.traffic())) == (0, requests)
+    assert len(box.traffic()) == requests
 
 
 def test_ids_have_all_their_digits_and_a_status_that_is_not_set_is_empty(
@@ -73,12 +73,11 @@ def test_the_history_is_written_to_a_file(
     run_after_a_change: RunCommand, tmp_path: Path
 ) -> None:
     """As a listing is, in each of its formats."""
-    done = run_after_a_change(
+    run_after_a_change(
         "history", "-o", "h.csv", PETSTORE_CATEGORIES=str(tmp_path / "names.csv")
     )
 
     frame = pd.read_csv(tmp_path / "h.csv")
-    assert done.returncode == 0, done.stderr
     assert frame["id"].value_counts()[2] == 2
     assert set(frame.loc[frame["categoryId"] == 1, "category"]) == {"Dogs"}
     assert frame.columns[-2:].tolist() == ["ended_after (UTC)", "ended_by (UTC)"]
@@ -100,11 +99,10 @@ def test_listings_are_forgotten_once_it_was_asked_for(
     One of the two dates says which; without a terminal and without `--yes` nothing
     goes.
     """
-    neither = run_after_a_change("history", "forget", "--yes")
-    refused = run_after_a_change("history", "forget", *listings.split())
+    neither = run_after_a_change("history", "forget", "--yes", code=2)
+    refused = run_after_a_change("history", "forget", *listings.split(), code=2)
     done = run_after_a_change("history", "forget", *listings.split(), "--yes")
 
-    assert (neither.returncode, refused.returncode, done.returncode) == (2, 2, 0)
     assert "--before DATE or --after DATE" in neither.stderr
     assert "Nothing was forgotten" in refused.stderr
     assert "2 listings forgotten; no snapshots yet" in done.stdout
@@ -119,7 +117,7 @@ def test_a_damaged_history_is_named_and_no_output_is_missing(
     """
     path = PetStore(base_url=box.base_url, api_key=box.api_key).history_file.path
     path.write_bytes(b"")
-    refused = run_after_a_change("history")
+    refused = run_after_a_change("history", code=2)
     path.write_bytes(b"no database " * 400)
     report = run_after_a_change(
         "report", "-o", "a.html", "-o", "b.xlsx", "--since", "last"
@@ -127,7 +125,6 @@ def test_a_damaged_history_is_named_and_no_output_is_missing(
     assert not path.exists()
     sold = run_after_a_change("report", "--status", "sold", "--since", "last")
 
-    assert (refused.returncode, report.returncode, sold.returncode) == (2, 0, 0)
     assert "begin a new history, move this file away" in refused.stderr
     assert report.stderr.count("report in ") == 2
     assert "Note: not compared with an earlier listing: the history" in report.stderr
@@ -144,7 +141,7 @@ def test_a_name_like_a_formula_is_text_in_a_file(
     box.add([("=1+1", 2**53 + 1, "sold")])
     run("report")
     for name in ("a.csv", "a.xlsx"):
-        assert run("history", "-o", name).returncode == 0
+        run("history", "-o", name)
     frame = pd.read_excel(tmp_path / "a.xlsx", engine="calamine", dtype=str)
 
     assert "26,'=1+1,9007199254740993,sold" in (tmp_path / "a.csv").read_text()
@@ -160,11 +157,10 @@ def test_several_outputs_cost_one_listing_and_carry_the_same_numbers(
     many = [
         word for end in ("json", "html", "xlsx", "eml") for word in ("-o", f"r.{end}")
     ]
-    done = run("report", *many, "--since", "last")
+    run("report", *many, "--since", "last")
 
     document = json.loads((tmp_path / "r.json").read_text("utf-8"))
-    # one asked for signs
-    assert (done.returncode, len(box.traffic())) == (0, 3), done.stderr
+    assert len(box.traffic()) == 3  # one asked for signs
     assert {"what": "new", "animals": 1} in document["summary"]
     assert document["transitions"] == [{"from": "new", "to": "sold", "animals": 1}]
     assert "<b>1</b><br>new" in (tmp_path / "r.html").read_text("utf-8")
@@ -177,10 +173,10 @@ def test_an_output_that_cannot_be_written_is_named_and_stops_no_other(
     """Where a disk is full, or another program has the file open."""
     files = [word for name in ("a.html", "b.md", "c.xlsx") for word in ("-o", name)]
     with full_disk(5_000):
-        report = run_after_a_change("report", "--since", "1d", "--until", "0s", *files)
-        history = run_after_a_change("history", "-o", "h.xlsx")
+        dates = ("--since", "1d", "--until", "0s")
+        report = run_after_a_change("report", *dates, *files, code=2)
+        history = run_after_a_change("history", "-o", "h.xlsx", code=2)
 
-    assert (report.returncode, history.returncode) == (2, 2)
     assert (tmp_path / "b.md").exists()
     errors = re.findall("Error: (.*) cannot be written", report.stderr + history.stderr)
     assert errors == ["a.html", "c.xlsx", "h.xlsx"]
