@@ -352,12 +352,13 @@ class Work:
         return "committed" if is_allowed else "undone"
 
 
-async def give_up(work: Work, *, begins: bool) -> tuple[bool, bool]:
+async def give_up(work: Work, *, begins: bool) -> tuple[bool, list[str]]:
     """
-    Give a job up; say whether it is unknown what became of it, and whether its work was
-    begun at all.
+    Give a job up; say whether it is unknown what became of it, and what its work said,
+    if it was begun at all.
     """
-    job = Job(work, patience_s=60)
+    said: list[str] = []
+    job = Job(lambda may_commit: said.append(work(may_commit)), patience_s=60)
     thread = threading.Thread(target=job.run)
     if begins:
         thread.start()
@@ -369,41 +370,33 @@ async def give_up(work: Work, *, begins: bool) -> tuple[bool, bool]:
         thread.start()
     work.may_end.set()
     await asyncio.to_thread(thread.join)
-    return error.value.unknown, work.has_begun.is_set()
+    return error.value.unknown, said
 
 
-@pytest.mark.parametrize(
-    ("work", "begins", "unknown"),
-    [
-        pytest.param(Work(creates=True), False, False, id="it waits"),
-        pytest.param(Work(creates=True, asks_late=True), True, False, id="it runs"),
-        pytest.param(Work(creates=True), True, True, id="a create commits"),
-        pytest.param(Work(creates=False), True, False, id="a count commits"),
-    ],
-)
-def test_only_a_create_that_commits_is_unknown_when_it_is_given_up(
-    work: Work, begins: bool, unknown: bool
-) -> None:
+GIVEN_UP = {
+    "it waits": (Work(creates=True), False, []),
+    "it runs": (Work(creates=True, asks_late=True), False, ["undone"]),
+    "a create commits": (Work(creates=True), True, ["committed"]),
+    "a count commits": (Work(creates=False), False, ["committed"]),
+}
+
+
+@pytest.mark.parametrize("case", GIVEN_UP)
+def test_only_a_create_that_commits_is_unknown_when_it_is_given_up(case: str) -> None:
     """What waits is never begun then, and what runs is not committed."""
-    assert asyncio.run(give_up(work, begins=begins)) == (unknown, begins)
+    work, unknown, said = GIVEN_UP[case]
+
+    assert asyncio.run(give_up(work, begins=bool(said))) == (unknown, said)
 
 
-def test_what_was_given_up_is_not_committed() -> None:
-    """Neither where the event loop said so, nor where it had no time to: it is late."""
+@pytest.mark.parametrize(("patience_s", "may"), [(60, True), (-1, False)])
+def test_what_is_late_is_not_committed(patience_s: float, may: bool) -> None:
+    """Also where the event loop had no time to give it up."""
+    said: list[bool] = []
 
-    async def ask(patience_s: float, given_up: bool) -> list[str]:
-        work = Work(creates=True, asks_late=True)
-        results: list[str] = []
-        job = Job(lambda may_commit: results.append(work(may_commit)), patience_s)
-        thread = threading.Thread(target=job.run)
-        thread.start()
-        if given_up:
-            job.give_up()
-            assert isinstance(job.exception(), UnavailableError)
-        work.may_end.set()
-        thread.join()
-        return results
+    async def ask() -> None:
+        Job(lambda may_commit: said.append(may_commit(True)), patience_s).run()
 
-    assert asyncio.run(ask(60, given_up=False)) == ["committed"]
-    assert asyncio.run(ask(60, given_up=True)) == ["undone"]
-    assert asyncio.run(ask(-1, given_up=False)) == ["undone"]
+    asyncio.run(ask())
+
+    assert said == [may]

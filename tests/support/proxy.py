@@ -53,14 +53,8 @@ class FaultProxy(RawServer):
     def ask(self, request: bytes) -> bytes:
         """Send a request to the service, and return the reply."""
         with socket.create_connection(("127.0.0.1", self._upstream)) as upstream:
-            head, _, body = request.partition(b"\r\n\r\n")
-            headers = [
-                line
-                for line in head.split(b"\r\n")
-                if not line.lower().startswith(b"connection")
-            ]
             upstream.sendall(
-                b"\r\n".join([*headers, b"Connection: close"]) + b"\r\n\r\n" + body
+                _rewrite(request, message_body(request), b"Connection: close")
             )
             reply = b""
             while chunk := upstream.recv(65_536):
@@ -70,14 +64,15 @@ class FaultProxy(RawServer):
 
 def replace_body(message: bytes, body: bytes) -> bytes:
     """Return a request or a reply with another body."""
-    head, _, _ = message.partition(b"\r\n\r\n")
-    lines = [
-        line
-        for line in head.split(b"\r\n")
-        if not line.lower().startswith(b"content-length")
-    ]
-    lines.append(f"Content-Length: {len(body)}".encode())
-    return b"\r\n".join(lines) + b"\r\n\r\n" + body
+    return _rewrite(message, body, f"Content-Length: {len(body)}".encode())
+
+
+def _rewrite(message: bytes, body: bytes, header: bytes) -> bytes:
+    """Return a message with a body, and with a header in place of the one it had."""
+    name = header.partition(b":")[0].lower()
+    lines = message.partition(b"\r\n\r\n")[0].split(b"\r\n")
+    kept = [line for line in lines if not line.lower().startswith(name)]
+    return b"\r\n".join([*kept, header, b"", body])
 
 
 def message_body(message: bytes) -> bytes:
