@@ -12,11 +12,10 @@ Run: python tests/benchmarks/cost.py [ROWS]
 import json
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 
-from programs import head, row, serve_until_input_ends, serving
+from programs import costs, head, row, serve_until_input_ends, serving
 from services import keyed_session
 
 from petstore_tools import PetStore, Plan, Sandbox
@@ -37,13 +36,9 @@ def compare(title: str, number: int, ways: dict[str, Callable[[], object]]) -> N
     least: dict[str, list[float]] = {name: [] for name in ways}
     for _ in range(ROUNDS):
         for name, do in ways.items():
-            wall = time.perf_counter()
-            cpu = time.process_time()
-            do()
-            costs = [time.process_time() - cpu, time.perf_counter() - wall]
-            least[name] = [
-                min(pair) for pair in zip(costs, least[name] or costs, strict=True)
-            ]
+            taken = costs(do)
+            pair = [taken["cpu"], taken["s"]]
+            least[name] = [*map(min, pair, least[name] or pair)]
     base = next(iter(least.values()))[0]
     head(title, "CPU us", "ratio", "a second")
     for name, (cpu, wall) in least.items():

@@ -7,18 +7,18 @@ each day. The reports are made in turns at the end, on copies of the history as 
 Run: python tests/benchmarks/history.py [ANIMALS LISTINGS]     (10 listings or more)
 """
 
+import json
 import random
 import shutil
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from statistics import median
 
 import pandas as pd
-from programs import head, measured, peak_mb, row
+from programs import costs, head, measured, row
 
 # isort: split
 from inventories import listing_frame
@@ -60,13 +60,6 @@ def inventories(animals: int, listings: int) -> Iterator[pd.DataFrame]:
                 rows[index] = (*rows[index][:3], status())
 
 
-def cpu_s(do: Callable[[], object]) -> float:
-    """Return the CPU seconds that something takes."""
-    began = time.process_time()
-    do()
-    return time.process_time() - began
-
-
 def main(animals: int, listings: int) -> None:
     """Print the table."""
     with tempfile.TemporaryDirectory() as folder:
@@ -80,8 +73,8 @@ def main(animals: int, listings: int) -> None:
                 path = Path(folder, f"before{number}.db")
                 shutil.copy(history.path, path)
                 copies[number] = (path, frame)
-            theirs.append(cpu_s(partial(frame.to_parquet, parquet)))
-            ours.append(cpu_s(partial(history.keep, frame)))
+            theirs.append(costs(partial(frame.to_parquet, parquet))["cpu"])
+            ours.append(costs(partial(history.keep, frame))["cpu"])
         head(f"{listings:,} listings of {animals:,} animals", "CPU s", "ratio")
         base = median(theirs)
         row("one Parquet file", f"{base:.2f}", "1.0")
@@ -96,9 +89,9 @@ def main(animals: int, listings: int) -> None:
         for _ in range(TURNS):
             for number, (path, frame) in copies.items():
                 shutil.copy(path, history.path)
-                began = time.process_time()
-                pages[number] = report(history, frame)
-                reports[number].append(time.process_time() - began)
+                made = costs(partial(report, history, frame))
+                pages[number] = made["result"]
+                reports[number].append(made["cpu"])
         base = min(reports[10])
         for number, times in reports.items():
             row(
@@ -106,11 +99,11 @@ def main(animals: int, listings: int) -> None:
                 f"{min(times):.2f}",
                 f"{min(times) / base:.2f}",
             )
-        mb, seconds, rows = measured(__file__, "read", history.path)
+        read = measured(__file__, "read", history.path)
         row(
-            f"history() of all, {rows:,} rows",
-            f"{mb:.0f} MB above the imports",
-            f"{seconds:.1f} s",
+            f"history() of all, {read['result']:,} rows",
+            f"{read['mb']:.0f} MB above the imports",
+            f"{read['cpu']:.1f} s",
         )
 
 
@@ -120,16 +113,9 @@ def report(history: History, frame: pd.DataFrame) -> str:
     return report_and_keep(frame, history, "7d", looks).to_html()
 
 
-def read(path: Path) -> None:
-    """Print how much memory and CPU the whole history takes, and its rows."""
-    before = peak_mb()
-    began = time.process_time()
-    rows = len(History(path).history())
-    print([peak_mb() - before, time.process_time() - began, rows])
-
-
 if __name__ == "__main__":
     if sys.argv[1:2] == ["read"]:
-        read(Path(sys.argv[2]))
+        whole = History(Path(sys.argv[2]))
+        print(json.dumps(costs(lambda: len(whole.history()))))
     else:
         main(*map(int, sys.argv[1:] or (100_000, 1_000)))

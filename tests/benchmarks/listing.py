@@ -11,7 +11,6 @@ Run: python tests/benchmarks/listing.py [ANIMALS | --rows]
 import json
 import sys
 import tempfile
-import time
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,9 +19,9 @@ from urllib.parse import urljoin
 
 import pandas as pd
 from programs import (
+    costs,
     head,
     measured,
-    peak_mb,
     row,
     run_readme_loop,
     serve_until_input_ends,
@@ -165,18 +164,10 @@ def serve(speaks: str, animals: str, latency_s: str, kind: str) -> None:
 def measure(list_all: List) -> None:
     """Print what one listing takes, and what came."""
     warnings.simplefilter("ignore")
-    before = peak_mb()
-    started = time.perf_counter()
-    cpu = time.process_time()
-    frame = list_all()
-    costs = {
-        "s": time.perf_counter() - started,
-        "cpu": time.process_time() - cpu,
-        "mb": peak_mb() - before,
-        "rows": len(frame),
-        "said": frame.attrs.get("listing", {}).get("completeness", ""),
-    }
-    print(json.dumps(costs))
+    figures = costs(list_all)
+    frame = figures.pop("result")
+    said = frame.attrs.get("listing", {}).get("completeness", "")
+    print(json.dumps({**figures, "rows": len(frame), "said": said}))
 
 
 def speed(

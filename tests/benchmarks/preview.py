@@ -14,11 +14,11 @@ import json
 import os
 import sys
 import tempfile
-import time
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
-from programs import head, measured, peak_mb, row
+from programs import costs, head, measured, row
 
 IDS = {f"Category {n}": n for n in range(1, 13)}
 WORDS = {"frei": "available", "verkauft": "sold"}
@@ -68,12 +68,7 @@ def measure(way: str, path: Path) -> None:
     """Print what a way takes."""
     sample = path.with_name(f"small{path.suffix}")
     WAYS[way](sample)  # imports are not what is measured
-    before = peak_mb()
-    started = time.process_time()
-    WAYS[way](path)
-    took = time.process_time() - started
-    grown = peak_mb() - before
-    print(json.dumps({"s": took, "mb": grown}))
+    print(json.dumps(costs(partial(WAYS[way], path))))
 
 
 def main(words: list[str]) -> None:
@@ -91,12 +86,12 @@ def main(words: list[str]) -> None:
             base = 0.0
             for way in WAYS:
                 runs = [measured(__file__, "measure", way, path) for _ in range(3)]
-                best = min(runs, key=lambda run: float(run["s"]))
-                base = base or best["s"]
+                best = min(runs, key=lambda run: float(run["cpu"]))
+                base = base or best["cpu"]
                 row(
                     way,
-                    f"{best['s']:.2f}",
-                    f"{best['s'] / base:.1f}",
+                    f"{best['cpu']:.2f}",
+                    f"{best['cpu'] / base:.1f}",
                     f"{best['mb']:.0f}",
                 )
 

@@ -11,7 +11,7 @@ import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import chdir, contextmanager
 from functools import cache
 from pathlib import Path
@@ -102,6 +102,19 @@ def peak_mb() -> float:
     return (
         int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0]) / 1_024
     )
+
+
+def costs(do: Callable[[], Any]) -> dict[str, Any]:
+    """Return the time, CPU and memory that something takes, and what it gives."""
+    before = peak_mb()
+    began, cpu = time.perf_counter(), time.process_time()
+    result = do()
+    return {
+        "s": time.perf_counter() - began,
+        "cpu": time.process_time() - cpu,
+        "mb": peak_mb() - before,
+        "result": result,
+    }
 
 
 def row(*cells: object) -> None:
