@@ -7,8 +7,6 @@ import json
 import logging
 import re
 import signal
-import subprocess
-import sys
 from contextlib import nullcontext, suppress
 from pathlib import Path
 from urllib.parse import quote
@@ -16,8 +14,9 @@ from urllib.parse import quote
 import pytest
 import requests
 import responses
+from commands import run_program
 from urllib3.exceptions import NewConnectionError
-from wires import BASE, KEY, PET, T0, rate_headers
+from wires import BASE, KEY, NO_MORE, PET, T0, rate_headers
 
 from petstore_tools import PetStore, Sandbox
 from petstore_tools.cli import main
@@ -365,9 +364,7 @@ def test_nothing_is_written_unless_a_program_asks() -> None:
             with suppress(UnauthorizedError):
                 box.connect(api_key=SecretStr("psk_wrong")).list_pets()
     """
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60
-    )
+    done = run_program(code=script)
 
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
@@ -379,9 +376,7 @@ def test_a_listing_asks_for_the_documented_maximum_with_key_and_timeout(
     GET /pets?limit=100&status=sold, bearer key, JSON wanted, a timeout always (§4.1,
     §5).
     """
-    wire.get(
-        f"{BASE}/pets", json=[PET], headers=rate_headers(**{"X-Has-More": "false"})
-    )
+    wire.get(f"{BASE}/pets", json=[PET], headers=NO_MORE)
 
     frame = store.list_pets(status="sold")
 

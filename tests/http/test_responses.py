@@ -12,7 +12,7 @@ import pytest
 import responses
 from pydantic import SecretStr
 from raw import RawServer, reply_bytes
-from wires import BASE, PET, rate_headers
+from wires import BASE, NO_MORE, PET, rate_headers
 
 from petstore_tools import PetStore, Sandbox
 from petstore_tools.clock import ManualClock
@@ -93,9 +93,8 @@ def test_a_page_without_a_length_that_breaks_off_is_asked_for_again(
     wire: responses.RequestsMock, store: PetStore, part: str
 ) -> None:
     """As one with a length is: nothing says that it is whole but its JSON."""
-    more = rate_headers(**{"X-Has-More": "false"})
-    wire.get(f"{BASE}/pets", body=part, headers=more)
-    wire.get(f"{BASE}/pets", json=[PET], headers=more)
+    wire.get(f"{BASE}/pets", body=part, headers=NO_MORE)
+    wire.get(f"{BASE}/pets", json=[PET], headers=NO_MORE)
 
     frame = store.list_pets()
 
@@ -126,7 +125,7 @@ def test_half_a_character_costs_no_inventory(
     """
     row = rb'{"id": %d, "name": "%s Rex \ud83d\ude00", "categoryId": 3}'
     page = b"[" + row % (1, half) + b"," + row % (2, b"") + b"]"
-    wire.get(f"{BASE}/pets", body=page, headers=rate_headers(**{"X-Has-More": "false"}))
+    wire.get(f"{BASE}/pets", body=page, headers=NO_MORE)
     wire.post(f"{BASE}/pets", body=row % (3, half), status=201, headers=rate_headers())
 
     with pytest.warns(
@@ -156,9 +155,7 @@ def test_unknown_fields_and_statuses_are_kept_and_told(
 ) -> None:
     """A newer service is no crash: two warnings, and the values as they came."""
     newer = PET | {"status": "resting", "colour": "red"}
-    wire.get(
-        f"{BASE}/pets", json=[newer], headers=rate_headers(**{"X-Has-More": "false"})
-    )
+    wire.get(f"{BASE}/pets", json=[newer], headers=NO_MORE)
 
     with pytest.warns(UserWarning, match="does not name") as warned:
         frame = store.list_pets()

@@ -40,7 +40,7 @@ from petstore_tools.errors import (
     TransportError,
 )
 from petstore_tools.http import transport
-from petstore_tools.http.transport import TIMEOUT_S
+from petstore_tools.http.transport import TIMEOUT_S, Reply
 from petstore_tools.settings import load
 
 
@@ -49,14 +49,19 @@ def store_at(base_url: str) -> PetStore:
     return PetStore(base_url=base_url, api_key=KEY, ledger="memory")
 
 
+def post(base_url: str, timeout_s: tuple[float, float] = TIMEOUT_S) -> Reply:
+    """Post to a service, and return the answer."""
+    with store_at(base_url) as store:
+        store.client.transport.timeout_s = timeout_s
+        return store.client.transport.send("POST", f"{base_url}/pets", b"{}")
+
+
 def fail_to_post(
     base_url: str, fault: str | None = None, timeout_s: tuple[float, float] = TIMEOUT_S
 ) -> TransportError:
     """Post to a service that gives no answer, and return the error."""
-    with store_at(base_url) as store:
-        store.client.transport.timeout_s = timeout_s
-        with pytest.raises(TransportError, match=fault) as raised:
-            store.client.transport.send("POST", f"{base_url}/pets", b"{}")
+    with pytest.raises(TransportError, match=fault) as raised:
+        post(base_url, timeout_s)
     return raised.value
 
 
@@ -94,13 +99,8 @@ FINAL = {
 @pytest.mark.parametrize("answer", FINAL.values(), ids=FINAL)
 def test_a_201_is_final_whatever_its_body_is(answer: bytes) -> None:
     """The animal was made: nobody has to look for it, and it is not sent again."""
-    with (
-        RawServer(lambda connection, _: connection.sendall(answer)) as server,
-        store_at(server.base_url) as store,
-    ):
-        reply = store.client.transport.send("POST", f"{server.base_url}/pets", b"{}")
-
-    assert reply.status == 201
+    with RawServer(lambda connection, _: connection.sendall(answer)) as server:
+        assert post(server.base_url).status == 201
 
 
 def test_a_201_is_final_where_its_body_is_never_whole() -> None:
@@ -111,9 +111,8 @@ def test_a_201_is_final_where_its_body_is_never_whole() -> None:
         connection.sendall(HEAD + b"Content-Length: 99\r\n\r\n{")
         silent.wait()
 
-    with RawServer(serve) as server, store_at(server.base_url) as store:
-        store.client.transport.timeout_s = (5.0, 0.2)
-        reply = store.client.transport.send("POST", f"{server.base_url}/pets", b"{}")
+    with RawServer(serve) as server:
+        reply = post(server.base_url, (5.0, 0.2))
         silent.set()
 
     assert reply.status == 201

@@ -16,3 +16,6 @@ def rate_headers(remaining: int = 59, **headers: str) -> dict[str, str]:
         "X-RateLimit-Remaining": str(remaining),
         "X-RateLimit-Reset": str(int(T0) + 60),
     } | headers
+
+
+NO_MORE = rate_headers(**{"X-Has-More": "false"})  # of the last page

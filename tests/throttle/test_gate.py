@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import responses
 from requests import PreparedRequest
-from wires import BASE, KEY, PET, T0
+from wires import BASE, KEY, NO_MORE, PET, T0
 
 from petstore_tools import PetStore, Sandbox
 from petstore_tools.clock import ManualClock
@@ -184,7 +184,7 @@ def test_a_503_is_asked_again_when_it_said(
     wire.get(
         f"{BASE}/pets", status=503, headers={"Retry-After": said, "Date": date(T0)}
     )
-    wire.get(f"{BASE}/pets", json=[], headers={"X-Has-More": "false"})
+    wire.get(f"{BASE}/pets", json=[], headers=NO_MORE)
 
     assert len(store.list_pets(wait=True)) == 0
 
@@ -199,7 +199,7 @@ def test_whoever_shares_the_budget_keeps_the_pause(
     when.
     """
     wire.post(f"{BASE}/pets", status=503, headers={"Retry-After": "200"})
-    wire.get(f"{BASE}/pets", json=[], headers={"X-Has-More": "false"})
+    wire.get(f"{BASE}/pets", json=[], headers=NO_MORE)
     with pytest.raises(ApiError, match="503"):
         store.create_pet("Rex", category_id=3)
 
