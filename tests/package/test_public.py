@@ -1,11 +1,10 @@
 """What people rely on: names, light imports, docstrings, sample files."""
 
 import inspect
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from commands import run_program
 from tables import read_table
 
 import petstore_tools
@@ -53,10 +52,7 @@ def loaded_by(code: str) -> set[str]:
     Return the modules that a fresh interpreter holds after running a line of code.
     """
     line = f"{code}; import sys; print(*sys.modules)"
-    done = subprocess.run(
-        [sys.executable, "-c", line], capture_output=True, text=True, check=True
-    )
-    return set(done.stdout.split())
+    return set(run_program(code=line).stdout.split())
 
 
 @pytest.mark.parametrize(

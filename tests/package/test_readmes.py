@@ -5,7 +5,6 @@ import json
 import re
 import shlex
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from functools import cache, partial
@@ -14,7 +13,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from commands import connection
+from commands import connection, run_program
 from messages import package_messages
 from paging_server import PagingService, numbered_animals
 from programs import head, run_readme_loop
@@ -173,9 +172,7 @@ def test_the_first_success_prints_what_the_readme_shows() -> None:
     assert example
     code, output = example.groups()
 
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False
-    )
+    done = run_program(code=code)
 
     assert (done.stdout, done.stderr) == (output, "")
 

@@ -38,6 +38,13 @@ def parsed(content: bytes) -> EmailMessage:
     return message
 
 
+def html_of(mail: EmailMessage) -> str:
+    body = mail.get_body(("html",))
+    assert body is not None
+    content: str = body.get_content()
+    return content
+
+
 def test_a_mail_has_the_headers_of_a_draft(report: StatusReport) -> None:
     """
     A domain of other letters is written as DNS spells it; whoever sends it adds the
@@ -69,31 +76,29 @@ def test_a_mail_has_text_picture_tables_page_and_workbook(report: StatusReport) 
     """
     mail = parsed(report.to_mail())
     text = mail.get_body(("plain",))
-    html = mail.get_body(("html",))
     assert text is not None
-    assert html is not None
+    html = html_of(mail)
     page, book = mail.iter_attachments()
 
     for status, count in report.breakdown["count"].items():
         assert re.search(rf"^{status} +{count:,} ", text.get_content(), re.M)
     assert (page.get_filename(), book.get_filename()) == ("report.html", "report.xlsx")
-    tags = set(re.findall(r"<(\w+)", html.get_content()))
+    tags = set(re.findall(r"<(\w+)", html))
     assert tags <= {*"table thead tbody tr th td h1 h2 p b br small".split()}
-    assert not re.search("class=|max-width:(?!600px)", html.get_content())
-    assert re.search("anywhere[^<]*>&lt;i&gt;Newcomers", html.get_content())
-    assert not re.search("overflow-wrap:anywhere[^<]*>available", html.get_content())
-    assert "single animals: became sold, pending." in html.get_content()
-    assert "Hugo" not in html.get_content()
+    assert not re.search("class=|max-width:(?!600px)", html)
+    assert re.search("anywhere[^<]*>&lt;i&gt;Newcomers", html)
+    assert not re.search("overflow-wrap:anywhere[^<]*>available", html)
+    assert "single animals: became sold, pending." in html
+    assert "Hugo" not in html
     assert "Hugo" in page.get_content()
-    for body in (text, html):
-        content = body.get_content()
+    for content in (text.get_content(), html):
         assert "A change happened between two" in content.split("It was read from")[1]
         assert content.index("became sold") < content.index("By status")
         assert content.index("became sold") < content.index("available")
         assert "From status to status" in content
-    total = html.get_content().split('<tr style="font-weight:bold">')[1]
+    total = html.split('<tr style="font-weight:bold">')[1]
     assert ">total</td>" in total
-    assert "#8a4b00" not in html.get_content()
+    assert "#8a4b00" not in html
 
 
 def test_the_picture_of_a_mail_is_bars_of_cells(report: StatusReport) -> None:
@@ -101,9 +106,7 @@ def test_the_picture_of_a_mail_is_bars_of_cells(report: StatusReport) -> None:
     One now and a thin one before for each status, of a width that is its share of the
     largest; a status without animals has no bar.
     """
-    html = parsed(report.to_mail()).get_body(("html",))
-    assert html is not None
-    content = html.get_content()
+    content = html_of(parsed(report.to_mail()))
     assert "Animals in each status now, and in grey 5 January 2026" in content
 
     widths = re.findall(r'<td width="([\d.]+)%" bgcolor="(#\w+)"', content)
@@ -122,10 +125,8 @@ def test_a_mail_says_in_colour_that_a_listing_is_not_complete() -> None:
     """Above all tables; one that is too wide for a phone leaves statuses out."""
     rows = [(n, "Rex", 1, f"status {n}") for n in range(9)]
     report = status_report(listing_frame(rows).head(8), partial=True)
-    html = parsed(report.to_mail()).get_body(("html",))
+    content = html_of(parsed(report.to_mail()))
 
-    assert html is not None
-    content = html.get_content()
     assert content.index("color:#8a4b00") < content.index("Not complete (cut)")
     header = re.findall("<th[^>]*>([^<]*)", content.split("By category")[1])[1:]
     assert header[:3] == ["category", "total", "status 0"]
