@@ -34,8 +34,6 @@ def serving(*command: object) -> Iterator[str]:
     with subprocess.Popen(
         [sys.executable, *map(str, command)], stdin=pipe, stdout=pipe, text=True
     ) as server:
-        assert server.stdin is not None
-        assert server.stdout is not None
         yield server.stdout.readline().strip()
         server.stdin.close()
 

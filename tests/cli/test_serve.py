@@ -28,7 +28,6 @@ def run_in(folder: Path, command: str) -> Iterator[str]:
         text=True,
     )
     try:
-        assert server.stderr is not None
         yield server.stderr.readline()
     finally:
         server.terminate()

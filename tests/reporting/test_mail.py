@@ -33,16 +33,11 @@ def report() -> StatusReport:
 
 
 def parsed(content: bytes) -> EmailMessage:
-    message = email.message_from_bytes(content, policy=email.policy.default)
-    assert isinstance(message, EmailMessage)
-    return message
+    return email.message_from_bytes(content, policy=email.policy.default)
 
 
 def html_of(mail: EmailMessage) -> str:
-    body = mail.get_body(("html",))
-    assert body is not None
-    content: str = body.get_content()
-    return content
+    return mail.get_body(("html",)).get_content()
 
 
 def test_a_mail_has_the_headers_of_a_draft(report: StatusReport) -> None:
@@ -76,7 +71,6 @@ def test_a_mail_has_text_picture_tables_page_and_workbook(report: StatusReport) 
     """
     mail = parsed(report.to_mail())
     text = mail.get_body(("plain",))
-    assert text is not None
     html = html_of(mail)
     page, book = mail.iter_attachments()
 

@@ -128,7 +128,6 @@ def test_a_workbook_begins_with_the_report_and_its_chart(tmp_path: Path) -> None
         drawn = parts.read("xl/charts/chart1.xml").decode()
         sheet = parts.read("xl/worksheets/sheet1.xml")
     assert b'fitToHeight="0"' in sheet
-    assert drawing is not None
     assert f'<c:majorUnit val="{drawing.ticks.step}"/>' in drawn
     assert drawn.count("<c:ser>") == len(drawing.lines) == 3
     assert "scatterChart" in drawn
@@ -227,7 +226,6 @@ def test_lines_have_round_ticks_labels_apart_and_a_dot_a_listing(
     report = report_of(tmp_path, times, counts)
     drawing = chart(Presentation(report))
 
-    assert drawing is not None
     assert [*drawing.ticks] == [0, 20, 40, 60, 80, 100]
     assert drawing.title == "Animals by status in 10 listings"
     assert (drawing.note, drawing.since) == ("", 0)
@@ -256,7 +254,6 @@ def test_an_axis_begins_at_0_or_says_that_it_does_not(
     report = report_of(tmp_path, times, counts, since="2d")
     drawing = chart(Presentation(report))
 
-    assert drawing is not None
     assert (
         high <= drawing.ticks[-1] <= drawing.ticks[0] + 1.4 * (high - drawing.ticks[0])
     )
@@ -296,7 +293,6 @@ def test_a_page_of_a_year_is_not_much_longer_than_that_of_a_month(
         ]
         report = report_of(tmp_path / str(nights), times, counts)
         drawing = chart(Presentation(report))
-        assert drawing is not None
         assert "L500 " in drawing.lines[0][1]
         sizes.append(len(report.to_html()))
     assert sizes[1] <= 1.5 * sizes[0]

@@ -149,7 +149,6 @@ def test_an_animal_that_one_listing_alone_lacks_is_not_seen_before_it_is_gone(
     assert summary["what"].iloc[-1] == "not seen"
     assert summary["animals"].tolist() == [2, 0, 0, 0, 1, 1]
     assert "count as not seen are missing from this listing" in report.to_html()
-    assert report.unseen is not None
     assert report.unseen["status"].tolist() == ["blank ('')"]
     assert report.to_mail()
     assert sure.tables()["events"]["event"].tolist() == ["gone"]
@@ -215,7 +214,6 @@ def test_the_longest_in_a_status_says_where_nobody_saw_it_begin(
     same = report_on(tmp_path / "same", *listings[1:3])
 
     days = report.days
-    assert days is not None
     assert days["longest_days"].round(1).to_dict() == {"pending": 8.0, "sold": 7.5}
     assert days["is_longer"].to_dict() == {"pending": True, "sold": False}
     assert re.search(r"\| pending .*\| +≥ 8\.0 \|", report.to_markdown())
@@ -405,8 +403,6 @@ def test_a_report_between_two_dates_of_the_past_sends_nothing(tmp_path: Path) ->
         last = box.store.status_report(since="last").since
 
     assert past.to_markdown() == reports[2].to_markdown()
-    assert past.since is not None
     assert past.since.as_of == reports[1].listing.as_of
-    assert week.events is not None
     assert len(week.events) == sum(len(r.events) for r in reports[1:])
     assert last == reports[1].listing

@@ -86,7 +86,6 @@ def rows_of(columns: Sequence[str], lines: Any) -> Counter[Row]:
 def frames_of(report: StatusReport, names: dict[int, str]) -> dict[str, pd.DataFrame]:
     """Return the tables that people should read, made of the frames of a report."""
     events = report.events
-    assert events is not None
     if report.days is not None:
         order = [s for s in report.breakdown.index if s in report.days.index]
         assert [*report.days.index[: len(order)]] == order
@@ -103,7 +102,6 @@ def frames_of(report: StatusReport, names: dict[int, str]) -> dict[str, pd.DataF
         "Sold, new and gone": events[events["event"] != "another status"],
         "Pending": report.pending,
     }
-    assert report.counts is not None
     used = report.counts.columns[report.counts.any()]
     unused = [*set(report.breakdown.index) - set(used)]
     for name, frame in frames.items():

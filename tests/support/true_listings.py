@@ -327,7 +327,6 @@ def compared_position(listings: Sequence[TrueListing], report: StatusReport) -> 
     """
     Return the position of the listing that a report on the last one is compared with.
     """
-    assert report.since is not None
     # a report on one status is compared with a part of it
     times = report.since.digest, report.since.started_at, report.since.ended_at
     facts = [listing.facts for listing in listings]
@@ -477,7 +476,6 @@ def check_report(report: StatusReport, listings: Sequence[TrueListing]) -> None:
     summary = tables["summary"].set_index("what")["animals"].to_dict()
     assert summary == {**sums, **({"not seen": len(unseen)} if unseen else {})}
     days = report.days
-    assert days is not None
     rows_of_days = zip(days.index, days.to_numpy().tolist(), strict=True)
     assert {name: tuple(row) for name, row in rows_of_days} == true_times(listings)
     open_stays = days["open_stays"]

@@ -57,7 +57,6 @@ def read_result() -> list[list[Any]]:
     import duckdb
 
     frame = to_pandas(duckdb.from_df(PLAIN))
-    assert frame is not None
     return [list(frame.columns), *frame.to_numpy().tolist()]
 
 

@@ -173,7 +173,6 @@ def staying(where: str, held: str, signal_: signal.Signals) -> Iterator[None]:
     process = context.Process(target=_stay, args=(where, held, holding))
     process.start()
     assert holding.wait(60)
-    assert process.pid is not None
     os.kill(process.pid, signal_)
     yield
     process.kill()
@@ -254,7 +253,6 @@ def test_machines_with_different_clocks_agree_by_the_databases(
     fast.close()
     other.close()
     for quota in quotas:
-        assert quota.blocked_until is not None
         assert quota.blocked_until - quota.as_of == pytest.approx(30.5, abs=0.5)
         assert quota.day.left == 999
         assert "same budget database" in quota.note

@@ -316,7 +316,6 @@ def send_for(
         if isinstance(decision, Wait):
             now = decision.until
             continue
-        assert isinstance(decision, Go)
         minute_ = int((now - begin) // 60)
         answer = RateReply(200)
         if accepted[minute_] == per_minute:
