@@ -33,7 +33,7 @@ def serve() -> None:
 
 def compare(title: str, number: int, ways: dict[str, Callable[[], object]]) -> None:
     """Print the least of some rounds, taken in turns: CPU and time of one request."""
-    least: dict[str, list[float]] = {name: [] for name in ways}
+    least = {name: [] for name in ways}
     for _ in range(ROUNDS):
         for name, do in ways.items():
             taken = costs(do)

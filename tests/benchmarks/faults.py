@@ -17,7 +17,6 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -91,7 +90,7 @@ def ours(path: Path, base_url: str, key: str) -> int:
     return result.created
 
 
-WAYS: dict[str, Callable[[Path, str, str], int | str]] = {
+WAYS = {
     "petstore_tools": ours,
     "the loop": the_loop,
     "requests, no retry": partial(post_all, retry=Retry(total=0)),

@@ -65,8 +65,8 @@ def main(animals: int, listings: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         history = History(Path(folder, "history.db"))
         parquet = Path(folder, "one.parquet")
-        ours = list[float]()
-        theirs = list[float]()
+        ours = []
+        theirs = []
         copies: dict[int, tuple[Path, pd.DataFrame]] = {}
         for number, frame in enumerate(inventories(animals, listings), 1):
             if number in (10, 30, 100, 300, listings):
@@ -84,8 +84,8 @@ def main(animals: int, listings: int) -> None:
             f"{median(ours) / base:.1f}",
         )
         row("the file", f"{history.path.stat().st_size / 1e6:.1f} MB", "")
-        reports: dict[int, list[float]] = {number: [] for number in copies}
-        pages = dict[int, str]()
+        reports = {number: [] for number in copies}
+        pages = {}
         for _ in range(TURNS):
             for number, (path, frame) in copies.items():
                 shutil.copy(path, history.path)

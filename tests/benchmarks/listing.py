@@ -69,7 +69,7 @@ def by_offset(url: str) -> List:
     session = keyed_session("k")
 
     def listed() -> pd.DataFrame:
-        pets: list[Any] = []
+        pets = []
         while page := session.get(f"{url}/pets?limit=100&offset={len(pets)}").json():
             pets += page
         return typed(pets)
@@ -119,7 +119,7 @@ def ours_again(url: str) -> List:
     return listed
 
 
-NAMES: dict[Callable[[str], List], str] = {
+NAMES = {
     by_links: "Session, json, DataFrame",
     by_offset: "Session that was told `offset`",
     httpx_client: "httpx, json, DataFrame",
@@ -129,7 +129,7 @@ NAMES: dict[Callable[[str], List], str] = {
     ours_again: "petstore_tools, size known",
 }
 LISTERS = [the_loop, by_offset, httpx_client, dlt_client, ours]
-SERVERS: dict[str, list[str]] = read_json(__file__, "servers.json")
+SERVERS = read_json(__file__, "servers.json")
 
 
 def serve(speaks: str, animals: str, latency_s: str, kind: str) -> None:

@@ -88,8 +88,7 @@ def run_readme_loop(
     }
     with chdir(folder):
         exec(readme_loop(), names)
-    animals: pd.DataFrame = names["animals"]
-    return animals
+    return names["animals"]
 
 
 def peak_mb() -> float:

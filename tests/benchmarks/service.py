@@ -190,7 +190,7 @@ def beside_peers(node: Path, seconds: int) -> None:
     """Print the CPU a request of each, and its ratio to prism's."""
     from postgres import run_postgres
 
-    results: dict[str, list[float] | None] = {}
+    results = {}
     for name, peer in PEERS.items():
         port = free_port()
         with tempfile.TemporaryDirectory() as folder:

@@ -26,7 +26,7 @@ from petstore_tools.throttle.rate_headers import RateReply
 
 PER_DAY = 1_000_000
 OTHER = "another program"
-SCENARIOS: dict[str, dict[str, Any]] = read_json(__file__, "scenarios.json")
+SCENARIOS = read_json(__file__, "scenarios.json")
 OUTAGE_S = (30.0, 33.0)  # in each minute, in the scenario that restarts
 
 
@@ -40,8 +40,8 @@ class Tenant:
             StrictWindow("whole", PER_DAY, 86_400),
         )
         self.model = StrictService(windows, self.rules["speaks"], self.rules["skew_s"])
-        self.minutes: Counter[int] = Counter()
-        self.by_process: Counter[str] = Counter()
+        self.minutes = Counter()
+        self.by_process = Counter()
         self.refused = 0
         self.too_early = 0
         self.closed_from = 0.0
@@ -96,7 +96,7 @@ class App:
 
     def __init__(self, per_minute: int) -> None:
         self.per_minute = per_minute
-        self.tenants: dict[str, Tenant] = {}
+        self.tenants = {}
 
     async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
         if scope["type"] != "http":

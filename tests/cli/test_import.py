@@ -67,7 +67,7 @@ def test_json_is_one_object_with_every_exit_code(
         (tmp_path / f"{name}.csv").write_text(f"name,categoryId\nTom,4\n{row}\n")
 
     name, _, value = setting.partition("=")
-    env: dict[str, Any] = {name: value} if name else {}
+    env = {name: value} if name else {}
     done = run("import", *arguments.split(), "--json", code=int(code), **env)
 
     facts = json.loads(done.stdout)
@@ -184,7 +184,7 @@ def test_a_person_decides_what_a_look_cannot(
     done.
     """
     (tmp_path / "a.csv").write_text(samples.animals_csv(5, seed=5), encoding="utf-8")
-    posted: list[int] = []
+    posted = []
 
     def lose(method: str, n: int) -> str:
         if method == "POST":

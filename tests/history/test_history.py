@@ -5,7 +5,6 @@ import random
 import re
 import sqlite3
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path
@@ -143,7 +142,7 @@ def test_only_complete_listings_of_all_animals_are_kept() -> None:
         assert not box.store.history_file.path.exists()
 
 
-CALLS: dict[str, Callable[[PetStore], object]] = {
+CALLS = {
     "snapshots": lambda store: store.snapshots(),
     "events": lambda store: store.events(since="1d"),
     "history": lambda store: store.history(),
@@ -510,7 +509,7 @@ def test_dates_may_be_objects_and_are_checked_before_a_request() -> None:
     assert span(noon, NOW) == span(datetime(2026, 3, 5, 12), NOW, UTC)
     assert span(date(2026, 3, 5), NOW) == span(" 2026-03-05 ", NOW)
     with Sandbox(animals=1) as box:
-        calls: list[Callable[..., object]] = [
+        calls = [
             box.store.status_report,
             box.store.events,
         ]

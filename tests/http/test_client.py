@@ -40,7 +40,7 @@ def create(client: Client) -> tuple[list[str], int]:
     Create an animal; return what the hooks were told in order, and the status, or
     whether the request may have left.
     """
-    steps: list[str] = []
+    steps = []
     try:
         reply = client.call(
             "POST",

@@ -348,7 +348,7 @@ Serve = Callable[[socket.socket, bytes], None]
 
 def held_by(thing: object) -> Iterable[object]:
     """Return all that can be reached from a thing; what masks itself is not opened."""
-    reachable: dict[int, object] = {}  # by `id`: most of it has no hash
+    reachable = {}  # by `id`: most of it has no hash
     queue = [thing]
     while queue:
         member = queue.pop()
@@ -380,7 +380,7 @@ def interrupt(connection: socket.socket, request: bytes) -> None:
 ECHO = f'{{"Authorization": "Bearer {KEY}"}}'.encode()
 
 
-ENDS: dict[str, Serve] = {
+ENDS = {
     "nobody listens": nothing,
     "no TLS": silence,
     "Ctrl-C": interrupt,

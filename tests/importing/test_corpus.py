@@ -85,7 +85,7 @@ def test_each_file_imports_or_says_what_helps(
         assert all(part in str(problem) for part in parts), str(problem)
     for part in case.get("shown", []):
         assert one_line(part) in one_line(preview), str(preview)
-    left_out: dict[str, list[int]] = defaultdict(list)
+    left_out = defaultdict(list)
     for row in read.rows_left_out:
         left_out[row.reason].append(row.number)
     assert left_out == case.get("left_out", {})

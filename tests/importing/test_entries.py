@@ -12,7 +12,6 @@ from tables import read_cases
 from petstore_tools.importing.entries import (
     Doubt,
     Entry,
-    State,
     find_doubtful,
     match,
 )
@@ -54,9 +53,7 @@ def journal(text: str, *, import_id: str = "ours") -> list[Entry]:
     Read the rows of an import: created, `-` in front: not in the last run's file, `?`:
     unsent, `!`: a person agreed, `~`: unknown, `=`: left out as equal.
     """
-    states: dict[str, State] = dict(
-        zip("?!~=", ("unsent", "unsent", "unknown", "skipped"), strict=True)
-    )
+    states = dict(zip("?!~=", ("unsent", "unsent", "unknown", "skipped"), strict=True))
     entries = []
     for row, word in zip(file(re.sub("[-?!~=]", "", text)), text.split(), strict=True):
         state = states.get(word[0], "created")

@@ -27,7 +27,6 @@ from petstore_tools.importing.lost_rows import (
     seconds_lost,
     take_listing,
 )
-from petstore_tools.importing.options import Doubtful
 from petstore_tools.importing.read_sheet import ReadSheet
 from petstore_tools.importing.reconcile import Outcome, judge
 
@@ -48,7 +47,7 @@ def rows_to_send(
     ones, as many.
     """
     claimed = {person for person, name in world.claims if name != sheet.name}
-    known: Counter[object] = Counter()
+    known = Counter()
     for row, entry in zip(rows, comparison.rows, strict=True):
         is_known = row.person in world.made | claimed
         known[entry.content] += is_known - (not entry.waits)
@@ -148,9 +147,9 @@ def add_rows(
     Ask about doubtful rows until the answer is for all of them, and write the rows to
     the journal; return them, none where the run ended with a question.
     """
-    said: Doubtful = sheet.answer
+    said = sheet.answer
     sheet.answer = "ask"
-    to_send: set[int] = set()
+    to_send = set()
     while True:
         with journal.transaction():
             read, comparison = compare(journal, file, complete=True)
@@ -186,7 +185,7 @@ def add_rows(
 def send_rows(world: World, journal: Journal, rows: list[Row]) -> Iterator[None]:
     """Send what is unsent, and find out what became of what is unknown."""
     for _ in range(3):
-        pending: Pending = []
+        pending = []
         for entry in journal.unsent():
             yield from send(world, journal, entry, rows, pending)
         journal.record(pending)
@@ -217,8 +216,8 @@ def play(seed: int, folder: Path) -> dict[str, str]:
     """Play a history: edits, and runs of up to four imports beside each other."""
     rng = random.Random(seed)
     world = World(rng, folder)
-    running: dict[str, Iterator[None]] = {}
-    failures: dict[str, str] = {}
+    running = {}
+    failures = {}
 
     def go_on(name: str) -> None:
         try:

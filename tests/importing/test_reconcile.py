@@ -8,7 +8,7 @@ from inventories import ROWS, connect_through, faulty_creates
 from tables import read_cases
 
 from petstore_tools import Sandbox
-from petstore_tools.importing.entries import Entry, State
+from petstore_tools.importing.entries import Entry
 from petstore_tools.importing.reconcile import Animal, decide, judge
 from petstore_tools.importing.values import PetValues
 
@@ -43,7 +43,7 @@ def lost_rows(text: str) -> list[Entry]:
     entries = []
     for number, word in enumerate(text.split(), 1):
         content, _, listing = word.lstrip("!").partition("@")
-        state: State = "created" if word[0] == "!" else "unknown"
+        state = "created" if word[0] == "!" else "unknown"
         facts = {"entry_id": number, "state": state, "sent_after": int(listing)}
         entries.append(Entry(number, values(content))._replace(**facts))
     return entries

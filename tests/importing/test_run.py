@@ -115,7 +115,7 @@ def test_a_commit_seen_late_is_not_taken_for_absent(
     """A listing begins 60 s after a row was lost, though a clock is set forward."""
     path = write_rows(tmp_path / "a.csv", "Rex,3,sold")
     clock = Stepped(fast.clock)
-    held = list[bytes]()
+    held = []
 
     def hold(_: SendRequest, request: bytes) -> bytes:
         held.append(request)
@@ -319,7 +319,7 @@ def test_a_wait_of_another_import_costs_this_one_nothing(
 
 def test_the_same_import_twice_at_once_is_refused(fast: Sandbox, file: Path) -> None:
     """The second says so; nothing is made twice."""
-    second: list[BaseException] = []
+    second = []
 
     def show(progress: Progress) -> None:
         if progress.created and not second:

@@ -34,7 +34,7 @@ def stories() -> list[Any]:
 
 def read_options(text: str) -> dict[str, Any]:
     """Read the options of an import."""
-    options: dict[str, Any] = dict(word.split("=") for word in text.split())
+    options = dict(word.split("=") for word in text.split())
     options |= {name: int(options[name]) for name in ("first",) if name in options}
     if "strict" in options:
         options["strict"] = True

@@ -37,7 +37,7 @@ def swapped(df: pd.DataFrame, column: str) -> pd.DataFrame:
     return changed
 
 
-EDITS: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
+EDITS = {
     "a status taken away": lambda df: edited(df, "status", 0, None),
     "a status given": lambda df: edited(df, "status", 3, "sold"),
     "one name": lambda df: edited(df, "name", 0, "pet 0"),

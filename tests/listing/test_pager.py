@@ -54,7 +54,7 @@ def four_times(
     pagination: str | None = None,
 ) -> list[Outcome]:
     """List a service whole, again, filtered, and filtered again."""
-    outcomes: list[Outcome] = []
+    outcomes = []
     for status in filters:
         evidence = outcomes[-1].evidence if outcomes else None
         outcomes.append(
@@ -203,7 +203,7 @@ class Changing:
         self.kind = kind
         self.rng = Random(f"{seed} {kind}")
         self.start = animals(self.rng.choice((2, 5, 64, 101, 130)))
-        self.touched: set[int] = set()
+        self.touched = set()
 
     def __call__(self, service: Service) -> None:
         """Change the animals of a service, for its first answers."""

@@ -79,7 +79,7 @@ def test_a_page_that_was_read_is_known_in_another_spelling(before: list[str]) ->
     like.
     """
     pager = Pager(URL)
-    step: NextPage | End = pager.next
+    step = pager.next
     for number, target in enumerate([*before, "https://HOST:443/v1/pets?limit=2"]):
         step = pager.feed(
             PageReply(step.url, (number,), {"Link": f"<{target}>; rel=next"})

@@ -10,7 +10,7 @@ from petstore_tools.clock import ManualClock
 def test_time_stands_still_while_another_thread_works() -> None:
     """The sleeper wakes only when the worker waits too, each at its own time."""
     clock = ManualClock(0.0)
-    woke: dict[str, float] = {}
+    woke = {}
     started = threading.Barrier(2)
 
     def wait(name: str, until: float) -> None:

@@ -19,7 +19,6 @@ import doctest
 import re
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
@@ -58,7 +57,7 @@ def test_examples_in_docstrings_show_what_comes_out(
     """Each docstring with an example is run, and none is overlooked."""
     monkeypatch.chdir(tmp_path)
     Path("animals.csv").write_text(samples.animals_csv(10), encoding="utf-8")
-    names: dict[str, Any] = {"pd": pd}
+    names = {"pd": pd}
     if re.search(r">>> .*\b(sandbox|store)\b", "\n".join(EXAMPLES[module])):
         sandbox = Sandbox()
         request.addfinalizer(sandbox.close)
@@ -67,7 +66,7 @@ def test_examples_in_docstrings_show_what_comes_out(
     tests = doctest.DocTestFinder(exclude_empty=True).find(
         import_module(name), extraglobs=names
     )
-    report: list[str] = []
+    report = []
     runner = doctest.DocTestRunner(optionflags=FLAGS)
     for test in tests:
         runner.run(test, out=report.append)

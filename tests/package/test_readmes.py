@@ -101,7 +101,7 @@ def figures_of(text: str) -> dict[tuple[str, str], list[int]]:
     0.
     """
     figures = {}
-    titles: list[str] = []
+    titles = []
     for line in text.splitlines():
         name, *cells = [part.strip() for part in line.strip("| ").split("|")]
         titles = (titles or cells) if line.startswith("|") else []

@@ -45,8 +45,7 @@ def option_of(message: object, name: str) -> dict[str, object]:
     """Return the option that a message prints, in the words of Python."""
     values = r"\"[^\"]*\"|'[^']*'|\w+"
     (printed,) = {*re.findall(rf"\b({name}=(?:{values}))", str(message))}
-    options: dict[str, object] = eval(f"dict({printed})")
-    return options
+    return eval(f"dict({printed})")
 
 
 def import_again(

@@ -5,7 +5,6 @@ import sqlite3
 import tomllib
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 from leaks import visible_text
@@ -16,7 +15,7 @@ from petstore_tools.errors import SettingsError
 from petstore_tools.plans import parse
 
 KEY = "psk_secret"
-GIVEN: dict[str, Any] = {"base_url": "https://a/v1", "api_key": KEY}
+GIVEN = {"base_url": "https://a/v1", "api_key": KEY}
 DIGITS = "1" * 5_000
 
 
@@ -71,7 +70,7 @@ def test_one_load_reads_the_settings_file_once(
 ) -> None:
     """All settings of a store are of one moment, folder and category file included."""
     (tmp_path / "config.toml").write_text('categories = "names.csv"')
-    texts = list[str]()
+    texts = []
     loads = tomllib.loads
     monkeypatch.setattr(
         tomllib, "loads", lambda text: texts.append(text) or loads(text)

@@ -51,7 +51,7 @@ def run_nightly(folder: Path, parameters: str) -> tuple[int, str]:
 
 def run_cells(name: str, **parameters: object) -> dict[str, Any]:
     """Run the cells of a notebook in this process; return what its names stand for."""
-    names: dict[str, Any] = {}
+    names = {}
     for cell in nbformat.read(NOTEBOOKS / name, 4).cells:
         if cell.cell_type == "code":
             exec(cell.source, names)

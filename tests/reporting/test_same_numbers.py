@@ -34,7 +34,7 @@ Tables = dict[str, list[list[Any]]]
 HOSTILE, STATUSES = read_json(__file__, "hostile.json")
 TEXTS = "event label what status category id name from to is_longer".split()
 TIMES = ["after", "by", "since", "as_of"]
-read_markdown: Any = mistune.create_markdown(
+read_markdown = mistune.create_markdown(
     escape=False, plugins=["table", "strikethrough"]
 )
 T0 = 1_767_603_600.4
@@ -89,7 +89,7 @@ def frames_of(report: StatusReport, names: dict[int, str]) -> dict[str, pd.DataF
     if report.days is not None:
         order = [s for s in report.breakdown.index if s in report.days.index]
         assert [*report.days.index[: len(order)]] == order
-    frames: dict[str, Any] = {
+    frames = {
         "summary": report.summary,
         "breakdown": report.breakdown.reset_index(),
         "transitions": report.transitions,
@@ -163,7 +163,7 @@ def workbook(content: bytes) -> Tables:
 
 def tables_by_format(report: StatusReport) -> dict[str, Tables]:
     """Return the tables of each format."""
-    mail: Any = email.message_from_bytes(report.to_mail(), policy=email.policy.default)
+    mail = email.message_from_bytes(report.to_mail(), policy=email.policy.default)
     attached, book = mail.iter_attachments()
     assert attached.get_content() == report.to_html()
     return {

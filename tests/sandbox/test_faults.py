@@ -60,7 +60,7 @@ def test_what_cannot_be_is_refused(
     sandbox: Sandbox, call: str, arguments: dict[str, Any], says: str
 ) -> None:
     """The message says what is possible."""
-    calls: dict[str, Any] = {"Fault": Fault, "Sandbox": Sandbox}
+    calls = {"Fault": Fault, "Sandbox": Sandbox}
     with pytest.raises(ArgumentError, match=says):
         calls.get(call, sandbox.advance)(**arguments)
 

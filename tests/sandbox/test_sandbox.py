@@ -133,7 +133,7 @@ def test_a_store_keeps_its_sandbox_and_so_does_a_listing_under_way(
     `Sandbox().store` and `store.pages()` of it go on; dropped with them, the sandbox
     ends.
     """
-    store: PetStore | None = store_of(Sandbox(animals=250))
+    store = store_of(Sandbox(animals=250))
     gc.collect()
     assert store is not None
     assert len(store.list_pets()) == 250

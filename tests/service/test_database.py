@@ -204,7 +204,7 @@ def test_a_server_in_sql_ascii_is_served_and_keeps_a_budget(postgres: Postgres) 
         options = "ENCODING 'SQL_ASCII' TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C'"
         db.execute(f"CREATE DATABASE {name} {options}")
     in_ascii = postgres.url(name)
-    budgets: list[object] = []
+    budgets = []
     ledger = PostgresLedger(SecretStr(in_ascii), "shared")
     for _ in range(2):
         ledger.update(budgets.append)

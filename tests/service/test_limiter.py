@@ -81,7 +81,7 @@ def test_whatever_is_set_back_no_stretch_shorter_than_a_window_has_more_than_two
     usage = Usage()
     real = 0.0
     clock = T0
-    accepted: list[float] = []
+    accepted = []
     for waited, back in steps:
         real = real + waited
         clock = clock + waited - back
@@ -108,7 +108,7 @@ def test_no_wait_is_longer_than_its_window_and_who_waits_as_told_is_served(
     """
     usage = Usage()
     clock = T0
-    steps: list[tuple[float, float]] = []
+    steps = []
     for waited, back, count in bursts:
         steps += [(waited, back)] + [(0.3, 0.0)] * (count - 1)
     for waited, back in steps:

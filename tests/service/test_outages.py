@@ -59,7 +59,7 @@ def calling(served: ServeProcess) -> Iterator[list[requests.Response]]:
     answers.
     """
     end = threading.Event()
-    answers: list[requests.Response] = []
+    answers = []
 
     def call(path: str) -> None:
         while not end.is_set():
@@ -140,7 +140,7 @@ def test_whatever_becomes_of_a_database_is_a_503_and_passes(
     """
     is_file = outage in ("file locked", "key away")
     fixture = "on_sqlite" if is_file else "on_postgres"
-    target: Target = request.getfixturevalue(fixture)
+    target = request.getfixturevalue(fixture)
     existing = stored_ids(target.where)
     with calling(target.served) as answers:
         with befall(target, outage):
@@ -306,7 +306,7 @@ def test_a_session_that_stands_still_lets_go_of_what_others_wait_for(
         undone_ids.extend(session.add_pets([("lost", 1, None)]))
         created.append(caller.post())
 
-    created: list[requests.Response] = []
+    created = []
     with serve_in_thread(url) as (_, caller):
         caller.post()
         paused = Database(url)
@@ -357,7 +357,7 @@ async def give_up(work: Work, *, begins: bool) -> tuple[bool, list[str]]:
     Give a job up; say whether it is unknown what became of it, and what its work said,
     if it was begun at all.
     """
-    said: list[str] = []
+    said = []
     job = Job(lambda may_commit: said.append(work(may_commit)), patience_s=60)
     thread = threading.Thread(target=job.run)
     if begins:
@@ -392,7 +392,7 @@ def test_only_a_create_that_commits_is_unknown_when_it_is_given_up(case: str) ->
 @pytest.mark.parametrize(("patience_s", "may"), [(60, True), (-1, False)])
 def test_what_is_late_is_not_committed(patience_s: float, may: bool) -> None:
     """Also where the event loop had no time to give it up."""
-    said: list[bool] = []
+    said = []
 
     async def ask() -> None:
         Job(lambda may_commit: said.append(may_commit(True)), patience_s).run()

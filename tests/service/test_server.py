@@ -220,7 +220,7 @@ def test_kill_9_of_workers_loses_nothing_acknowledged(where: str) -> None:
     """Each is replaced, however often it is killed; no id is given twice."""
     workers = 4 if where.startswith("postgresql") else 1
     kills = max(2, workers)
-    acknowledged: list[int] = []
+    acknowledged = []
     end = threading.Event()
 
     def create() -> None:

@@ -38,7 +38,7 @@ def cross_borders(url: str, count: int, borders: int) -> list[list[str]]:
         ]
         for _ in range(borders):
             _, key = services[0][0].create_key(Plan(LIMIT, 10_000), label="", now=NOON)
-            resets: list[str] = []
+            resets = []
             finished = threading.Event()
             calls = [
                 pool.submit(

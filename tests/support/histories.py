@@ -272,7 +272,7 @@ class World:
         Return which circles have more animals than people, and, in the end, which have
         fewer than people in sheets; each with a risk that was taken, "" for none.
         """
-        animals: Counter[object] = Counter()
+        animals = Counter()
         for group, count in self.sent.items():
             animals[self.circle(group)] += count
         people = self.count(range(1, self.people + 1))

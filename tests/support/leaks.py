@@ -6,7 +6,6 @@ causes.
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
-from types import TracebackType
 
 from _pytest._io.saferepr import saferepr
 from IPython.core.ultratb import VerboseTB
@@ -29,7 +28,7 @@ def visible_text(error: BaseException) -> str:
     """
     texts = []
     for cause in error_chain(error):
-        frames: TracebackType | None = cause.__traceback__
+        frames = cause.__traceback__
         while frames is not None and frames.tb_frame.f_code.co_filename.startswith(
             TESTS
         ):

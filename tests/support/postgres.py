@@ -20,7 +20,7 @@ from services import free_port, is_port_closed, wait_until
 
 NOBODY = 65534
 _IS_ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
-_PROCESS_USER: Any = (
+_PROCESS_USER = (
     {"user": NOBODY, "group": NOBODY, "extra_groups": []} if _IS_ROOT else {}
 )
 _NUMBERS = itertools.count(1)
@@ -123,7 +123,7 @@ def name_database(request: Any, folder: Path) -> str:
     """
     if request.param == "sqlite":
         return str(folder / "service.db")
-    url: str = request.getfixturevalue("postgres").database()
+    url = request.getfixturevalue("postgres").database()
     if request.param == "pgbouncer":
         url = request.getfixturevalue("pgbouncer").url(url)
     return url

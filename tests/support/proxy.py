@@ -32,7 +32,7 @@ class FaultProxy(RawServer):
     ) -> None:
         self._upstream = int(upstream.rpartition(":")[2].partition("/")[0])
         self._choose_action = choose_action
-        self.counts: dict[str, int] = {}
+        self.counts = {}
         self._lock = threading.Lock()
         super().__init__(self._forward)
 

@@ -94,8 +94,7 @@ def keyed_session(key: str) -> requests.Session:
 def free_port() -> int:
     """Return a port that nobody has."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        port: int = listener.getsockname()[1]
-        return port
+        return listener.getsockname()[1]
 
 
 def is_port_closed(base_url: str) -> bool:

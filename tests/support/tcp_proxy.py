@@ -54,7 +54,7 @@ class TcpProxy(Listener):
         upstream = socket.create_connection(("127.0.0.1", self._upstream))
         for end in (connection, upstream):
             end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        open_requests: list[bool] = []
+        open_requests = []
         back = (upstream, connection, False, open_requests)
         threading.Thread(target=self._forward, args=back, daemon=True).start()
         self._forward(connection, upstream, True, open_requests)

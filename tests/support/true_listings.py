@@ -87,8 +87,8 @@ def simulate_listings(rng: random.Random) -> Iterator[TrueListing]:
     }
     now = T0 + rng.random()
     newest = 2**62  # no float holds such a number
-    removed = dict[int, Values]()
-    missed_ids = set[int]()
+    removed = {}
+    missed_ids = set()
     for _ in range(rng.randint(2, 14)):
         for _ in range(rng.randint(0, 4)):
             picked = rng.choice([*animals, *removed, 0])
@@ -133,7 +133,7 @@ def true_stays(
     An animal that one listing alone lacks, which may have a hole, was there. The key
     says of an animal's values which are those of the stay.
     """
-    stays = list[Stay]()
+    stays = []
     facts = [listing.facts for listing in listings]
     for pet_id in sorted({n for listing in listings for n in listing.animals}):
         values = [listing.animals.get(pet_id) for listing in listings]
@@ -228,7 +228,7 @@ def true_events(
     listings: Sequence[TrueListing], since: int, until: int
 ) -> list[tuple[Any, ...]]:
     """Return what happened after a listing, by another one, as `store.events` does."""
-    rows = list[tuple[Any, ...]]()
+    rows = []
     for n in range(since + 1, until + 1):
         earlier, later = listings[n - 1 : n + 1]
         animals = {**animals_in(listings, n - 1), **later.animals}
@@ -412,7 +412,7 @@ def true_times(listings: Sequence[TrueListing]) -> dict[str, tuple[Any, ...]]:
     90 % of them took at most, the stays that are open, the longest of these, and
     whether nobody saw that one begin.
     """
-    lengths = dict[str, tuple[list[float], list[tuple[float, bool]]]]()
+    lengths = {}
     for pet_id, (status,), began_at, first, last, ended in status_stays(listings):
         days, open_days = lengths.setdefault(status_name(status), ([], []))
         begin = first if began_at is None else (began_at + first) / 2

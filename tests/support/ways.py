@@ -28,7 +28,7 @@ def animals(count: int, *, first: int = 7, step: int = 3) -> list[Animal]:
     return [(first + n * step, STATUSES[n % 3]) for n in range(count)]
 
 
-ESTIMATES: dict[str, Callable[[int], int]] = {
+ESTIMATES = {
     "": int,
     "at_most_100": partial(min, 100),
     "at_most_500": partial(min, 500),
@@ -227,7 +227,7 @@ def read_service(
     first_query = {"limit": str(limit)} | ({} if status is None else {"status": status})
     url = f"https://host/v1/pets?{urlencode(first_query)}"
     pager = Pager(url, pagination=parse(pagination), **options)
-    ids: list[int] = []
+    ids = []
     instruction = pager.next
     while isinstance(instruction, NextPage):
         sent_query = dict(parse_qsl(urlsplit(instruction.url).query))

@@ -23,7 +23,6 @@ from petstore_tools.errors import (
 from petstore_tools.plans import Plan
 from petstore_tools.throttle.gate import CallOptions, Gate
 from petstore_tools.throttle.ledger import Ledger, MemoryLedger, SqliteLedger
-from petstore_tools.throttle.throttle import Wait
 
 SAID = {
     "X-RateLimit-Limit": "60",
@@ -130,7 +129,7 @@ def test_a_lost_probe_silences_nobody_for_longer_than_a_minute(
     sent_at = clock.now()
     assert killed.acquire().probe  # no answer comes
 
-    waits: list[Wait | None] = []
+    waits = []
     with pytest.raises(QuotaError) as raised:
         hasty.acquire()
     assert patient.acquire(CallOptions(on_wait=waits.append)).probe

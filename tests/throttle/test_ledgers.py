@@ -74,7 +74,7 @@ class Pressed(int):
         return super().__repr__()
 
 
-PRESSES: list[int] = []
+PRESSES = []
 
 
 @pytest.mark.parametrize("moment", ["change", "encoding"])
@@ -378,7 +378,7 @@ def test_a_full_disk_is_a_clear_error_and_what_was_granted_stays_spent(
     """The write that does not fit lets nothing go, and the file is whole afterwards."""
     path = tmp_path / "budget.db"
     context = multiprocessing.get_context("forkserver")
-    results: Queue[tuple[int, str]] = context.Queue()
+    results = context.Queue()
     process = context.Process(target=_fill, args=(path, results))
     process.start()
     granted, message = results.get(timeout=60)

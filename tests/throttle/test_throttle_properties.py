@@ -66,7 +66,7 @@ class Case:
 def cases(**drawn: Any) -> st.SearchStrategy[Case]:
     """Draw cases; what is not named is drawn from everything."""
     kinds = st.sampled_from(["whole", "first use", "rolling"])
-    every: dict[str, Any] = {
+    every = {
         "plan": st.tuples(st.integers(1, 40), st.integers(1, 300)),
         "kinds": st.tuples(kinds, kinds),
         "speaks": st.sampled_from(["tight", "minute", "day", "alternate", "nothing"]),
