@@ -9,7 +9,7 @@ import pandas as pd
 import pyarrow
 import pytest
 
-from petstore_tools import Sandbox, errors, status_report
+from petstore_tools import Sandbox, status_report
 from petstore_tools.tabular.sources import to_pandas
 
 ROWS = [("Rex", 2**53 + 1, "sold"), ("Mia", 4, None)]
@@ -70,11 +70,3 @@ def test_a_result_of_duckdb_is_read_as_a_frame() -> None:
 
     assert titles == list(PLAIN.columns)
     assert [tuple(row) for row in rows] == ROWS
-
-
-def test_what_is_no_frame_is_named_by_its_type(sandbox: Sandbox) -> None:
-    """In one sentence."""
-    with pytest.raises(errors.SheetError, match="not list"):
-        sandbox.store.import_pets([1], name="spring")
-    with pytest.raises(errors.FrameError, match="not list"):
-        status_report([1])  # type: ignore[arg-type]
