@@ -81,7 +81,7 @@ def main(words: list[str]) -> None:
         def imported() -> None:
             seed = next(seeds)
             path = Path(folder, f"animals {seed}.csv")
-            path.write_text(samples.animals_csv(rows, seed=seed), encoding="utf-8")
+            path.write_text(samples.animals_csv(rows, seed=seed), "utf-8")
             result = store.import_pets(path, doubtful="send")
             assert result.created == rows, result
 

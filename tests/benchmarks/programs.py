@@ -64,7 +64,7 @@ def measured(*command: object) -> Any:
 @cache
 def readme_loop() -> CodeType:
     """Return the loop that the README prints."""
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    readme = (ROOT / "README.md").read_text("utf-8")
     (block,) = re.findall(r"```py\n(rows = .*?)```", readme, re.S)
     return compile(block, "README.md", "exec")
 

@@ -26,7 +26,7 @@ from petstore_tools import PetStore, Plan, Sandbox
 
 WAYS = ("by values", "by petstore_id", "by row key")
 COUNTS = ("questions", "needless", "doubled", "lost")
-TEXT = Path(__file__).with_suffix(".txt").read_text(encoding="utf-8")
+TEXT = Path(__file__).with_suffix(".txt").read_text("utf-8")
 AMPLE = Plan(100_000, 10_000_000)
 
 

@@ -28,7 +28,7 @@ ANIMALS = [("Rex", 3, "sold"), ("Mia", 4, "pending"), ("Bo", 3, "available")]
 
 @pytest.fixture(autouse=True)
 def _sheet(tmp_path: Path) -> None:
-    (tmp_path / "tiere.csv").write_text(SHEET, encoding="utf-8")
+    (tmp_path / "tiere.csv").write_text(SHEET, "utf-8")
     (tmp_path / "kategorien.csv").write_text(
         "id,name\n3,Hunde\n4,Katzen\n", encoding="utf-8"
     )
@@ -183,7 +183,7 @@ def test_a_person_decides_what_a_look_cannot(
     Somebody adds equal animals: the lost row is ambiguous, listed, shown, decided,
     done.
     """
-    (tmp_path / "a.csv").write_text(samples.animals_csv(5, seed=5), encoding="utf-8")
+    (tmp_path / "a.csv").write_text(samples.animals_csv(5, seed=5), "utf-8")
     posted = []
 
     def lose(method: str, n: int) -> str:
@@ -335,7 +335,7 @@ def test_a_forgotten_import_counts_as_new(run: RunCommand, tmp_path: Path) -> No
     its file is refused before anybody is asked, and the message says what to say.
     """
     for path in ("a.csv", "b.csv"):
-        (tmp_path / path).write_text(samples.animals_csv(5, seed=5), encoding="utf-8")
+        (tmp_path / path).write_text(samples.animals_csv(5, seed=5), "utf-8")
     name = json.loads(run("import", "a.csv", "--yes", "--json").stdout)["journal"]
 
     copied = run("import", "b.csv", code=2)

@@ -34,7 +34,7 @@ def test_the_names_of_the_categories_stand_beside_their_ids(
     """
     None where the file has none; the four columns of the document stay as they are.
     """
-    (tmp_path / "names.csv").write_text("id,name\n3,Dogs\n", encoding="utf-8")
+    (tmp_path / "names.csv").write_text("id,name\n3,Dogs\n", "utf-8")
     env = {"PETSTORE_CATEGORIES": str(tmp_path / "names.csv")}
     box.add([("Rex", 3, "sold"), ("Tom", 99, None)])
 

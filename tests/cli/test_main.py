@@ -70,7 +70,7 @@ def test_a_console_with_few_letters_gets_every_message(
 ) -> None:
     """Polish names, arrows and frogs; the output of ours is UTF-8 wherever it goes."""
     pets = "name,categoryId,status\nŻabka 🐸,3,\nŁódź,4,sold\nRex → Max,4,weg…\n"
-    (tmp_path / "pets.csv").write_text(pets, encoding="utf-8")
+    (tmp_path / "pets.csv").write_text(pets, "utf-8")
     ascii_only = {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0", "LC_ALL": "C.UTF-8"}
 
     for line, code, said in read_json(__file__, "few_letters.json"):

@@ -18,7 +18,7 @@ def run_after_a_change(run: RunCommand, box: Sandbox, tmp_path: Path) -> RunComm
     run("report")
     box.change(2, status="sold")
     run("report")
-    (tmp_path / "names.csv").write_text("id,name\n1,Dogs\n2,Dogs\n", encoding="utf-8")
+    (tmp_path / "names.csv").write_text("id,name\n1,Dogs\n2,Dogs\n", "utf-8")
     return run
 
 
@@ -37,7 +37,7 @@ def test_a_report_names_categories_and_sends_nothing_for_two_dates_of_the_past(
     refused = run_after_a_change("report", "-o", "r.pdf", code=2)
 
     for name in ("a.md", "b.md"):
-        assert "Dogs (1)" in (tmp_path / name).read_text(encoding="utf-8")
+        assert "Dogs (1)" in (tmp_path / name).read_text("utf-8")
     assert "for a PDF, print the page (.html)" in refused.stderr
     assert len(box.traffic()) == requests
 

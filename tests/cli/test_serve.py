@@ -98,7 +98,7 @@ def test_the_demo_does_the_main_job_from_any_folder(
     assert "Complete: 1,000 animals" in done.stdout
     report = tmp_path / "petstore-report.2.html"
     assert str(report) in done.stdout
-    assert "1,000" in report.read_text(encoding="utf-8")
+    assert "1,000" in report.read_text("utf-8")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no signal for this process")

@@ -34,7 +34,7 @@ CASES = [
     pytest.param(path, case, id=f"{path.name} {' '.join(case.get('options', ()))}")
     for path in FILES
     if path.name not in TABLES
-    for case in json.loads(Path(f"{path}.json").read_text(encoding="utf-8"))
+    for case in json.loads(Path(f"{path}.json").read_text("utf-8"))
 ]
 
 

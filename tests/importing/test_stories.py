@@ -18,7 +18,7 @@ from petstore_tools.importing.journal import open_journal
 from petstore_tools.plans import Plan
 from petstore_tools.sandbox.faults import Fault
 
-TEXT = Path(__file__).with_name("stories.txt").read_text(encoding="utf-8")
+TEXT = Path(__file__).with_name("stories.txt").read_text("utf-8")
 STEP = re.compile(r"([\w.]+)(?:: | )(\S.*)")
 REPEATED = re.compile(r"^(?:(\d+)\*)?(.*)$")
 

@@ -34,7 +34,7 @@ DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef)
 
 def docstrings(path: Path) -> list[str]:
     """Return the docstrings of a file that show an example."""
-    source = path.read_text(encoding="utf-8")
+    source = path.read_text("utf-8")
     nodes = ast.walk(ast.parse(source)) if ">>> " in source else ()
     texts = [ast.get_docstring(node) for node in nodes if isinstance(node, DOCUMENTED)]
     return [text for text in texts if text and ">>> " in text]
@@ -56,7 +56,7 @@ def test_examples_in_docstrings_show_what_comes_out(
 ) -> None:
     """Each docstring with an example is run, and none is overlooked."""
     monkeypatch.chdir(tmp_path)
-    Path("animals.csv").write_text(samples.animals_csv(10), encoding="utf-8")
+    Path("animals.csv").write_text(samples.animals_csv(10), "utf-8")
     names = {"pd": pd}
     if re.search(r">>> .*\b(sandbox|store)\b", "\n".join(EXAMPLES[module])):
         sandbox = Sandbox()

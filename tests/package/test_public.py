@@ -103,4 +103,4 @@ def test_sample_animals_are_plausible() -> None:
     assert {category for _, category, _ in animals} == set(samples.CATEGORIES)
     assert {status for *_, status in animals} == {*spec.STATUSES, None}
     assert samples.animals(5, seed=2) != samples.animals(5)
-    assert samples.animals_csv() == (DATA / "animals.csv").read_text(encoding="utf-8")
+    assert samples.animals_csv() == (DATA / "animals.csv").read_text("utf-8")

@@ -37,9 +37,9 @@ from petstore_tools.service.server import ThreadedServer
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "petstore_tools"
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+README = (ROOT / "README.md").read_text("utf-8")
 BENCHMARKS = ROOT / "tests" / "benchmarks" / "README.md"
-MEASURED = BENCHMARKS.read_text(encoding="utf-8")
+MEASURED = BENCHMARKS.read_text("utf-8")
 ROOMS = [
     *ROOT.glob("petstore_tools/**/README.md"),
     BENCHMARKS,
@@ -52,7 +52,7 @@ CLAIMS = {  # what the README's table says, and the scenario in which it is meas
         "lost answers and 3 kills"
     ),
 }
-ALL = "".join([README, *(path.read_text(encoding="utf-8") for path in sorted(ROOMS))])
+ALL = "".join([README, *(path.read_text("utf-8") for path in sorted(ROOMS))])
 OTHERS = set(
     """
 after application/json --before --check --distance --execute --from --help
@@ -70,7 +70,7 @@ NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 @pytest.mark.parametrize("readme", [ROOT / "README.md", *ROOMS], ids=FOLDER)
 def test_the_links_of_a_readme_lead_somewhere(readme: Path) -> None:
     """Each relative link is a file, and a heading in it where it names one."""
-    text = readme.read_text(encoding="utf-8")
+    text = readme.read_text("utf-8")
 
     for target, title in re.findall(r"\]\((?!https?:)([^)#]*)#?(.*?)\)", text):
         path = readme.parent / target if target else readme
@@ -233,7 +233,7 @@ def test_what_a_document_names_is_there(document: Path) -> None:
     Commands, flags, options, attributes, variables, errors and paths that it shows as
     code; of messages and of the help of commands, too.
     """
-    text = document.read_text(encoding="utf-8")
+    text = document.read_text("utf-8")
     parts = re.findall(r"```.*?\n(.*?)```|`([^`]+)`", text, re.S)
     code = "\n".join(block or " ".join(words.split()) for block, words in parts)
     if document.suffix == ".py":
@@ -302,7 +302,7 @@ def test_commands_of_the_readmes_run(
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_notebooks_are_stored_executed_and_leak_nothing(path: Path) -> None:
     """Counts 1 to n, short cells, no error, no path, no key, no port in any output."""
-    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    cells = json.loads(path.read_text("utf-8"))["cells"]
     code = [cell for cell in cells if cell["cell_type"] == "code"]
     outputs = [output for cell in code for output in cell["outputs"]]
     for output in outputs:

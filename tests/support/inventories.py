@@ -37,7 +37,7 @@ def stored_animals(sandbox: Sandbox) -> Animals:
 
 def write_rows(path: Path, *rows: str, header: str = "name,categoryId,status") -> Path:
     """Write a file as it stands: one animal a row, such as `Rex,3,sold`."""
-    path.write_text("\n".join([header, *rows, ""]), encoding="utf-8")
+    path.write_text("\n".join([header, *rows, ""]), "utf-8")
     return path
 
 

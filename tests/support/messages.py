@@ -52,6 +52,6 @@ def package_messages() -> str:
     """Return all texts, one after the other."""
     parts = []
     for path in sorted(PACKAGE.rglob("*.py")):
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+        tree = ast.parse(path.read_text("utf-8"))
         parts += [text.strip() for _, text in texts(tree)]
     return "\n".join(parts)

@@ -14,7 +14,7 @@ def read_cases(test_file: str, name: str) -> list[Any]:
 
     Lines that begin with `#` say what the columns are.
     """
-    text = Path(test_file).with_name(name).read_text(encoding="utf-8")
+    text = Path(test_file).with_name(name).read_text("utf-8")
     cases = []
     for line in text.splitlines():
         title, _, cells = line.partition(": ")
@@ -26,7 +26,7 @@ def read_cases(test_file: str, name: str) -> list[Any]:
 
 def read_json(test_file: str, name: str) -> Any:
     """Read what stands as JSON beside a test."""
-    return json.loads(Path(test_file).with_name(name).read_text(encoding="utf-8"))
+    return json.loads(Path(test_file).with_name(name).read_text("utf-8"))
 
 
 def soak_parts(parts: Iterable[Any]) -> list[Any]:

@@ -41,7 +41,7 @@ def test_categories_come_from_whatever_people_keep_them_in(
     table = source
     if isinstance(source, str):
         table = tmp_path / "c.csv"
-        table.write_text(source, encoding="utf-8")
+        table.write_text(source, "utf-8")
 
     if reason:
         with pytest.raises((ArgumentError, SheetError), match=reason):

@@ -140,7 +140,7 @@ def test_progress_is_called_from_the_callers_thread_and_nothing_is_printed_from_
 ) -> None:
     """Worker threads neither print nor call back: notebook outputs repeat."""
     path = tmp_path / "animals.csv"
-    path.write_text(samples.animals_csv(50), encoding="utf-8")
+    path.write_text(samples.animals_csv(50), "utf-8")
     threads = set()
     with Sandbox(plan=Plan(100_000, 1_000_000), animals=0) as box:
         preview = box.store.preview_import(path)
