@@ -34,6 +34,14 @@ from petstore_tools.listing.completeness import Listing
 from petstore_tools.reporting.facts import check_looks
 from petstore_tools.reporting.report import report_and_keep, report_on_snapshot
 
+REX = make_listing({1: ("Rex", 1, None)}).frame
+
+
+@pytest.fixture
+def history(tmp_path: Path) -> History:
+    """A history that is empty."""
+    return History(tmp_path / "history.db")
+
 
 @pytest.mark.parametrize("seeds", soak_seeds(4, 8, total=400))
 def test_the_history_is_the_truth_of_its_listings(seeds: range, tmp_path: Path) -> None:
@@ -94,9 +102,8 @@ def test_writers_that_are_killed_leave_whole_listings(tmp_path: Path) -> None:
     check_period(history, listings, 0, count - 1)
 
 
-def test_a_listing_is_kept_whole_or_not_at_all(tmp_path: Path) -> None:
+def test_a_listing_is_kept_whole_or_not_at_all(history: History) -> None:
     """Where its last statement fails, the others have not happened."""
-    history = History(tmp_path / "history.db")
     animals = {1: ("Rex", 1, None), 2: ("Mia", 1, None)}
     history.keep(make_listing(animals).frame)
     before = history.history()
@@ -115,10 +122,9 @@ def test_a_listing_is_kept_whole_or_not_at_all(tmp_path: Path) -> None:
 
 
 def test_a_listing_that_began_before_the_newest_ended_is_not_kept_and_says_so(
-    tmp_path: Path,
+    history: History,
 ) -> None:
     """A short listing inside a long one would invent changes for good."""
-    history = History(tmp_path / "history.db")
     history.keep(make_listing({1: ("Rex", 1, None)}, T0, T0 + 60.5).frame)
 
     with pytest.raises(
@@ -241,10 +247,9 @@ PRAGMA writable_schema = RESET;
 """
 
 
-def test_columns_hold_what_they_say(tmp_path: Path) -> None:
+def test_columns_hold_what_they_say(history: History) -> None:
     """Another kind of value, and an end before its begin, are refused."""
-    history = History(tmp_path / "history.db")
-    history.keep(make_listing({1: ("Rex", 1, None)}).frame)
+    history.keep(REX)
 
     for change in (
         "UPDATE snapshots SET ended_at = 'soon'",
@@ -260,10 +265,9 @@ def test_columns_hold_what_they_say(tmp_path: Path) -> None:
             execute(history.path, change)
 
 
-def test_a_history_that_was_changed_is_noticed(tmp_path: Path) -> None:
+def test_a_history_that_was_changed_is_noticed(history: History) -> None:
     """What is rebuilt is compared with the digest of the listing."""
-    history = History(tmp_path / "history.db")
-    snapshot = history.keep(make_listing({1: ("Rex", 1, None)}).frame)
+    snapshot = history.keep(REX)
     execute(history.path, "UPDATE stays SET name = 'Max'")
 
     with pytest.raises(HistoryError, match=r"snapshot 1 in .* was changed"):
@@ -271,19 +275,18 @@ def test_a_history_that_was_changed_is_noticed(tmp_path: Path) -> None:
 
 
 def test_a_file_of_another_version_service_or_program_is_refused_and_stays(
+    history: History,
     tmp_path: Path,
 ) -> None:
     """
     Who reads and who writes is told what to do; animals of two services are no story.
     """
-    history = History(tmp_path / "history.db")
-    listing = make_listing({1: ("Rex", 1, None)})
-    history.keep(listing.frame)
+    history.keep(REX)
     content = history.path.read_bytes()
     renamed = History(history.path.rename(tmp_path / "other.db"))
     execute(history.path, "CREATE TABLE songs (title); PRAGMA user_version = 7")
     newer = History(tmp_path / "newer.db")
-    newer.keep(listing.frame)
+    newer.keep(REX)
     execute(newer.path, "PRAGMA user_version = 4")
 
     for file, reason in (
@@ -291,20 +294,19 @@ def test_a_file_of_another_version_service_or_program_is_refused_and_stays(
         (history, "it is empty, another service's, or another program's"),
         (newer, "another version of the toolkit wrote it"),
     ):
-        for call in (file.snapshots, lambda: file.keep(listing.frame)):  # noqa: B023
+        for call in (file.snapshots, lambda: file.keep(REX)):  # noqa: B023
             with pytest.raises(HistoryError, match=reason) as raised:
                 call()
             message = str(raised.value)
             assert message.endswith("To begin a new history, move this file away")
         file.path.rename(tmp_path / "moved.db")
-        assert file.keep(listing.frame).number == 1
+        assert file.keep(REX).number == 1
     assert renamed.path.with_name("moved.db").exists()
     assert len(content) > 0
 
 
-def test_a_day_to_forget_before_means_its_begin(tmp_path: Path) -> None:
+def test_a_day_to_forget_before_means_its_begin(history: History) -> None:
     """Where none is left, the next one is the first."""
-    history = History(tmp_path / "history.db")
     for day in (0, 90, 91):
         frame = make_listing({1: ("Rex", 1, "sold")}, T0 + day * spec.DAY_S).frame
         snapshot = history.keep(frame)
@@ -538,13 +540,12 @@ LOOKS = check_looks(None, "Report", "", "UTC")
     ],
 )
 def test_an_age_is_the_nearest_listing_from_begin_to_begin(
-    duration_s: float, tmp_path: Path
+    duration_s: float, history: History
 ) -> None:
     """
     A listing takes time: seven days of a nightly job are seven nights, and one day is
     one, in reports, events, reports of the past, and listings of the past.
     """
-    history = History(tmp_path / "history.db")
     for night in range(15):
         history.keep(nightly_frame(night, duration_s))
     reports = [
@@ -569,12 +570,11 @@ def test_an_age_is_the_nearest_listing_from_begin_to_begin(
     assert [column.sum() for column in sold] == [17, 11]
 
 
-def test_an_age_with_nothing_within_half_of_it_says_so(tmp_path: Path) -> None:
+def test_an_age_with_nothing_within_half_of_it_says_so(history: History) -> None:
     """
     As a note of a report, and as a warning of events and of listings; the newest one is
     meant by `0s`, and what a report is on is not compared with itself.
     """
-    history = History(tmp_path / "history.db")
     for night in range(3):
         history.keep(nightly_frame(night, 2.0))
     now = T0 + 2 * spec.DAY_S + 3_600
