@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 import pytest
-from histories import new_rows
+from histories import new_rows, values
 from tables import read_cases
 
 from petstore_tools.importing.entries import (
@@ -16,12 +16,6 @@ from petstore_tools.importing.entries import (
     match,
 )
 from petstore_tools.importing.values import PetValues
-
-
-def values(text: str) -> PetValues:
-    """Read `rex/3/sold`."""
-    name, category_id, status = [*text.split("/"), *["3", ""][text.count("/") :]]
-    return PetValues(name, int(category_id), status or None)
 
 
 def file(text: str) -> list[Entry]:

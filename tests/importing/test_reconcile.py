@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+from histories import values
 from inventories import ROWS, connect_through, faulty_creates
 from tables import read_cases
 
@@ -27,12 +28,6 @@ def test_an_answer_says_what_became_of_a_row(
     outcome = judge(int(status), body.encode(), entry)
 
     assert (outcome.state, str(outcome.pet_id or "")) == (state, pet_id)
-
-
-def values(text: str) -> PetValues:
-    """Read `Rex/3/sold`."""
-    name, category_id, status = text.split("/")
-    return PetValues(name, int(category_id), status or None)
 
 
 def lost_rows(text: str) -> list[Entry]:

@@ -199,7 +199,6 @@ def test_a_wrong_key_or_address_stops_after_one_request(
             with pytest.raises(Exception, match=str(status)) as caught:
                 run(connect_through(fast, proxy), file)
             assert proxy.counts["POST"] == 1
-        assert isinstance(caught.value.result, ImportResult)  # type: ignore[attr-defined]
         assert caught.value.result.unsent == 60  # type: ignore[attr-defined]
 
 
@@ -216,7 +215,6 @@ def test_a_budget_that_fails_ends_the_run_with_its_result(
         fast.store.import_pets(file, progress=remove)
     result = caught.value.result
 
-    assert isinstance(result, ImportResult)
     assert result.files
     assert result.created == stored_animals(fast).total()
     assert run(fast.connect(), file).created == 60

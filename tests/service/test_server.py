@@ -54,8 +54,8 @@ def begin_create(served: ServeProcess) -> socket.socket:
 
 
 @contextmanager
-def starting(folder: Path) -> Iterator[tuple[subprocess.Popen[str], Any]]:
-    """Start `serve` as a terminal does: the process, and what it says."""
+def starting(folder: Path) -> Iterator[subprocess.Popen[str]]:
+    """Start `serve` as a terminal does."""
     command = f"{sys.executable} -m petstore_tools serve --port {free_port()}"
     with subprocess.Popen(
         [*command.split(), "--database", folder / "service.db"],
@@ -64,7 +64,7 @@ def starting(folder: Path) -> Iterator[tuple[subprocess.Popen[str], Any]]:
         start_new_session=True,
     ) as process:
         try:
-            yield process, process.stderr
+            yield process
         finally:
             process.kill()
 
@@ -191,11 +191,11 @@ def test_sigterm_while_it_loads_ends_it_without_an_error(
     tmp_path: Path, delay_s: float
 ) -> None:
     """With 0, or, before it has begun, as the system ends a program."""
-    with starting(tmp_path) as (process, stderr):
+    with starting(tmp_path) as process:
         time.sleep(delay_s)
         process.terminate()
         assert process.wait(30) in (0, -signal.SIGTERM)
-        lines = stderr.read().splitlines()
+        lines = process.stderr.read().splitlines()
 
     assert all("Ctrl-C stops it" in line for line in lines)
 
@@ -206,13 +206,13 @@ def test_ctrl_c_ends_a_service_with_0_also_while_it_starts(
     tmp_path: Path, delay_s: float | None
 ) -> None:
     """As a terminal sends it, to all processes at once: no traceback, and no wait."""
-    with starting(tmp_path) as (process, stderr):
-        assert "Ctrl-C stops it" in stderr.readline()
+    with starting(tmp_path) as process:
+        assert "Ctrl-C stops it" in process.stderr.readline()
         if delay_s is not None:  # since a worker began to load
             wait_until(lambda: find_workers(process.pid))
             time.sleep(delay_s)
         os.killpg(process.pid, signal.SIGINT)
-        assert (process.wait(30), stderr.read()) == (0, "")
+        assert (process.wait(30), process.stderr.read()) == (0, "")
 
 
 @needs_linux

@@ -48,6 +48,12 @@ def new_rows(contents: Iterable[PetValues]) -> list[Entry]:
     return [Entry(number, values) for number, values in enumerate(contents, 2)]
 
 
+def values(text: str) -> PetValues:
+    """Read `rex/3/sold`, of which all but the name may be left out."""
+    name, category_id, status = [*text.split("/"), *["3", ""][text.count("/") :]]
+    return PetValues(name, int(category_id), status or None)
+
+
 class Row(NamedTuple):
     """A row of a sheet: who has it, and its cells."""
 
