@@ -37,7 +37,7 @@ def test_a_problem_names_the_row_by_its_label(
     )
 
     preview = sandbox.store.preview_import(frame, name="spring")
-    result = sandbox.store.import_pets(frame, name="spring", progress=False)
+    result = sandbox.store.import_pets(frame, name="spring")
 
     labels = frame.index.tolist()
     assert str(preview.problems[0]).startswith(
@@ -63,10 +63,10 @@ def test_a_problem_names_the_row_by_its_label(
 def test_a_frame_goes_on_under_its_name(sandbox: Sandbox) -> None:
     """Sorted, with another index; an edited row is doubtful by its label."""
     frame = pd.DataFrame({"name": ["Rex", "Mia"], "categoryId": [3, 4]})
-    first = sandbox.store.import_pets(frame, name="spring", progress=False)
+    first = sandbox.store.import_pets(frame, name="spring")
     sorted_ = frame.iloc[::-1].set_index(pd.Index(["a", "b"]))
 
-    second = sandbox.store.import_pets(sorted_, name="spring", progress=False)
+    second = sandbox.store.import_pets(sorted_, name="spring")
     preview = sandbox.store.preview_import(
         sorted_.assign(categoryId=[4, 5]), name="spring"
     )
@@ -86,7 +86,7 @@ def test_half_a_character_is_a_problem_of_its_row(sandbox: Sandbox) -> None:
         {"name": names, "categoryId": [1, 2, 3], "note": notes}, dtype="object"
     )
 
-    result = sandbox.store.import_pets(frame, name="spring", progress=False)
+    result = sandbox.store.import_pets(frame, name="spring")
 
     assert [row.reason for row in result.entries if row.state == "rejected"] == [
         "row 1, column A (name): 'a�b' is a text with a broken character; "

@@ -26,7 +26,7 @@ def test_a_listing_that_costs_a_day_is_agreed_to_first(tmp_path: Path) -> None:
         with pytest.raises(
             SheetError, match="a day later. Nothing was created. wait=True"
         ):
-            box.store.import_pets(path, progress=False)
+            box.store.import_pets(path)
         agreed = [{"wait": True}, {"doubtful": "send"}]
         previews = [box.store.preview_import(path, **options) for options in agreed]
 
@@ -54,7 +54,7 @@ def test_ids_that_were_not_checked_yet_are_said_to_be(tmp_path: Path) -> None:
 
         assert "2 created already; the ids are not compared yet" in str(preview)
         with pytest.raises(SheetError, match="Delete the column petstore_id"):
-            box.store.import_pets(path, progress=False)
+            box.store.import_pets(path)
 
 
 def test_the_question_in_a_preview_is_a_whole_sentence(
@@ -64,7 +64,7 @@ def test_the_question_in_a_preview_is_a_whole_sentence(
     fast.add([("Rex", 3, "sold")])
     path = write_rows(tmp_path / "a.csv", "Rex,3,sold")
     with pytest.raises(DoubtfulRowsError) as asked:
-        fast.store.import_pets(path, progress=False)
+        fast.store.import_pets(path)
 
     shown = " ".join(str(asked.value.preview).split())
     assert "question doubtful=" in shown

@@ -29,8 +29,8 @@ HEADER = "name,categoryId,status,note"
 
 
 def run(box: Sandbox, path: Path, **options: object) -> ImportResult:
-    """Import quietly."""
-    return box.store.import_pets(path, progress=False, **options)  # type: ignore[arg-type]
+    """Import a file."""
+    return box.store.import_pets(path, **options)  # type: ignore[arg-type]
 
 
 def look(cell: str) -> str | list[object]:
@@ -122,7 +122,7 @@ def test_a_full_disk_when_a_result_file_is_written_stands_in_the_result(
 
     with ExitStack() as disk:
         result = store.import_pets(path, progress=fill)
-    second_result = store.import_pets(path, progress=False)
+    second_result = store.import_pets(path)
 
     assert (result.created, result.files) == (1, ())
     assert re.search(rf"not written: pets.created.csv \({reason}", str(result))
@@ -134,7 +134,7 @@ def test_a_long_reason_is_written(fast: Sandbox, tmp_path: Path) -> None:
     path = write_rows(tmp_path / "b.csv", "Tom,3,sold")
     long_reply = reply_bytes(400, b"x" * 40_000)
     with faulty_creates(fast, lambda _: long_reply) as proxy:
-        result = connect_through(fast, proxy).import_pets(path, progress=False)
+        result = connect_through(fast, proxy).import_pets(path)
 
     assert (result.rejected, result.not_written) == (1, ())
 
@@ -251,7 +251,7 @@ def test_a_created_row_whose_id_is_not_known_stands_in_no_list(
     with faulty_creates(fast, lambda number: replies.get(number, "pass")) as proxy:
         store = connect_through(fast, proxy)
         with pytest.raises(UnauthorizedError) as refused:
-            store.import_pets(path, progress=False)
+            store.import_pets(path)
 
     result = refused.value.result
     assert result.created == 2
@@ -263,8 +263,8 @@ def test_only_a_whole_import_is_gone_on_with(fast: Sandbox, tmp_path: Path) -> N
     """A file of the first rows lacks the others."""
     path = write_rows(tmp_path / "a.csv", "Rex,3,sold", "Mia,4,sold")
 
-    first = fast.store.import_pets(path, first=1, progress=False)
-    whole = fast.store.import_pets(path, progress=False)
+    first = fast.store.import_pets(path, first=1)
+    whole = fast.store.import_pets(path)
 
     assert str(first).endswith("; created so far: a.sandbox.created.csv")
     assert str(whole).endswith("; go on with a.sandbox.created.csv")

@@ -47,11 +47,6 @@ def _rows(count: int) -> list[str]:
     return [f"Rex {n},3,sold" for n in range(count)]
 
 
-def run(store: PetStore, path: Path, **options: object) -> ImportResult:
-    """Import quietly."""
-    return store.import_pets(path, progress=False, **options)  # type: ignore[arg-type]
-
-
 def _interrupted(_: SendRequest, __: bytes) -> bytes:
     """Press Ctrl-C while a request is under way."""
     signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
@@ -79,13 +74,13 @@ def test_a_first_run_that_ends_before_its_first_create_says_why(
     with FaultProxy(fast.base_url, lambda method, number: fate[0]) as proxy:
         store = connect_through(fast, proxy)
         try:
-            ended = exits.result_code(run(store, path))
+            ended = exits.result_code(store.import_pets(path))
         except (PetstoreError, Interrupted) as error:
             ended = exits.error_code(error)
         files = sorted(path.name for path in tmp_path.glob("a*"))
         fate[0] = "pass"
         fast.advance(days=1)
-        result = run(store, path)
+        result = store.import_pets(path)
 
     assert (ended, files) == (code, ["a.csv", "a.sandbox.rejected.csv"])
     assert outcomes(result) == "created rejected"
@@ -163,7 +158,7 @@ def test_a_201_is_final(fast: Sandbox, tmp_path: Path, fate: Action) -> None:
     path = write_rows(tmp_path / "a.csv", *(f"{name},3,sold" for name in names))
     with faulty_creates(fast, lambda _: fate) as proxy:
         store = connect_through(fast, proxy)
-        results = [run(store, path) for _ in range(4)]
+        results = [store.import_pets(path) for _ in range(4)]
 
     assert [result.created for result in results] == [5] * 4
     assert stored_animals(fast).total() == 5
@@ -177,7 +172,7 @@ def test_four_imports_at_once_with_equal_rows(fast: Sandbox, tmp_path: Path) -> 
     with faulty_creates(fast, lambda n: "pass" if n % 5 else "drop after") as proxy:
 
         def send(path: Path) -> ImportResult:
-            return run(connect_through(fast, proxy), path, doubtful="skip")
+            return connect_through(fast, proxy).import_pets(path, doubtful="skip")
 
         with ThreadPoolExecutor(4) as pool:
             list(pool.map(send, paths))
@@ -197,7 +192,7 @@ def test_a_wrong_key_or_address_stops_after_one_request(
             fast, lambda _, status=status: reply_bytes(status)
         ) as proxy:
             with pytest.raises(Exception, match=str(status)) as caught:
-                run(connect_through(fast, proxy), file)
+                connect_through(fast, proxy).import_pets(file)
             assert proxy.counts["POST"] == 1
         assert caught.value.result.unsent == 60  # type: ignore[attr-defined]
 
@@ -217,7 +212,7 @@ def test_a_budget_that_fails_ends_the_run_with_its_result(
 
     assert result.files
     assert result.created == stored_animals(fast).total()
-    assert run(fast.connect(), file).created == 60
+    assert fast.connect().import_pets(file).created == 60
 
 
 def test_a_refused_row_is_rejected_and_goes_again_in_the_next_run(
@@ -232,8 +227,8 @@ def test_a_refused_row_is_rejected_and_goes_again_in_the_next_run(
     }
     with faulty_creates(fast, lambda n: answers.get(n, "pass")) as proxy:
         store = store_on_plan(connect_through(fast, proxy), SLOW)
-        first = run(store, path)
-        second = run(store, path)
+        first = store.import_pets(path)
+        second = store.import_pets(path)
 
     assert outcomes(first) == "rejected created created created created rejected"
     assert (second.created, stored_animals(fast).total()) == (6, 6)
@@ -252,7 +247,7 @@ def test_a_service_without_usable_answers_is_given_up(
         return reply_bytes(500)
 
     with faulty_creates(fast, lambda _: broken) as proxy:
-        result = run(store_on_plan(connect_through(fast, proxy), SLOW), path)
+        result = store_on_plan(connect_through(fast, proxy), SLOW).import_pets(path)
 
     assert result.to_dict()["stopped"] == "service"
     assert proxy.counts["GET"] <= 15  # of an empty shop
@@ -279,7 +274,7 @@ def test_an_animal_removed_during_a_listing_hides_no_lost_row(
         return hidden if number in (3, 4) else "pass"
 
     with FaultProxy(fast.base_url, fate) as proxy:
-        result = run(connect_through(fast, proxy), path)
+        result = connect_through(fast, proxy).import_pets(path)
 
     assert (result.created, proxy.counts["POST"]) == (1, 1)
 
@@ -309,7 +304,7 @@ def test_a_wait_of_another_import_costs_this_one_nothing(
             # what is known is recorded before a wait
             assert journal.counts()["sending"] == 0
         began = time.monotonic()
-        result = run(store, file)
+        result = store.import_pets(file)
 
         assert result.to_dict()["stopped"] == "quota"
         assert time.monotonic() - began < 30
@@ -322,7 +317,7 @@ def test_the_same_import_twice_at_once_is_refused(fast: Sandbox, file: Path) -> 
     def show(progress: Progress) -> None:
         if progress.created and not second:
             with pytest.raises(JournalError, match="running already") as caught:
-                run(fast.connect(), file)
+                fast.connect().import_pets(file)
             second.append(caught.value)
 
     result = fast.store.import_pets(file, progress=show)
@@ -345,7 +340,7 @@ def test_a_list_of_imports_counts_the_rejects_that_the_result_counts(
     for text in ("", "Mia,4,sold", ""):
         if text:
             rejects.write_text(rejects.read_text().replace(",4,sold", text))
-        result = run(fast.store, rejects if text else path)
+        result = fast.store.import_pets(rejects if text else path)
         infos, _ = list_imports(fast.store.journal_folder)
         states = next(i.states for i in infos if i.target.id == result.journal)
         counts.append((result.rejected, states["rejected"]))
@@ -357,7 +352,7 @@ def test_an_edit_names_an_empty_cell_in_words(fast: Sandbox, tmp_path: Path) -> 
     path = tmp_path / "a.csv"
     for status in ("", "sold"):
         write_rows(path, f"Rex,3,{status},7", header="name,categoryId,status,Chip")
-        result = run(fast.store, path, row_key="Chip")
+        result = fast.store.import_pets(path, row_key="Chip")
 
     assert [edit.changes for edit in result.edits] == ["status empty → 'sold'"]
 
@@ -368,10 +363,10 @@ def test_a_row_that_got_its_id_since_is_not_created_anew(
     """The created file under the name of its source goes on, and says so."""
     path = tmp_path / "a.csv"
     write_rows(path, "Rex,3,sold", "Mia,4,sold")
-    run(fast.store, path)
+    fast.store.import_pets(path)
     path.write_text((tmp_path / "a.sandbox.created.csv").read_text())
 
-    result = run(fast.store, path)
+    result = fast.store.import_pets(path)
 
     assert (result.created, result.created_now) == (2, 0)
 

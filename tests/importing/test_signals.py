@@ -99,10 +99,10 @@ def test_an_interrupt_wins(fast: Sandbox, tmp_path: Path, failures: int) -> None
         if not failures:  # the thread that awaits the last answer ends first
             store.client.max_wait_s = 0.0
             with pytest.raises(JournalError, match="still awaits an answer"):
-                store.import_pets(path, progress=False)
+                store.import_pets(path)
             store.client.max_wait_s = 90.0
         held.release.set()
-        result = store.import_pets(path, progress=False, doubtful="skip")
+        result = store.import_pets(path, doubtful="skip")
 
     assert caught.value.result.stopped.kind == "interrupted"
     assert sent <= failures + 20
@@ -120,12 +120,12 @@ def test_an_edited_copy_is_asked_about_while_its_list_is_sent(
 
     with faulty_creates(fast, lambda number: held if number == 1 else "pass") as proxy:
         store = connect_through(fast, proxy)
-        run = partial(store.import_pets, path, progress=False)
+        run = partial(store.import_pets, path)
         thread = threading.Thread(target=run)
         thread.start()
         held.under_way.wait(60)
         with pytest.raises(DoubtfulRowsError) as asked:
-            store.import_pets(copy, progress=False)
+            store.import_pets(copy)
         held.release.set()
         thread.join(60)
 

@@ -46,7 +46,7 @@ def read_options(text: str) -> dict[str, Any]:
 def outcome(store: PetStore, path: Path, options: dict[str, Any]) -> str:
     """Import a file; return the outcomes of its rows, or what is asked or refused."""
     try:
-        result = store.import_pets(path, progress=False, **options)
+        result = store.import_pets(path, **options)
     except DoubtfulRowsError as error:
         table = error.preview.doubtful
         reasons = (table["reason"] + ": " + table["because"]).tolist()

@@ -23,7 +23,7 @@ def test_an_exported_listing_goes_back_through_an_import(
     path = tmp_path / f"inventory{ending}"
     write_frame(listing_frame(HOSTILE), path)
     with Sandbox(animals=0) as box:
-        result = box.store.import_pets(path, doubtful="send", progress=False)
+        result = box.store.import_pets(path, doubtful="send")
         frame = box.store.list_pets()
 
     assert result.created == result.rows

@@ -51,7 +51,6 @@ def open_store(
         "base_url": server.base_url,
         "api_key": "k",
         "plan": AMPLE,
-        "progress": False,
     }
     try:
         with PetStore(state_dir=folder, **settings | options) as store:  # type: ignore[arg-type]
@@ -286,7 +285,7 @@ def test_a_shop_of_none_or_one_is_complete_and_an_import_there_reconciles(
         wire.add_callback("GET", re.compile(".*"), callback=list_page)
         wire.add_callback("POST", re.compile(".*"), callback=create)
         listing = Listing.of(store.list_pets(require="complete"))
-        result = store.import_pets(frame, name="animals", progress=False)
+        result = store.import_pets(frame, name="animals")
 
     assert listing.rows == animals
     assert (result.created, result.unknown) == (1, 0)

@@ -71,7 +71,7 @@ def test_imports(box: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         box.store.preview_import(rows, name="spring")
         for rows in (animals.head(2), animals)
     ]
-    result = box.store.import_pets(animals, name="spring", progress=False)
+    result = box.store.import_pets(animals, name="spring")
 
     for preview in (clean, faulty):
         assert dtypes(preview.fixes) == TABLES["fixes"]

@@ -131,7 +131,6 @@ def test_all_that_is_kept_of_a_service_is_kept_at_one_place(tmp_path: Path) -> N
                 api_key=box.api_key,
                 plan="pro",
                 state_dir=state,
-                progress=False,
             ) as store:
                 store.import_pets(sheet, doubtful="send")
                 store.snapshot()

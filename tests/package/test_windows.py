@@ -50,7 +50,7 @@ def test_no_job_replaces_or_removes_a_file_that_it_has_open(
     path = tmp_path / "pets.csv"
     for text in (PETS, PETS + "Tom,4\n"):
         path.write_text(text)
-        fast.store.import_pets(path, progress=False)
+        fast.store.import_pets(path)
         fast.store.snapshot()
     report = fast.store.status_report(since="last")
     for _ in range(2):

@@ -37,8 +37,8 @@ def test_frames_of_other_libraries_are_imported_and_reported(
     """Every digit stays, and so does a missing value; the same name goes on."""
     monkeypatch.chdir(tmp_path)
 
-    first = sandbox.store.import_pets(frame, name="spring", progress=False)
-    second = sandbox.store.import_pets(PLAIN, name="spring", progress=False)
+    first = sandbox.store.import_pets(frame, name="spring")
+    second = sandbox.store.import_pets(PLAIN, name="spring")
     pets = sandbox.store.list_pets()
     report = status_report(pyarrow.Table.from_pandas(pets), partial=True)
 
