@@ -115,16 +115,6 @@ def test_a_doubt_names_a_row_that_was_sent(now: str) -> None:
     assert "row 3 of ours.csv (id 3) is" in doubt.because
 
 
-def test_of_equal_rows_those_that_were_sent_are_found_first() -> None:
-    """Whatever their order in the journal."""
-    entries = journal("?a a")
-
-    matches = match(entries, file("a"))
-
-    assert matches.rows == [entries[1]._replace(number=2)]
-    assert [entry.content for entry in matches.missing] == [entries[0].content]
-
-
 @pytest.mark.parametrize(
     ("theirs", "rows", "known"),
     [

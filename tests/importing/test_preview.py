@@ -9,7 +9,7 @@ import pytest
 from inventories import write_rows
 
 from petstore_tools import Sandbox
-from petstore_tools.errors import DoubtfulRowsError, SheetError
+from petstore_tools.errors import SheetError
 from petstore_tools.plans import Plan
 
 
@@ -55,17 +55,3 @@ def test_ids_that_were_not_checked_yet_are_said_to_be(tmp_path: Path) -> None:
         assert "2 created already; the ids are not compared yet" in str(preview)
         with pytest.raises(SheetError, match="Delete the column petstore_id"):
             box.store.import_pets(path)
-
-
-def test_the_question_in_a_preview_is_a_whole_sentence(
-    fast: Sandbox, tmp_path: Path
-) -> None:
-    """It is not cut where a line of a terminal ends."""
-    fast.add([("Rex", 3, "sold")])
-    path = write_rows(tmp_path / "a.csv", "Rex,3,sold")
-    with pytest.raises(DoubtfulRowsError) as asked:
-        fast.store.import_pets(path)
-
-    shown = " ".join(str(asked.value.preview).split())
-    assert "question doubtful=" in shown
-    assert "creates them." in shown

@@ -218,12 +218,13 @@ def test_of_the_numbered_files_that_nobody_changed_the_newest_stays(
     }
 
 
+@pytest.mark.parametrize(("first", "named"), [("sold", "'sold'"), ("", "empty")])
 def test_an_edit_is_told_in_the_run_that_brings_it(
-    fast: Sandbox, tmp_path: Path
+    fast: Sandbox, tmp_path: Path, first: str, named: str
 ) -> None:
     """Afterwards as a count, until it is another one."""
     said = []
-    for status in ("sold", "pending", "pending", "available"):
+    for status in (first, "pending", "pending", "available"):
         path = write_rows(
             tmp_path / "a.csv",
             f"Rex,3,{status},7",
@@ -231,13 +232,13 @@ def test_an_edit_is_told_in_the_run_that_brings_it(
         )
         said.append(str(run(fast, path, row_key="Chip")).partition("; ")[2])
 
-    edit = "1 row edited, which changes no animal: row 2 (id 1): status 'sold' → {!r}"
+    edit = "1 row edited, which changes no animal: row 2 (id 1): status {} → {!r}"
     file = "go on with a.sandbox.created.csv"
     assert said == [
         file,
-        f"{edit.format('pending')}; {file}",
+        f"{edit.format(named, 'pending')}; {file}",
         f"1 row edited before; {file}",
-        f"{edit.format('available')}; {file}",
+        f"{edit.format(named, 'available')}; {file}",
     ]
 
 

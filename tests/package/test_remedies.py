@@ -124,13 +124,15 @@ def test_a_sheet_whose_hidden_rows_cannot_be_seen_is_named(fast: Sandbox) -> Non
 def test_a_question_is_answered_as_it_says(
     fast: Sandbox, tmp_path: Path, answer: str, count: int
 ) -> None:
-    """By one of its two options."""
+    """By one of its two options; a preview shows it whole."""
     fast.add([("Rex", 3, "sold")])
     path = write_rows(tmp_path / "a.csv", "Rex,3,sold")
     with pytest.raises(DoubtfulRowsError) as asked:
         fast.store.import_pets(path, progress=False)
 
     assert f'doubtful="{answer}"' in str(asked.value)
+    shown = str(asked.value.preview).replace("\n", " ")
+    assert re.search("question +doubtful=.* creates +them[.]", shown)
     assert "created.csv" not in str(asked.value)  # no such file is there
     fast.store.import_pets(path, progress=False, doubtful=answer)
 
