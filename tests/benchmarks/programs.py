@@ -53,7 +53,6 @@ def measured(*command: object) -> Any:
         [sys.executable, *map(str, command)],
         capture_output=True,
         text=True,
-        check=False,
     )
     if done.returncode:
         print(done.stderr.strip().rpartition("\n")[2], file=sys.stderr)

@@ -20,11 +20,10 @@ from pathlib import Path
 from programs import head, row
 
 # isort: split
-from lists import Story, edit_list, import_list
+from lists import WAYS, Story, edit_list, import_list
 
 from petstore_tools import PetStore, Plan, Sandbox
 
-WAYS = ("by values", "by petstore_id", "by row key")
 COUNTS = ("questions", "needless", "doubled", "lost")
 TEXT = Path(__file__).with_suffix(".txt").read_text("utf-8")
 AMPLE = Plan(100_000, 10_000_000)

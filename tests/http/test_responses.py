@@ -12,6 +12,7 @@ import pytest
 import responses
 from pydantic import SecretStr
 from raw import RawServer, reply_bytes
+from tables import WIRE
 from wires import BASE, NO_MORE, PET, rate_headers
 
 from petstore_tools import PetStore, Sandbox
@@ -165,9 +166,6 @@ def test_unknown_fields_and_statuses_are_kept_and_told(
     }
     assert frame["status"].tolist() == ["resting"]
     assert store.client.environment == "production"
-
-
-WIRE = sorted((Path(__file__).parents[1] / "wire").glob("*.json"))
 
 
 @pytest.mark.parametrize("path", WIRE, ids=lambda path: path.stem)

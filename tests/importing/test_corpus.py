@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tables import CORPUS
 
 from petstore_tools import Sandbox
 from petstore_tools.cli.import_ import CommandOptions
@@ -22,7 +23,6 @@ from petstore_tools.importing.read_sheet import read_sheet
 from petstore_tools.tabular.cells import are_blank
 from petstore_tools.tabular.sources import open_source
 
-CORPUS = Path(__file__).parent / "corpus"
 TABLES = {
     "categories.csv",
     "categories.xlsx",

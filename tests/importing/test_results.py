@@ -12,7 +12,7 @@ import pytest
 from harms import full_disk
 from inventories import connect_through, faulty_creates, write_rows
 from raw import reply_bytes
-from tables import read_json
+from tables import CORPUS, read_json
 
 from petstore_tools import PetStore, Sandbox
 from petstore_tools.errors import UnauthorizedError
@@ -24,7 +24,6 @@ from petstore_tools.tabular.cells import NonTextCell
 from petstore_tools.tabular.sources import open_source
 from petstore_tools.tabular.xlsx import workbook_bytes
 
-CORPUS = Path(__file__).parent / "corpus"
 HEADER = "name,categoryId,status,note"
 
 

@@ -14,7 +14,7 @@ from typing import get_args
 
 import pytest
 from inventories import connect_through, faulty_creates, stored_animals, write_rows
-from lists import Story, count_animals, edit_list, import_list, write_list
+from lists import WAYS, Story, count_animals, edit_list, import_list, write_list
 from proxy import Action, SendRequest
 from raw import reply_bytes
 from tables import soak_seeds
@@ -28,7 +28,6 @@ from petstore_tools.sandbox.faults import Fault, Kind
 AMPLE = Plan(100_000, 1_000_000)
 ROWS = [f"Rex {n},3,sold" for n in range(40)]
 ANIMALS = [(f"Rex {n}", 3, "sold") for n in range(40)]
-WAYS = ["by values", "by petstore_id", "by row key"]
 EDITS = "add 2;top 1;typo 2;rename 1;status 3;status all;delete 1;exchange 1".split(";")
 BY_KEYS = [*EDITS, "sort", "double 1"]  # by values, nobody can tell which row is which
 pytestmark = pytest.mark.skipif(

@@ -36,7 +36,7 @@ def box() -> Iterator[Sandbox]:
         yield service
 
 
-run = partial(subprocess.run, capture_output=True, text=True, check=False)
+run = partial(subprocess.run, capture_output=True, text=True)
 
 
 def run_nightly(folder: Path, parameters: str) -> tuple[int, str]:

@@ -11,13 +11,12 @@ from unittest.mock import ANY
 import pytest
 import requests
 from services import NOON, Caller, serve_in_thread
-from tables import read_cases, read_json
+from tables import WIRE, read_cases, read_json
 
 from petstore_tools import Sandbox, spec
 from petstore_tools.clock import ManualClock
 from petstore_tools.plans import Plan
 
-WIRE = sorted((Path(__file__).parents[1] / "wire").glob("*.json"))
 JSON = {"Content-Type": "application/json"}
 RATE = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset")
 POLICY = "RateLimit-Policy"

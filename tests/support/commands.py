@@ -51,7 +51,6 @@ def run_program(
         env={**os.environ, **(connection(sandbox) if sandbox else {}), **env},
         **source,  # type: ignore[call-overload]
         timeout=60,
-        check=False,
     )
     assert "Traceback" not in process.stderr
     assert sandbox is None or sandbox.api_key not in process.stdout + process.stderr

@@ -15,6 +15,7 @@ from pandas import DataFrame
 
 from petstore_tools import DoubtfulRowsError, Sandbox
 
+WAYS = ("by values", "by petstore_id", "by row key")
 NEXT_STATUS = {"available": "sold", "sold": "pending", "pending": "available"}
 NAMES = "Rex Mia Max Ida Tom Luna Bella Balu Sam Lea Leo Kira Jack Emma".split()
 FIELDS = ["name", "categoryId", "status"]

@@ -7,6 +7,10 @@ from typing import Any
 
 import pytest
 
+TESTS = Path(__file__).parents[1]
+CORPUS = TESTS / "importing" / "corpus"
+WIRE = sorted((TESTS / "wire").glob("*.json"))
+
 
 def read_cases(test_file: str, name: str) -> list[Any]:
     """

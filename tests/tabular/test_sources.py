@@ -6,14 +6,12 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from tables import read_json
+from tables import CORPUS, read_json
 
 from petstore_tools import Sandbox
 from petstore_tools.cli import cli
 from petstore_tools.errors import SheetError
 from petstore_tools.tabular.sources import FORMATS, open_source
-
-CORPUS = Path(__file__).parents[1] / "importing" / "corpus"
 
 
 @pytest.mark.parametrize(

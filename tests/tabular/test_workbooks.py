@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import xlsxwriter
-from tables import read_json, soak_parts
+from tables import CORPUS, read_json, soak_parts
 
 from petstore_tools.errors import SheetError
 from petstore_tools.importing.options import ImportOptions
@@ -18,7 +18,6 @@ from petstore_tools.importing.read_sheet import open_layout, read_rows
 from petstore_tools.tabular.cells import NonTextCell, Sheet
 from petstore_tools.tabular.sources import open_source
 
-CORPUS = Path(__file__).parents[1] / "importing" / "corpus"
 SPACE = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 
 

@@ -30,7 +30,6 @@ from petstore_tools import PetStore, Sandbox
 from petstore_tools.clock import ManualClock
 from petstore_tools.errors import LedgerError, SettingsError
 from petstore_tools.plans import Plan
-from petstore_tools.settings import Settings
 from petstore_tools.throttle.budget import Budget
 from petstore_tools.throttle.gate import Gate
 from petstore_tools.throttle.ledger import Ledger, PostgresLedger, SqliteLedger
@@ -206,10 +205,6 @@ def test_a_process_that_is_killed_or_stopped_stops_nobody(
         assert ledger.update(lambda budget: len(budget.in_flight)) == 2
 
 
-def settings(box: Sandbox, url: str) -> Settings:
-    return dataclasses.replace(box.store.settings, ledger_url=SecretStr(url))
-
-
 def test_a_budget_in_a_database_that_another_version_wrote_is_refused(
     postgres: Postgres,
 ) -> None:
@@ -266,9 +261,9 @@ def test_a_database_that_restarts_costs_nothing_and_a_missing_one_is_an_error() 
     if why := missing_postgres():
         pytest.skip(f"no PostgreSQL: {why}")
     with run_postgres() as server, Sandbox(plan="60/1000", animals=0) as box:
-        store = PetStore.from_settings(
-            settings(box, server.database()), clock=box.clock
-        )
+        url = SecretStr(server.database())
+        settings = dataclasses.replace(box.store.settings, ledger_url=url)
+        store = PetStore.from_settings(settings, clock=box.clock)
         store.list_pets()
         server.stop()
         server.start()
