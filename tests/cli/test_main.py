@@ -17,7 +17,7 @@ from commands import RunCommand
 from tables import read_json
 
 from petstore_tools import Sandbox
-from petstore_tools.cli import COMMANDS, MODULES, main
+from petstore_tools.cli import COMMANDS, MODULES
 from petstore_tools.sandbox.faults import Fault
 
 LINUX = pytest.mark.skipif(
@@ -123,11 +123,9 @@ def test_a_mistake_of_the_toolkit_is_shown_with_exit_code_2(
     """
     monkeypatch.setitem(MODULES, "quota", "absent")
 
-    with pytest.raises(SystemExit) as ended:
-        main(["quota", "--json"])
+    assert commands.end_main("quota", "--json") == 2
 
     output = capsys.readouterr()
-    assert ended.value.code == 2
     assert "Traceback" in output.err
     assert output.err.endswith(
         "This is a mistake of petstore_tools. Please report these lines.\n"
@@ -150,10 +148,7 @@ def test_an_interrupt_that_a_library_makes_an_error_of_is_one(
                 raise ValueError("no schema") from interrupt
 
     monkeypatch.setitem(sys.modules, "petstore_tools.cli.configure", Module("turned"))
-    with pytest.raises(SystemExit) as ended:
-        main(["quota"])
-
-    assert ended.value.code == 130
+    assert commands.end_main("quota") == 130
 
 
 def test_v_writes_retries_and_vv_each_request_to_stderr() -> None:
@@ -229,7 +224,4 @@ def test_ctrl_c_before_a_command_begins_ends_as_an_interrupt(
 
     monkeypatch.setattr(sys, "stdout", Stream())
 
-    with pytest.raises(SystemExit) as ended:
-        main(["quota"])
-
-    assert ended.value.code == 130
+    assert commands.end_main("quota") == 130

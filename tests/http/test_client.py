@@ -14,12 +14,11 @@ from urllib.parse import quote
 import pytest
 import requests
 import responses
-from commands import run_program
+from commands import end_main, run_program
 from urllib3.exceptions import NewConnectionError
 from wires import BASE, KEY, NO_MORE, PET, T0, rate_headers
 
 from petstore_tools import PetStore, Sandbox
-from petstore_tools.cli import main
 from petstore_tools.errors import (
     KeyBannedError,
     NotFoundError,
@@ -222,10 +221,7 @@ def test_a_command_ends_although_python_dropped_its_interrupt(
         return 200, {"Link": '<?cursor=b>; rel="next"'}, json.dumps([PET])
 
     wire.add_callback("GET", f"{BASE}/pets", callback=press)
-    with pytest.raises(SystemExit) as ended:
-        main(["list"])
-
-    assert ended.value.code == 130
+    assert end_main("list") == 130
     assert len(wire.calls) == 1
     assert "Interrupted." in capsys.readouterr().err
 

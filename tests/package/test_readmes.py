@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from commands import connection, run_program
+from commands import connection, end_main, run_program
 from messages import package_messages
 from paging_server import PagingService, numbered_animals
 from programs import head, run_readme_loop
@@ -31,7 +31,7 @@ from petstore_tools import (
     settings,
     status_report,
 )
-from petstore_tools.cli import COMMANDS, main
+from petstore_tools.cli import COMMANDS
 from petstore_tools.sandbox.faults import Fault
 from petstore_tools.service.server import ThreadedServer
 
@@ -182,9 +182,7 @@ def is_command(line: str) -> bool:
     """Say whether the command line takes what stands behind `petstore-tools`."""
     words = [word.strip("\"'.,:;()") for word in line.split()]
     value = ["x"] if words[-1].startswith("-") else []
-    with pytest.raises(SystemExit) as ended:
-        main([*words, *value, "--help"])
-    return ended.value.code == 0
+    return end_main(*words, *value, "--help") == 0
 
 
 def is_flag(flag: str) -> bool:
@@ -286,10 +284,9 @@ def test_commands_of_the_readmes_run(
     )
     assert len(lines) > 6
     for line in lines:
-        with pytest.raises(SystemExit) as ended:
-            main(shlex.split(line))
+        code = end_main(*shlex.split(line))
         said = capsys.readouterr().err
-        assert ended.value.code in (0, 1) or "no terminal to ask in" in said, (
+        assert code in (0, 1) or "no terminal to ask in" in said, (
             line,
             said,
         )

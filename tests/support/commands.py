@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from petstore_tools import Sandbox
+from petstore_tools.cli import main
 
 needs_terminal = pytest.mark.skipif(
     sys.platform == "win32", reason="a terminal of its own needs POSIX"
@@ -55,6 +56,13 @@ def run_program(
     assert "Traceback" not in process.stderr
     assert sandbox is None or sandbox.api_key not in process.stdout + process.stderr
     return process
+
+
+def end_main(*words: str) -> int:
+    """Run a command of ours in this process, and return its exit code."""
+    with pytest.raises(SystemExit) as ended:
+        main(words)
+    return ended.value.code
 
 
 def run_on_terminal(
