@@ -193,7 +193,7 @@ def test_on_a_terminal_each_line_of_the_log_stands_above_the_bar(
     assert "Waiting until" in doctor
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="no signal for another process")
+@commands.needs_signals
 @pytest.mark.parametrize("module", ["petstore_tools.cli.options", "pydantic"])
 def test_ctrl_c_while_modules_load_ends_as_an_interrupt(module: str) -> None:
     """With its exit code, in a line, and without a traceback."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from commands import RunCommand
+from commands import RunCommand, needs_signals
 from services import free_port, stored_ids
 
 
@@ -101,7 +101,7 @@ def test_the_demo_does_the_main_job_from_any_folder(
     assert "1,000" in report.read_text("utf-8")
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="no signal for this process")
+@needs_signals
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_signal_that_comes_inside_a_finalizer_ends_a_service(
     run: RunCommand, monkeypatch: pytest.MonkeyPatch

@@ -6,7 +6,6 @@ and sessions of a company work as with `requests`.
 import gc
 import json
 import netrc
-import os
 import shutil
 import signal
 import socket
@@ -24,6 +23,7 @@ from types import FunctionType, ModuleType, SimpleNamespace
 import pytest
 import requests
 import responses
+from commands import needs_signals
 from leaks import visible_text
 from pydantic import SecretStr
 from raw import RawServer, fixed_reply, reply_bytes
@@ -406,7 +406,7 @@ def opened(base_url: str) -> PetStore:
     return PetStore.from_settings(settings, clock=ManualClock(time.time()))
 
 
-@pytest.mark.skipif(os.name != "posix", reason="needs a signal to a thread")
+@needs_signals
 @pytest.mark.parametrize("end", ENDS)
 @pytest.mark.parametrize("call", ["list_pets", "create_pet"])
 def test_no_failure_shows_the_key(end: str, call: str) -> None:

@@ -5,7 +5,6 @@ the way.
 
 import json
 import signal
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -14,6 +13,7 @@ from pathlib import Path
 from unicodedata import normalize
 
 import pytest
+from commands import needs_signals
 from inventories import (
     connect_through,
     faulty_creates,
@@ -53,7 +53,7 @@ def _interrupted(_: SendRequest, __: bytes) -> bytes:
     return b""
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="no signal for a thread")
+@needs_signals
 @pytest.mark.parametrize(
     ("end", "code"),
     [

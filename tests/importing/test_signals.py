@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
+from commands import needs_signals
 from inventories import connect_through, faulty_creates, stored_animals, write_rows
 from lists import WAYS, Story, count_animals, edit_list, import_list, write_list
 from proxy import Action, SendRequest
@@ -30,9 +31,7 @@ ROWS = [f"Rex {n},3,sold" for n in range(40)]
 ANIMALS = [(f"Rex {n}", 3, "sold") for n in range(40)]
 EDITS = "add 2;top 1;typo 2;rename 1;status 3;status all;delete 1;exchange 1".split(";")
 BY_KEYS = [*EDITS, "sort", "double 1"]  # by values, nobody can tell which row is which
-pytestmark = pytest.mark.skipif(
-    sys.platform == "win32", reason="no signal for another process"
-)
+pytestmark = needs_signals
 
 
 class HeldRequest:

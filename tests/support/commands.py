@@ -18,6 +18,9 @@ from petstore_tools.cli import main
 needs_terminal = pytest.mark.skipif(
     sys.platform == "win32", reason="a terminal of its own needs POSIX"
 )
+needs_signals = pytest.mark.skipif(
+    sys.platform == "win32", reason="no signal for another process or a thread"
+)
 RunCommand = Callable[..., subprocess.CompletedProcess[str]]
 
 
