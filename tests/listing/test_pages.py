@@ -9,22 +9,21 @@ import re
 import signal
 import threading
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 import responses
-from paging_server import PagingService, numbered_animals
+from paging_server import AMPLE, PagingService, numbered_animals, open_store
 from pandas import DataFrame
 from requests import PreparedRequest
 from ways import Animal, Service, Way, alternatives
 from wires import BASE, KEY, T0
 
-from petstore_tools import PetStore, Plan, Sandbox
+from petstore_tools import PetStore, Sandbox
 from petstore_tools.clock import ManualClock
 from petstore_tools.errors import (
     ApiError,
@@ -34,29 +33,10 @@ from petstore_tools.errors import (
 )
 from petstore_tools.listing.completeness import Listing, ListQuery
 from petstore_tools.sandbox.faults import Fault
-from petstore_tools.service.server import ThreadedServer
 from petstore_tools.settings import load
 from petstore_tools.throttle.throttle import Wait
 
-AMPLE = Plan(1_000_000, 100_000_000)
 REFUSED, FAILS = str(11 * 99), str(13 * 99)  # pages 12 and 14: each repeats an animal
-
-
-@contextmanager
-def open_store(
-    service: PagingService, folder: Path, **options: object
-) -> Iterator[PetStore]:
-    server = ThreadedServer(service).start()
-    settings = {
-        "base_url": server.base_url,
-        "api_key": "k",
-        "plan": AMPLE,
-    }
-    try:
-        with PetStore(state_dir=folder, **settings | options) as store:  # type: ignore[arg-type]
-            yield store
-    finally:
-        server.stop()
 
 
 def test_pages_that_were_left_are_read_anew(tmp_path: Path) -> None:

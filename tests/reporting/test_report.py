@@ -12,11 +12,11 @@ from typing import Any
 import pandas as pd
 import pytest
 from inventories import listing_frame
-from paging_server import PagingService, numbered_animals
+from paging_server import PagingService, numbered_animals, open_store
 from reports import report_on
 from tables import read_json
 
-from petstore_tools import PetStore, Sandbox, status_report
+from petstore_tools import Sandbox, status_report
 from petstore_tools.errors import (
     ArgumentError,
     FrameError,
@@ -26,7 +26,6 @@ from petstore_tools.errors import (
     SheetError,
 )
 from petstore_tools.sandbox import samples
-from petstore_tools.service.server import ThreadedServer
 
 
 def animals(count: int) -> pd.DataFrame:
@@ -293,16 +292,16 @@ def test_a_report_that_is_written_is_not_returned(tmp_path: Path) -> None:
     assert (tmp_path / "report.html").read_text("utf-8") == report.to_html()
 
 
-def test_a_listing_that_is_not_whole_is_reported_on_only_when_asked() -> None:
+def test_a_listing_that_is_not_whole_is_reported_on_only_when_asked(
+    tmp_path: Path,
+) -> None:
     """And then the headline says it, and nothing is kept."""
-    server = ThreadedServer(PagingService(numbered_animals(250), "nothing")).start()
-    with PetStore(base_url=server.base_url, api_key="k", plan="business") as store:
+    with open_store(PagingService(numbered_animals(250), "nothing"), tmp_path) as store:
         with pytest.raises(IncompleteListingError):
             store.status_report()
         with pytest.warns(UserWarning, match="incomplete"):
             report = store.status_report(partial=True, since="last")
         assert len(store.snapshots()) == 0
-    server.stop()
 
     assert report.headline.startswith("Not complete (unproven): 100 animals")
     note = "this listing is not complete, so it is not compared with an earlier one"

@@ -2,13 +2,21 @@
 
 import asyncio
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qsl
 
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 from ways import Animal, Service, Way, animals
 
+from petstore_tools import PetStore, Plan
+from petstore_tools.service.server import ThreadedServer
+
+AMPLE = Plan(1_000_000, 100_000_000)
 numbered_animals = partial(animals, first=1, step=1)
 
 
@@ -59,3 +67,17 @@ class PagingService(Service):
         texts = {name: str(value) for name, value in headers.items()}
         response = Response(body, status, texts, "application/json")
         await response(scope, receive, send)
+
+
+@contextmanager
+def open_store(
+    service: PagingService, folder: Path, **options: Any
+) -> Iterator[PetStore]:
+    """Serve in a thread, and open a store on a plan that does not stand in the way."""
+    server = ThreadedServer(service).start()
+    settings = {"api_key": "k", "plan": AMPLE, "state_dir": folder} | options
+    try:
+        with PetStore(base_url=server.base_url, **settings) as store:
+            yield store
+    finally:
+        server.stop()
