@@ -136,7 +136,8 @@ def examine(
     limit = rate_reply.limit
     reported = "no limit" if limit is None else f"a limit of {limit:,}"
     text = f"{plan or 'none is named'}; the service reports {reported}"
-    fits = plan and limit in (plan.per_minute, plan.per_day)
+    # a part of a plan that is shared is smaller
+    fits = plan and limit is not None and limit >= (plan.per_minute or 0)
     advice = (
         "Set PETSTORE_PLAN to the plan of this key, or to your part where you share it."
     )

@@ -119,11 +119,13 @@ class DatabaseLedger(ABC):
     Attributes:
         label: The database, in words.
         advice: What helps where it cannot be used.
+        scope: Who shares the budget.
     """
 
     ahead_s = transaction_s = 0.0
     label: str
     advice: str
+    scope: str
 
     def __init__(self, subject: str, error: type[Exception]) -> None:
         self._subject = subject
@@ -265,11 +267,10 @@ class PostgresLedger(DatabaseLedger):
             sent.
     """
 
-    scope = "for all programs that use the same budget database"
     label = "The budget database"
     advice = (
         "Correct PETSTORE_LEDGER_URL; its user must be able to create the table"
-        " petstore_budget. Until then each of you can remove it, and name a part of the"
+        " petstore_budget. Until then each of you can unset it, and name a part of the"
         " plan (PETSTORE_PLAN=30/500)"
     )
 
@@ -280,7 +281,8 @@ class PostgresLedger(DatabaseLedger):
             raise missing_extra("postgres", "a ledger on PostgreSQL") from error
         super().__init__(subject, psycopg.Error)
         self._url = url
-        self._password = _read_password(url)
+        place, self._password = _read_address(url)
+        self.scope = f"for all programs that use the budget database {place}"
 
     def _transact(self, replace_state: Callable[[str], str]) -> None:
         import psycopg
@@ -357,9 +359,9 @@ class PostgresLedger(DatabaseLedger):
         raise failure
 
 
-def _read_password(url: SecretStr) -> str:
+def _read_address(url: SecretStr) -> tuple[str, str]:
     """
-    Return the password in the address of a database, "" where there is none.
+    Return where a database is, and the password in its address, "" where there is none.
 
     Raises:
         SettingsError: It is no address of PostgreSQL, or a character of the password
@@ -381,7 +383,8 @@ def _read_password(url: SecretStr) -> str:
             " postgresql://USER:PASSWORD@HOST:5432/DATABASE; in a password write @ as"
             " %40, / as %2F, and % as %25"
         )
-    return str(parts.get("password", ""))
+    place = f"{hosts}:{ports}/{parts.get('dbname', '')}"
+    return place, str(parts.get("password", ""))
 
 
 Ledger = MemoryLedger | SqliteLedger | PostgresLedger
