@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 Moment = str | date  # an age, a date or a time
 _FORMAT = 3
+FRESH_S = 7 * spec.DAY_S  # a date that means an older snapshot gets a note
 OPEN = 999_999_999  # closes a stay that is still open: later than any snapshot
 
 
@@ -308,7 +309,12 @@ class Snapshots(tuple[Snapshot, ...]):
         """
         begin, end = span(moment, begin_s, zone)
         if not self or not is_age(moment):
-            return self.ended_by(end), ""
+            matches = self.ended_by(end)
+            for newest in matches[-1:]:
+                if newest.listing.ended_at < end - FRESH_S:
+                    as_of = utc_text(newest.listing.ended_at)
+                    return matches, f"the newest snapshot by {moment} is of {as_of}"
+            return matches, ""
         distances = {}
         for snapshot in self:
             started_at = snapshot.listing.started_at
@@ -416,19 +422,25 @@ def span(moment: Moment, now: float, zone: tzinfo | None = None) -> tuple[float,
 
 
 def check_past(
-    moment: Moment, instant_s: float, now: float, zone: tzinfo | None = None
+    moment: Moment,
+    instant_s: float,
+    latest_s: float,
+    zone: tzinfo | None = None,
+    *,
+    latest: str = "now",
 ) -> None:
     """
-    Check that what a moment means is not later than now.
+    Check that what a moment means is not later than now, or than another moment, both
+    in Unix seconds.
 
     Raises:
         ArgumentError: It is.
     """
-    if instant_s > now + 1e-6:  # a datetime may be rounded up
-        local = datetime.fromtimestamp(now, UTC).astimezone(zone)
+    if instant_s > latest_s + 1e-6:  # a datetime may be rounded up
+        local = datetime.fromtimestamp(latest_s, UTC).astimezone(zone)
         raise ArgumentError(
-            f"{moment} is after {local:%Y-%m-%d %H:%M:%S %Z}, which is now or the other"
-            " end: a date means the end of that day"
+            f"{moment} is later than {latest} ({local:%Y-%m-%d %H:%M:%S %Z}): a date"
+            " means the end of that day"
         )
 
 

@@ -278,7 +278,8 @@ class History(HistoryDatabase):
             ArgumentError: As `check_since` raises it.
         """
         end = snapshots[-1].listing
-        check_since(since, end.ended_at, zone)
+        latest = "the end of the listing that it is compared with"
+        check_since(since, end.ended_at, zone, latest=latest)
         candidates = Snapshots(s for s in snapshots if s.number)
         if is_age(since):
             candidates = Snapshots(snapshots[:-1])
@@ -460,7 +461,11 @@ def is_last(since: object) -> bool:
 
 
 def check_since(
-    since: Moment | None, until_s: float, zone: tzinfo | None = None
+    since: Moment | None,
+    until_s: float,
+    zone: tzinfo | None = None,
+    *,
+    latest: str = "now",
 ) -> None:
     """
     Check the older end of a report, before a request is spent on it.
@@ -471,4 +476,4 @@ def check_since(
     """
     if since is not None and not is_last(since):
         _, end_s = span(since, until_s, zone)
-        check_past(since, end_s, until_s, zone)
+        check_past(since, end_s, until_s, zone, latest=latest)

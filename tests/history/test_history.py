@@ -614,8 +614,13 @@ def test_a_date_of_the_past_takes_the_newest_listing_that_had_ended_by_then() ->
             box.store.snapshots(date="2026-01-04")
         with pytest.raises(ArgumentError, match="from 2026-01-05 09:00:00 UTC"):
             box.store.events(until="2026-01-04")
-        with pytest.raises(ArgumentError, match="which is now or the other end"):
+        late = "later than the end of the listing that it is compared with"
+        with pytest.raises(ArgumentError, match=late):
             box.store.events(since="2026-01-07", until="2026-01-06")
+        box.advance(days=30)
+        report = box.store.status_report(since="2026-01-07", until="2026-02-01")
+        note = "the newest snapshot by 2026-02-01 is of 2026-01-08 09:00:00 UTC"
+        assert report.notes == (note,)
 
 
 def test_last_is_the_last_report_that_was_handed_out(tmp_path: Path) -> None:
