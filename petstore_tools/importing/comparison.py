@@ -125,6 +125,11 @@ class Comparison:
         ]
 
     @cached_property
+    def _known_ids(self) -> set[int]:
+        """Rows that were sent, and that a row of the file is."""
+        return {row.entry_id for row in self.rows}
+
+    @cached_property
     def _equal_ids(self) -> set[int]:
         """Rows that were sent, and that a doubtful row equals."""
         doubts = self.doubts.values()
@@ -145,8 +150,12 @@ class Comparison:
         is_renamed = self.may_be_renamed(doubt)
         if is_renamed and not is_ours and not may_be.is_open:
             return take_over(row, may_be)
-        has_its_key = doubt.reason == "equal" and row.row_key
-        if is_ours and (is_renamed or has_its_key):
+        is_respelt = (
+            doubt.reason == "equal"
+            and row.row_key
+            and may_be.entry_id not in self._known_ids
+        )
+        if is_ours and (is_renamed or is_respelt):
             return merge(may_be, row)._replace(detail=str(doubt))
         return row._replace(state="skipped", detail=str(doubt))
 
