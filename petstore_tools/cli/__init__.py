@@ -148,7 +148,7 @@ def _take_signals(words: Sequence[str]) -> None:
         SIGNALS.append(number)
         signal.default_int_handler(number, frame)
 
-    handler = _end_service if words[:1] == ["serve"] else interrupt
+    handler = _end_service if "serve" in words[:1] else interrupt
     with suppress(ValueError):  # only the main thread may say what a signal does
         signal.signal(signal.SIGTERM, handler)
         # else it is ignored
@@ -181,8 +181,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
         _prepare_streams()
         stdout = sys.stdout
-    except BaseException:
-        if not SIGNALS:
+    except BaseException as error:
+        if not SIGNALS or isinstance(error, SystemExit):  # `serve` ends by itself
             raise
         click.echo("Interrupted.", err=True)  # while modules load
         sys.exit(128 + signal.SIGINT)

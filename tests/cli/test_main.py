@@ -213,10 +213,11 @@ def test_ctrl_c_while_modules_load_ends_as_an_interrupt(module: str) -> None:
     assert not any("Traceback" in line for line in said)
 
 
+@pytest.mark.parametrize(("command", "code"), [("quota", 130), ("serve", 0)])
 def test_ctrl_c_before_a_command_begins_ends_as_an_interrupt(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, command: str, code: int
 ) -> None:
-    """While the streams are prepared, too."""
+    """While the streams are prepared, too; `serve` has no other end."""
 
     class Stream(io.StringIO):
         def reconfigure(self, **_: object) -> None:
@@ -224,4 +225,4 @@ def test_ctrl_c_before_a_command_begins_ends_as_an_interrupt(
 
     monkeypatch.setattr(sys, "stdout", Stream())
 
-    assert commands.end_main("quota") == 130
+    assert commands.end_main(command) == code
