@@ -251,7 +251,6 @@ def write_files(
         return (), ()
     sheet = preview.sheet
     source = sheet.options.path.resolve()
-    source_rows = [[*row.cells] for row in sheet.rows]
     tables = {
         "created": _fill_created(entries, sheet.layout),
         "rejected": _fill_rejected(entries, sheet.layout),
@@ -263,7 +262,8 @@ def write_files(
         try:
             path = check_folder(source) / name
             file = _find_place(path, first_number, source, journal)
-            if rows and rows == source_rows and not file.exists():
+            is_new = rows and not file.exists()
+            if is_new and rows == [[*row.cells] for row in sheet.rows]:
                 files.append(source)
                 continue
             if rows:

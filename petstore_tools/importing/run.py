@@ -162,10 +162,12 @@ def check(inventory: Inventory, sheet: ReadSheet, journal: Journal) -> ImportPre
         whole = alone
     elif comparison.needs_listing:
         things = "rows" if comparison.waiting else "ids"
-        cost = f", a request for each {spec.LIMIT_MAX}: how many is not known yet"
+        cost = ""
+        if size is None:
+            cost = f", a request for each {spec.LIMIT_MAX}: how many is not known yet"
         notes.append(
             f"the {things} are not compared yet: the import first lists the animals"
-            f" that exist{cost if size is None else ''}"
+            f" that exist{cost}"
         )
     return ImportPreview(
         sheet=sheet,
