@@ -281,8 +281,8 @@ class PostgresLedger(DatabaseLedger):
             raise missing_extra("postgres", "a ledger on PostgreSQL") from error
         super().__init__(subject, psycopg.Error)
         self._url = url
-        place, self._password = _read_address(url)
-        self.scope = f"for all programs that use the budget database {place}"
+        address, self._password = _read_address(url)
+        self.scope = f"for all programs that use the budget database {address}"
 
     def _transact(self, replace_state: Callable[[str], str]) -> None:
         import psycopg
@@ -361,7 +361,8 @@ class PostgresLedger(DatabaseLedger):
 
 def _read_address(url: SecretStr) -> tuple[str, str]:
     """
-    Return where a database is, and the password in its address, "" where there is none.
+    Return the address of a database without its user, and the password, "" where there
+    is none.
 
     Raises:
         SettingsError: It is no address of PostgreSQL, or a character of the password
@@ -383,8 +384,8 @@ def _read_address(url: SecretStr) -> tuple[str, str]:
             " postgresql://USER:PASSWORD@HOST:5432/DATABASE; in a password write @ as"
             " %40, / as %2F, and % as %25"
         )
-    place = f"{hosts}:{ports}/{parts.get('dbname', '')}"
-    return place, str(parts.get("password", ""))
+    database = f"{hosts}:{ports}/{parts.get('dbname', '')}"
+    return database, str(parts.get("password", ""))
 
 
 Ledger = MemoryLedger | SqliteLedger | PostgresLedger
