@@ -112,7 +112,7 @@ def test_connected_stores_end_with_the_sandbox_and_may_be_closed_before() -> Non
     box.close()
 
     # while both stores are still there; the server's own end a moment later
-    wait_until(lambda: _open_files() <= files, 10)
+    wait_until(lambda: _open_files() == files, 10)
     assert is_port_closed(box.base_url)
     for call in (
         box.connect,
