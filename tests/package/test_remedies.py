@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from commands import connection
+from commands import connection, end_main
 from inventories import faulty_creates, stored_animals, write_rows
 from paging_server import PagingService, numbered_animals
 from tables import read_table
@@ -14,7 +14,6 @@ from true_listings import make_listing
 from wires import KEY
 
 from petstore_tools import Listing, PetStore, Plan, Sandbox, status_report
-from petstore_tools.cli import main
 from petstore_tools.errors import (
     ArgumentError,
     DoubtfulRowsError,
@@ -71,10 +70,9 @@ def type_command(
 ) -> str:
     """Type the last command that a message prints; return what it writes."""
     command = re.findall(r"petstore-tools [^\n]+", str(message))[-1]
-    with pytest.raises(SystemExit) as ended:
-        main([*shlex.split(command)[1:], *flags.split()])
+    code = end_main(*shlex.split(command)[1:], *flags.split())
     output = capsys.readouterr()
-    assert ended.value.code == 0, output.err
+    assert code == 0, output.err
     return output.out
 
 
@@ -98,8 +96,7 @@ def test_the_command_that_asks_for_titles_imports(
 ) -> None:
     """On the command line, the message prints a command."""
     write_rows(Path("a.csv"), "Rex,3,verkauft", header="Tiername,Kategorie,Status")
-    with pytest.raises(SystemExit):
-        main(["import", "a.csv"])
+    end_main("import", "a.csv")
     message = capsys.readouterr().err
 
     type_command(message, capsys)
@@ -166,18 +163,14 @@ def test_a_row_that_was_left_out_is_sent_by_the_command_of_the_question(
     shop.add([("Rex", 3, "sold")])
     write_rows(Path("a.csv"), "Mia,4,sold", "Rex,3,sold")
     command = ["import", "a.csv", "--yes", "--doubtful"]
-    with pytest.raises(SystemExit):
-        main([*command, "ask"])
+    end_main(*command, "ask")
     message = capsys.readouterr().err.replace("\n", " ")
-    with pytest.raises(SystemExit):
-        main([*command, "skip"])
+    end_main(*command, "skip")
 
     (printed,) = re.findall(r"petstore-tools imports reconcile .*? --absent", message)
     type_command(printed.replace(" N ", " 3 "), capsys)
-    with pytest.raises(SystemExit) as ended:
-        main(command[:-1])
 
-    assert ended.value.code == 0
+    assert end_main(*command[:-1]) == 0
     assert stored_animals(shop)["Rex", 3, "sold"] == 2
 
 
@@ -189,11 +182,9 @@ def test_what_became_of_a_lost_row_is_found_out_by_the_command_that_is_shown(
     monkeypatch.setenv("PETSTORE_RECONCILE_AFTER_S", "1000")
     with faulty_creates(shop, lambda _: "drop after") as proxy:
         monkeypatch.setenv("PETSTORE_BASE_URL", proxy.base_url)
-        with pytest.raises(SystemExit):
-            main(["import", "a.csv", "--yes"])
+        end_main("import", "a.csv", "--yes")
         show = re.findall(r"petstore-tools imports show \w+", capsys.readouterr().err)
-        with pytest.raises(SystemExit):
-            main(shlex.split(show[0])[1:])
+        end_main(*shlex.split(show[0])[1:])
         monkeypatch.setenv("PETSTORE_RECONCILE_AFTER_S", "0")
         said = type_command(capsys.readouterr().err, capsys)
 
@@ -268,10 +259,9 @@ def test_an_option_that_an_import_prints_helps(
             key, [*value.items()] if isinstance(value, dict) else value
         )
     ]
-    with pytest.raises(SystemExit) as ended:
-        main(["import", "a.csv", "--yes", *others, *shlex.split(flags)])
+    code = end_main("import", "a.csv", "--yes", *others, *shlex.split(flags))
 
-    assert ended.value.code == 0, capsys.readouterr().err
+    assert code == 0, capsys.readouterr().err
     assert stored_animals(shop).total() == 25 + count
 
 
@@ -359,8 +349,7 @@ def test_the_command_of_a_hint_is_typed(
     """Where there is nothing yet, and where a name is wrong."""
     write_rows(Path("a.csv"), "Rex,3,sold")
     options = [flag] if words.startswith("keys") else []
-    with pytest.raises(SystemExit):
-        main([*words.split(), *options])
+    end_main(*words.split(), *options)
     hint = " ".join("".join(capsys.readouterr()).split()).replace("FILE", "a.csv")
 
     assert printed in hint
