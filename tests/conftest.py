@@ -7,7 +7,6 @@ import random
 import shutil
 import signal
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import postgres as postgres_
@@ -20,7 +19,6 @@ from wires import BASE, KEY, T0
 
 from petstore_tools import PetStore, Sandbox
 from petstore_tools.clock import SIGNALS, ManualClock
-from petstore_tools.http.client import Client
 from petstore_tools.plans import Plan
 from petstore_tools.sandbox import samples
 from petstore_tools.settings import SecretStr, Settings
@@ -30,12 +28,12 @@ ROOM = 4 << 30
 DOCUMENT = Path(__file__).parents[2] / "shared" / "INTERFACE.md"
 
 
-def pytest_configure(config: pytest.Config) -> None:
+def pytest_configure(config):
     isolate_settings()
     keep_files_in_memory()
 
 
-def keep_files_in_memory() -> None:
+def keep_files_in_memory():
     """
     Let temporary files lie in memory, where there is room: most of the time of a test
     goes to waiting for a disk, which is not what it is about.
@@ -45,9 +43,7 @@ def keep_files_in_memory() -> None:
         tempfile.tempdir = None  # it is read anew
 
 
-def pytest_collection_modifyitems(
-    config: pytest.Config, items: list[pytest.Item]
-) -> None:
+def pytest_collection_modifyitems(config, items):
     """
     A checkout alone has no interface document: what reads it is not asked for there.
     Files come by their names, the last one first: so those of a room that wait do not
@@ -60,12 +56,12 @@ def pytest_collection_modifyitems(
         config.hook.pytest_deselected(items=readers)
 
 
-def pytest_collection_finish() -> None:
+def pytest_collection_finish():
     """Let the garbage collector pass over modules and tests, which stay to the end."""
     gc.freeze()
 
 
-def pytest_sessionfinish(session: pytest.Session) -> None:
+def pytest_sessionfinish(session):
     """Where all parts must be there, a skipped test is a failed one."""
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     if (
@@ -77,7 +73,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 @pytest.fixture(autouse=True)
-def _own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _own_folders(tmp_path, monkeypatch):
     monkeypatch.setenv("PETSTORE_CONFIG", str(tmp_path / "config.toml"))
     monkeypatch.setenv("PETSTORE_STATE_DIR", str(tmp_path / "state"))
     monkeypatch.delenv("PETSTORE_DATABASE_URL", raising=False)
@@ -87,13 +83,13 @@ def _own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def sandbox() -> Iterator[Sandbox]:
+def sandbox():
     with Sandbox(animals=0) as box:
         yield box
 
 
 @pytest.fixture
-def fast() -> Iterator[Sandbox]:
+def fast():
     """
     A sandbox whose plan does not stand in the way, so that several connections send.
     """
@@ -102,7 +98,7 @@ def fast() -> Iterator[Sandbox]:
 
 
 @pytest.fixture
-def file(tmp_path: Path) -> Path:
+def file(tmp_path):
     """A file of sample animals."""
     path = tmp_path / "animals.csv"
     path.write_text(samples.animals_csv(ROWS), encoding="utf-8")
@@ -110,7 +106,7 @@ def file(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def wire() -> Iterator[responses.RequestsMock]:
+def wire():
     """
     Answers in the order they are added; a test fails where one of them is not asked
     for.
@@ -120,7 +116,7 @@ def wire() -> Iterator[responses.RequestsMock]:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[PetStore]:
+def store(tmp_path):
     """
     A store on plan Free, with a clock that moves by itself and waits of the same length
     each time.
@@ -134,13 +130,13 @@ def store(tmp_path: Path) -> Iterator[PetStore]:
 
 
 @pytest.fixture
-def client(store: PetStore) -> Client:
+def client(store):
     """What sends the requests of that store."""
     return store.client
 
 
 @pytest.fixture
-def log(caplog: pytest.LogCaptureFixture) -> Iterator[pytest.LogCaptureFixture]:
+def log(caplog):
     """
     What a program sees that asks for waits, retries, refusals and reconciliations.
     """
@@ -149,7 +145,7 @@ def log(caplog: pytest.LogCaptureFixture) -> Iterator[pytest.LogCaptureFixture]:
 
 
 @pytest.fixture(scope="session")
-def postgres() -> Iterator[postgres_.Postgres]:
+def postgres():
     """A real PostgreSQL server."""
     if reason := postgres_.missing_postgres():
         pytest.skip(f"no PostgreSQL: {reason}")
@@ -158,7 +154,7 @@ def postgres() -> Iterator[postgres_.Postgres]:
 
 
 @pytest.fixture(scope="session")
-def pgbouncer(postgres: postgres_.Postgres) -> Iterator[postgres_.Bouncer]:
+def pgbouncer(postgres):
     """A real PgBouncer in transaction mode, in front of that server."""
     if reason := postgres_.missing_bouncer():
         pytest.skip(reason)
@@ -167,6 +163,6 @@ def pgbouncer(postgres: postgres_.Postgres) -> Iterator[postgres_.Bouncer]:
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def where(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+def where(request, tmp_path):
     """A database that does not exist yet: of SQLite, and of PostgreSQL."""
     return postgres_.name_database(request, tmp_path)

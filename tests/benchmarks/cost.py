@@ -12,7 +12,6 @@ Run: python tests/benchmarks/cost.py [ROWS]
 import json
 import sys
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 
 from programs import costs, head, row, serve_until_input_ends, serving
@@ -25,13 +24,13 @@ WIDE = Plan(10_000_000, 100_000_000)
 ROUNDS = 5
 
 
-def serve() -> None:
+def serve():
     """Run the embedded service."""
     with Sandbox(plan=WIDE, clock="system", animals=0) as box:
         serve_until_input_ends(json.dumps([box.base_url, box.api_key]))
 
 
-def compare(title: str, number: int, ways: dict[str, Callable[[], object]]) -> None:
+def compare(title, number, ways):
     """Print the least of some rounds, taken in turns: CPU and time of one request."""
     least = {name: [] for name in ways}
     for _ in range(ROUNDS):
@@ -50,7 +49,7 @@ def compare(title: str, number: int, ways: dict[str, Callable[[], object]]) -> N
         )
 
 
-def main(words: list[str]) -> None:
+def main(words):
     """Print both tables."""
     if words == ["serve"]:
         serve()
@@ -66,11 +65,11 @@ def main(words: list[str]) -> None:
 
         page = f"{url}?limit=1"
 
-        def read_by_session() -> None:
+        def read_by_session():
             for _ in range(rows):
                 session.get(page, timeout=5)
 
-        def read_by_store() -> None:
+        def read_by_store():
             for _ in range(rows):
                 store.client.call("GET", page)
 
@@ -78,14 +77,14 @@ def main(words: list[str]) -> None:
         compare("read", rows, reads)
         seeds = iter(range(100, 200))
 
-        def imported() -> None:
+        def imported():
             seed = next(seeds)
             path = Path(folder, f"animals {seed}.csv")
             path.write_text(samples.animals_csv(rows, seed=seed), "utf-8")
             result = store.import_pets(path, doubtful="send")
             assert result.created == rows, result
 
-        def posted() -> None:
+        def posted():
             for name, category_id, status in samples.animals(rows, seed=next(seeds)):
                 body = {"name": name, "categoryId": category_id}
                 body |= {"status": status} if status else {}

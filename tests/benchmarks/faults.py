@@ -50,12 +50,12 @@ RETRY = Retry(  # as most scripts have it
 )
 
 
-def sample(count: int) -> list[samples.Animal]:
+def sample(count):
     """Return so many animals that all have a status."""
     return [animal for animal in samples.animals(2 * count) if animal[2]][:count]
 
 
-def post_all(path: Path, base_url: str, key: str, retry: Retry) -> int:
+def post_all(path, base_url, key, retry):
     """Post row by row, retrying as told; a row that fails for good is left out."""
     session = keyed_session(key)
     session.mount("http://", HTTPAdapter(max_retries=retry))
@@ -71,13 +71,13 @@ def post_all(path: Path, base_url: str, key: str, retry: Retry) -> int:
     return created
 
 
-def the_loop(path: Path, base_url: str, key: str) -> str:
+def the_loop(path, base_url, key):
     """The loop that the README prints; it says nothing."""
     run_readme_loop(keyed_session(key), base_url, path.parent)
     return ""
 
 
-def ours(path: Path, base_url: str, key: str) -> int:
+def ours(path, base_url, key):
     """The import of this toolkit."""
     os.environ["PETSTORE_RECONCILE_AFTER_S"] = "0.5"
     store = PetStore(
@@ -98,7 +98,7 @@ WAYS = {
 }
 
 
-def kill_after_first_create(command: list[str], box: Sandbox, after_s: float) -> None:
+def kill_after_first_create(command, box, after_s):
     """
     Start a program, and kill it so long after it made an animal, unless it has ended.
     """
@@ -112,7 +112,7 @@ def kill_after_first_create(command: list[str], box: Sandbox, after_s: float) ->
         program.kill()
 
 
-def run(way: str, rows: int, *, kills: bool) -> str:
+def run(way, rows, *, kills):
     """Import through the faults; return the cell of a table."""
     animals = sample(rows)
     with (
@@ -146,7 +146,7 @@ def run(way: str, rows: int, *, kills: bool) -> str:
     return f"{too_many} / {(expected_animals - stock).total()} / {words}"
 
 
-def main(words: list[str]) -> None:
+def main(words):
     """Print the table."""
     if len(words) > 1:
         print(WAYS[words[0]](Path(words[1]), words[2], words[3]))

@@ -12,12 +12,10 @@ import random
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from statistics import median
 
-import pandas as pd
 from programs import costs, head, measured, row
 
 # isort: split
@@ -34,14 +32,14 @@ TURNS = 11  # of reports; the least counts
 Animal = tuple[int, str, int, str | None]
 
 
-def inventories(animals: int, listings: int) -> Iterator[pd.DataFrame]:
+def inventories(animals, listings):
     """Yield one listing after the other."""
     rng = random.Random(1)
 
-    def animal(number: int) -> Animal:
+    def animal(number):
         return number, f"Pet {rng.randrange(5_000)}", rng.randrange(12), status()
 
-    def status() -> str | None:
+    def status():
         return rng.choice([*spec.STATUSES, None])
 
     rows = [animal(number) for number in range(1, animals + 1)]
@@ -60,14 +58,14 @@ def inventories(animals: int, listings: int) -> Iterator[pd.DataFrame]:
                 rows[index] = (*rows[index][:3], status())
 
 
-def main(animals: int, listings: int) -> None:
+def main(animals, listings):
     """Print the table."""
     with tempfile.TemporaryDirectory() as folder:
         history = History(Path(folder, "history.db"))
         parquet = Path(folder, "one.parquet")
         ours = []
         theirs = []
-        copies: dict[int, tuple[Path, pd.DataFrame]] = {}
+        copies = {}
         for number, frame in enumerate(inventories(animals, listings), 1):
             if number in (10, 30, 100, 300, listings):
                 path = Path(folder, f"before{number}.db")
@@ -107,7 +105,7 @@ def main(animals: int, listings: int) -> None:
         )
 
 
-def report(history: History, frame: pd.DataFrame) -> str:
+def report(history, frame):
     """Keep a listing, and return the page of a report on the week before it."""
     looks = check_looks(None, "Report", "", None)
     return report_and_keep(frame, history, "7d", looks).to_html()

@@ -26,7 +26,7 @@ CODES = [
 ]
 
 
-def seconds(code: str) -> float:
+def seconds(code):
     """Return the processor time that a fresh interpreter takes for some code."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
@@ -34,7 +34,7 @@ def seconds(code: str) -> float:
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def main(rounds: int) -> None:
+def main(rounds):
     """Print the table."""
     turns = [list(map(seconds, CODES)) for _ in range(rounds)]
     start, *times = [median(turn) for turn in zip(*turns, strict=True)]

@@ -12,7 +12,7 @@ import json
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin
@@ -34,7 +34,7 @@ KEY = {"Authorization": "Bearer k"}
 List = Callable[[], Any]
 
 
-def pages(get: Callable[[str], Any], url: str) -> Iterator[Any]:
+def pages(get, url):
     """Follow `Link` as people write it."""
     address = f"{url}/pets?limit=100"
     while True:
@@ -47,28 +47,28 @@ def pages(get: Callable[[str], Any], url: str) -> Iterator[Any]:
         address = urljoin(address, following["url"])
 
 
-def rows_of(get: Callable[[str], Any], url: str) -> List:
+def rows_of(get, url):
     """Return what lists with a client, json and a frame."""
     return lambda: typed([pet for page in pages(get, url) for pet in page.json()])
 
 
-def typed(pets: list[Any]) -> pd.DataFrame:
+def typed(pets):
     """Return a frame with the statuses in their order."""
     frame = pd.DataFrame(pets)
     statuses = ["available", "pending", "sold"]
     return frame.assign(status=pd.Categorical(frame["status"], statuses, ordered=True))
 
 
-def by_links(url: str) -> List:
+def by_links(url):
     """List with a Session, as the links say."""
     return rows_of(keyed_session("k").get, url)
 
 
-def by_offset(url: str) -> List:
+def by_offset(url):
     """List with a Session that was told how the service pages."""
     session = keyed_session("k")
 
-    def listed() -> pd.DataFrame:
+    def listed():
         pets = []
         while page := session.get(f"{url}/pets?limit=100&offset={len(pets)}").json():
             pets += page
@@ -77,19 +77,19 @@ def by_offset(url: str) -> List:
     return listed
 
 
-def the_loop(url: str) -> List:
+def the_loop(url):
     """List with the loop that the README prints."""
     return lambda: run_readme_loop(keyed_session("k"), url, Path(tempfile.mkdtemp()))
 
 
-def httpx_client(url: str) -> List:
+def httpx_client(url):
     """List with an httpx client."""
     import httpx
 
     return rows_of(httpx.Client(headers=KEY).get, url)
 
 
-def dlt_client(url: str) -> List:
+def dlt_client(url):
     """List with dlt's RESTClient, which finds the paginator by itself."""
     from dlt.sources.helpers.rest_client import RESTClient
 
@@ -98,7 +98,7 @@ def dlt_client(url: str) -> List:
     return lambda: typed([pet for page in answers for pet in page])
 
 
-def ours(url: str) -> List:
+def ours(url):
     """List with petstore_tools."""
     from petstore_tools import PetStore, Plan
 
@@ -112,7 +112,7 @@ def ours(url: str) -> List:
     return store.list_pets
 
 
-def ours_again(url: str) -> List:
+def ours_again(url):
     """List a second time: it is known how the service pages, and how much there was."""
     listed = ours(url)
     listed()
@@ -132,7 +132,7 @@ LISTERS = [the_loop, by_offset, httpx_client, dlt_client, ours]
 SERVERS = read_json(__file__, "servers.json")
 
 
-def serve(speaks: str, animals: str, latency_s: str, kind: str) -> None:
+def serve(speaks, animals, latency_s, kind):
     """
     Run the paging service of the tests; `moving`: animals come and go between its
     answers.
@@ -148,7 +148,7 @@ def serve(speaks: str, animals: str, latency_s: str, kind: str) -> None:
         latency_s=float(latency_s),
     )
 
-    def staff(_: object) -> None:
+    def staff(_):
         if len(service.queries) == 2:
             del service.rows[0]
         if len(service.queries) == 3:
@@ -161,7 +161,7 @@ def serve(speaks: str, animals: str, latency_s: str, kind: str) -> None:
     server.stop()
 
 
-def measure(list_all: List) -> None:
+def measure(list_all):
     """Print what one listing takes, and what came."""
     warnings.simplefilter("ignore")
     figures = costs(list_all)
@@ -170,9 +170,7 @@ def measure(list_all: List) -> None:
     print(json.dumps({**figures, "rows": len(frame), "said": said}))
 
 
-def speed(
-    animals: int, latency_s: float, speaks: str, peers: list[Callable[[str], List]]
-) -> None:
+def speed(animals, latency_s, speaks, peers):
     """Print seconds, and ratios to the first."""
     title = f"{animals:,} animals, {latency_s * 1_000:.0f} ms, {speaks}"
     head(title, "s", "ratio", "CPU s", "grows MB")
@@ -195,7 +193,7 @@ def speed(
             )
 
 
-def what_came(peers: list[Callable[[str], List]]) -> None:
+def what_came(peers):
     """Print how many of the rows came, and what was said of it."""
     head("rows that came", *SERVERS)
     for peer in peers:
@@ -210,7 +208,7 @@ def what_came(peers: list[Callable[[str], List]]) -> None:
         row(NAMES[peer], *cells)
 
 
-def main(words: list[str]) -> None:
+def main(words):
     """Print all tables."""
     if words[:1] == ["serve"]:
         serve(*words[1:])

@@ -29,7 +29,7 @@ BAD = [
 ]
 
 
-def write(folder: Path, rows: int) -> list[Path]:
+def write(folder, rows):
     """Write the same table as text and as a workbook."""
     words = [*WORDS, "available", ""]
     table = []
@@ -43,7 +43,7 @@ def write(folder: Path, rows: int) -> list[Path]:
     return paths
 
 
-def read_cells(path: Path) -> int:
+def read_cells(path):
     """Read all cells and look at nothing: the floor."""
     from python_calamine import CalamineWorkbook
 
@@ -53,7 +53,7 @@ def read_cells(path: Path) -> int:
         return len(list(csv.reader(file)))
 
 
-def preview(path: Path) -> int:
+def preview(path):
     """Read, check, and name every problem with its row and column."""
     from petstore_tools import PetStore
 
@@ -64,14 +64,14 @@ def preview(path: Path) -> int:
 WAYS = {"the cells alone": read_cells, "petstore_tools": preview}
 
 
-def measure(way: str, path: Path) -> None:
+def measure(way, path):
     """Print what a way takes."""
     sample = path.with_name(f"small{path.suffix}")
     WAYS[way](sample)  # imports are not what is measured
     print(json.dumps(costs(partial(WAYS[way], path))))
 
 
-def main(words: list[str]) -> None:
+def main(words):
     """Print the table."""
     if words[:1] == ["measure"]:
         measure(words[1], Path(words[2]))

@@ -11,12 +11,9 @@ import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
 from contextlib import chdir, contextmanager
 from functools import cache
 from pathlib import Path
-from types import CodeType
-from typing import Any
 
 import pandas as pd
 import requests
@@ -26,7 +23,7 @@ sys.path.insert(0, str(ROOT / "tests" / "support"))
 
 
 @contextmanager
-def serving(*command: object) -> Iterator[str]:
+def serving(*command):
     """
     Run a script that serves until its input ends; give the line that it prints first.
     """
@@ -38,13 +35,13 @@ def serving(*command: object) -> Iterator[str]:
         server.stdin.close()
 
 
-def serve_until_input_ends(*said: object) -> None:
+def serve_until_input_ends(*said):
     """Be what `serving` runs: say how to reach the server, and wait."""
     print(*said, flush=True)
     sys.stdin.read()
 
 
-def measured(*command: object) -> Any:
+def measured(*command):
     """
     Run a script that prints what it measured as JSON; None where a peer is not
     installed.
@@ -61,16 +58,14 @@ def measured(*command: object) -> Any:
 
 
 @cache
-def readme_loop() -> CodeType:
+def readme_loop():
     """Return the loop that the README prints."""
     readme = (ROOT / "README.md").read_text("utf-8")
     (block,) = re.findall(r"```py\n(rows = .*?)```", readme, re.S)
     return compile(block, "README.md", "exec")
 
 
-def run_readme_loop(
-    session: requests.Session, base_url: str, folder: Path
-) -> pd.DataFrame:
+def run_readme_loop(session, base_url, folder):
     """
     Run the loop as the README prints it, in a folder whose `animals.csv` it imports: a
     file of no rows where there is none. Return what it listed.
@@ -90,7 +85,7 @@ def run_readme_loop(
     return names["animals"]
 
 
-def peak_mb() -> float:
+def peak_mb():
     """
     Return the most memory that this process had; `getrusage` counts that of its parent,
     too.
@@ -100,7 +95,7 @@ def peak_mb() -> float:
     )
 
 
-def costs(do: Callable[[], Any]) -> dict[str, Any]:
+def costs(do):
     """Return the time, CPU and memory that something takes, and what it gives."""
     before = peak_mb()
     began, cpu = time.perf_counter(), time.process_time()
@@ -113,12 +108,12 @@ def costs(do: Callable[[], Any]) -> dict[str, Any]:
     }
 
 
-def row(*cells: object) -> None:
+def row(*cells):
     """Print a row of a table in Markdown."""
     print("|", " | ".join(map(str, cells)), "|", flush=True)
 
 
-def head(title: str, *titles: str) -> None:
+def head(title, *titles):
     """
     Print date, machine and command, and the first two lines of a table: one column of
     words, and columns of numbers.

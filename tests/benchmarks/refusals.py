@@ -23,7 +23,6 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -67,22 +66,22 @@ class Client:
     ledger_url: str = ""
 
     @property
-    def end(self) -> float:
+    def end(self):
         return self.begin + MINUTES * 60
 
-    def start(self) -> subprocess.Popen[bytes]:
+    def start(self):
         """Run it."""
         Path(self.folder).mkdir(exist_ok=True)
         return subprocess.Popen(
             [sys.executable, __file__, "--client", json.dumps(asdict(self))]
         )
 
-    def work(self) -> None:
+    def work(self):
         """Be it: send from all threads until the end."""
         send = self.ours() if self.peer == OURS else self.theirs()
         time.sleep(max(0.0, self.begin - time.time()))
 
-        def one_thread() -> None:
+        def one_thread():
             while time.time() < self.end:
                 status = 0
                 with suppress(requests.RequestException, TransportError):
@@ -99,13 +98,13 @@ class Client:
         for worker in workers:
             worker.join(max(0.0, self.end + 2 - time.time()))
 
-    def session(self) -> requests.Session:
+    def session(self):
         """Return a session that says who sends."""
         session = requests.Session()
         session.headers["X-Process"] = self.name
         return session
 
-    def ours(self) -> Callable[[], int]:
+    def ours(self):
         """Return what sends one request as a store does."""
         if self.ledger_url:
             os.environ["PETSTORE_LEDGER_URL"] = self.ledger_url
@@ -125,12 +124,12 @@ class Client:
             store.client.attempt("GET", url, None, options, lambda: None).status
         )
 
-    def theirs(self) -> Callable[[], int]:
+    def theirs(self):
         """Return what sends one request as a peer does."""
         session = self.session()
         if self.peer == LOOP:
 
-            def run_loop() -> int:
+            def run_loop():
                 run_readme_loop(session, self.base_url, Path(self.folder))
                 return 200
 
@@ -154,14 +153,12 @@ class Client:
         return lambda: session.get(f"{self.base_url}/pets", timeout=10).status_code
 
 
-def next_minute(ahead_s: float) -> float:
+def next_minute(ahead_s):
     """Return when the next whole minute begins that is at least so far away."""
     return ((time.time() + ahead_s) // 60 + 1) * 60
 
 
-def service_counts(
-    address: str, budget: str, begin: float, per_minute: int
-) -> tuple[str, ...]:
+def service_counts(address, budget, begin, per_minute):
     """
     Return what the service saw: share, refusals, sent too early, and each process.
     """
@@ -178,7 +175,7 @@ def service_counts(
     )
 
 
-def in_all_scenarios(peer: str, address: str) -> dict[str, str]:
+def in_all_scenarios(peer, address):
     """
     Run a peer through every scenario and print its rows; return the refusals of each.
     """
@@ -210,7 +207,7 @@ def in_all_scenarios(peer: str, address: str) -> dict[str, str]:
     return refusals
 
 
-def take_a_third(url: str, begin: float) -> None:
+def take_a_third(url, begin):
     """
     Use the same key without asking anybody: a hundred in the first seconds of each
     minute.
@@ -227,7 +224,7 @@ def take_a_third(url: str, begin: float) -> None:
                     time.sleep(1.0)
 
 
-def at_a_distance(milliseconds: int, address: str, ledger_url: str) -> None:
+def at_a_distance(milliseconds, address, ledger_url):
     """Run six machines whose budget is so far away, and print their row."""
     begin = next_minute(8)
     budget = f"{milliseconds} ms/ours"
@@ -249,7 +246,7 @@ def at_a_distance(milliseconds: int, address: str, ledger_url: str) -> None:
     )
 
 
-def main(words: list[str]) -> None:
+def main(words):
     """Print the tables."""
     if words[:1] == ["--client"]:
         Client(**json.loads(words[1])).work()

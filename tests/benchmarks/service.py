@@ -17,7 +17,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -62,7 +61,7 @@ Peer = tuple[list[str | Path], str]  # command, path of its list
 
 
 @contextmanager
-def running(command: Sequence[str | Path], port: int, **env: str) -> Iterator[int]:
+def running(command, port, **env):
     """Run a server on one core once it answers; give its process group."""
     server = subprocess.Popen(
         ["taskset", "-c", "0", *map(str, command)],
@@ -82,7 +81,7 @@ def running(command: Sequence[str | Path], port: int, **env: str) -> Iterator[in
 
 
 @contextmanager
-def ours(where: str, *, animals: int = 1_000) -> Iterator[tuple[int, int, str]]:
+def ours(where, *, animals=1_000):
     """
     Run the service, durable against power loss, on a database that it fills first.
 
@@ -106,7 +105,7 @@ def ours(where: str, *, animals: int = 1_000) -> Iterator[tuple[int, int, str]]:
         yield group, port, filling.stdout.strip()
 
 
-def cpu_s(group: int) -> float:
+def cpu_s(group):
     """Return the CPU time that the processes of a group have taken."""
     ticks = 0
     for stat in Path("/proc").glob("[0-9]*/stat"):
@@ -117,9 +116,7 @@ def cpu_s(group: int) -> float:
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
-def wrk(
-    url: str, key: str, seconds: int, script: str = "", *, connections: int = 16
-) -> tuple[int, float]:
+def wrk(url, key, seconds, script="", *, connections=16):
     """Return how many requests there were, and how many a second; none may fail."""
     with tempfile.NamedTemporaryFile("w", suffix=".lua") as file:
         file.write(script)
@@ -137,9 +134,7 @@ def wrk(
     return int(requests.split()[-1]), float(rate)
 
 
-def costs(
-    group: int, port: int, key: str, seconds: int, path: str = LIST_PATH
-) -> list[float]:
+def costs(group, port, key, seconds, path=LIST_PATH):
     """
     Return CPU us a request: of a page of 100, of a create, of four of those to one.
     """
@@ -155,7 +150,7 @@ def costs(
     return results
 
 
-def plain(folder: Path, port: int, node: Path) -> Peer | None:
+def plain(folder, port, node):
     """Return FastAPI with SQLite."""
     if importlib.util.find_spec("fastapi") is None:
         return None
@@ -163,7 +158,7 @@ def plain(folder: Path, port: int, node: Path) -> Peer | None:
     return [sys.executable, script, str(port), folder], LIST_PATH
 
 
-def prism(folder: Path, port: int, node: Path) -> Peer | None:
+def prism(folder, port, node):
     """
     Return prism, which answers from the document and keeps nothing; its example has 100
     animals.
@@ -186,7 +181,7 @@ def prism(folder: Path, port: int, node: Path) -> Peer | None:
 PEERS = {"prism": prism, "FastAPI + SQLite": plain}
 
 
-def beside_peers(node: Path, seconds: int) -> None:
+def beside_peers(node, seconds):
     """Print the CPU a request of each, and its ratio to prism's."""
     from postgres import run_postgres
 
@@ -217,7 +212,7 @@ def beside_peers(node: Path, seconds: int) -> None:
         row(name, *(f"{cost:,.0f} / {cost / prism_us:.2f}" for cost, prism_us in pairs))
 
 
-def growth(animals: int, seconds: int) -> None:
+def growth(animals, seconds):
     """
     Print what a page costs at the head and at the end of a small and a large inventory.
     """
@@ -245,7 +240,7 @@ def growth(animals: int, seconds: int) -> None:
         row(f"{count:,} animals", *(f"{1e6 / rate:.0f}" for rate in results))
 
 
-def main() -> None:
+def main():
     """Print the tables."""
     options = argparse.ArgumentParser()
     options.add_argument("--node", type=Path, default=Path())

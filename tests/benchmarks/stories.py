@@ -29,7 +29,7 @@ TEXT = Path(__file__).with_suffix(".txt").read_text("utf-8")
 AMPLE = Plan(100_000, 10_000_000)
 
 
-def play(steps: str, way: str) -> Counter[str]:
+def play(steps, way):
     """Play a story, and return what was counted."""
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -45,7 +45,7 @@ def play(steps: str, way: str) -> Counter[str]:
     return story.counts + Counter(lost=len(story.missing))
 
 
-def main() -> None:
+def main():
     """Print the table."""
     ways = WAYS if "row_key" in signature(PetStore.import_pets).parameters else WAYS[:1]
     head(" / ".join(COUNTS), *WAYS)
@@ -59,7 +59,7 @@ def main() -> None:
     show("all", sums)
 
 
-def show(name: str, counts: list[Counter[str]]) -> None:
+def show(name, counts):
     """Print a row of the table."""
     cells = [" / ".join(str(of[count]) for count in COUNTS) for of in counts]
     row(name, *cells, *["not run"] * (len(WAYS) - len(cells)))

@@ -14,7 +14,6 @@ import sys
 import time
 from collections import Counter
 from email.utils import formatdate
-from typing import Any
 
 from programs import serve_until_input_ends
 from service_model import StrictService, StrictWindow
@@ -22,7 +21,6 @@ from starlette.responses import Response
 from tables import read_json
 
 from petstore_tools.service.server import ThreadedServer
-from petstore_tools.throttle.rate_headers import RateReply
 
 PER_DAY = 1_000_000
 OTHER = "another program"
@@ -33,7 +31,7 @@ OUTAGE_S = (30.0, 33.0)  # in each minute, in the scenario that restarts
 class Tenant:
     """One budget, and what was seen of it."""
 
-    def __init__(self, scenario: str, per_minute: int) -> None:
+    def __init__(self, scenario, per_minute):
         self.rules = SCENARIOS.get(scenario, SCENARIOS["alone"])
         windows = (
             StrictWindow(self.rules["kind"], per_minute, 60),
@@ -47,7 +45,7 @@ class Tenant:
         self.closed_from = 0.0
         self.closed_until = 0.0
 
-    def arrive(self, name: str) -> Response:
+    def arrive(self, name):
         """Count a request, and answer it."""
         now = time.time()
         answer = self.model.arrive(now)
@@ -69,7 +67,7 @@ class Tenant:
         headers["Date"] = formatdate(now + self.rules["skew_s"], usegmt=True)
         return Response(b"[]", answer.status, headers, "application/json")
 
-    def look_at(self, name: str, answer: RateReply, now: float) -> None:
+    def look_at(self, name, answer, now):
         """Count what a client was answered, and whether it should have waited."""
         if answer.status == 200:
             self.by_process[name] += 1
@@ -81,7 +79,7 @@ class Tenant:
             self.closed_from = now
             self.closed_until = now + (answer.retry_after_s or 0)
 
-    def results(self) -> dict[str, Any]:
+    def results(self):
         """Return what was counted."""
         return {
             "minutes": self.minutes,
@@ -94,11 +92,11 @@ class Tenant:
 class App:
     """The service, for as many budgets as are asked for."""
 
-    def __init__(self, per_minute: int) -> None:
+    def __init__(self, per_minute):
         self.per_minute = per_minute
         self.tenants = {}
 
-    async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
+    async def __call__(self, scope, receive, send):
         if scope["type"] != "http":
             return
         _, scenario, peer, *_ = [*scope["path"].split("/"), ""]
@@ -119,6 +117,6 @@ class App:
 
 
 if __name__ == "__main__":
-    server = ThreadedServer(App(int(sys.argv[1]))).start()  # type: ignore[arg-type]
+    server = ThreadedServer(App(int(sys.argv[1]))).start()
     serve_until_input_ends(server.base_url.removesuffix("/v1"))
     server.stop()

@@ -4,11 +4,9 @@ A service with 25 animals, and the command line in this process, in a folder of 
 
 import subprocess
 import sys
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from commands import RunCommand, connection
+from commands import connection
 
 from petstore_tools import Sandbox
 from petstore_tools.cli import main
@@ -16,18 +14,18 @@ from petstore_tools.plans import Plan
 
 
 @pytest.fixture
-def box() -> Iterator[Sandbox]:
+def box():
     with Sandbox(plan=Plan(10_000, 100_000), clock="system", animals=25) as sandbox:
         yield sandbox
 
 
 @pytest.fixture
 def run(
-    box: Sandbox,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> RunCommand:
+    box,
+    tmp_path,
+    monkeypatch,
+    capsys,
+):
     """
     Run a command with the sandbox as its service; it ends with 0, or the code that is
     named, and never shows a traceback or the key.
@@ -37,9 +35,7 @@ def run(
         monkeypatch.setenv(variable, value)
     monkeypatch.setenv("PETSTORE_PLAN", "10000/100000")
 
-    def run(
-        *arguments: str, code: int = 0, **env: str
-    ) -> subprocess.CompletedProcess[str]:
+    def run(*arguments, code=0, **env):
         with monkeypatch.context() as patch:
             patch.setattr(sys, "argv", ["petstore-tools", *arguments])
             for name, value in env.items():

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import click
 import pytest
-from click.testing import CliRunner, Result
-from commands import RunCommand, connection
+from click.testing import CliRunner
+from commands import connection
 from leaks import visible_text
 from pydantic import SecretStr
 from python_calamine import CalamineWorkbook
@@ -31,9 +31,7 @@ from petstore_tools.tabular.xlsx import CATEGORY_SHEET
 PAGINATIONS = re.findall(r'"([a-z]+=[^"]+)"', EXAMPLES)
 
 
-def configure(
-    *answers: str, environment: str = "production", options: str = "", code: int = 0
-) -> Result:
+def configure(*answers, environment="production", options="", code=0):
     """Answer what `configure` asks; it ends with 0, or the code that is named."""
     arguments = ["configure", "--environment", environment, *options.split()]
     done = CliRunner().invoke(cli, arguments, input="\n".join([*answers, ""]))
@@ -41,11 +39,11 @@ def configure(
     return done
 
 
-def config() -> Path:
+def config():
     return Path(os.environ["PETSTORE_CONFIG"])
 
 
-def read_settings() -> dict[str, object]:
+def read_settings():
     return tomllib.loads(config().read_text("utf-8"))
 
 
@@ -54,9 +52,7 @@ def read_settings() -> dict[str, object]:
     read_table(__file__, "odd_answers.json"),
     ids=["address", "key", "plan", "categories", "refused key"],
 )
-def test_an_answer_that_cannot_be_right_is_asked_again(
-    box: Sandbox, typed: tuple[str, ...], said: str
-) -> None:
+def test_an_answer_that_cannot_be_right_is_asked_again(box, typed, said):
     """With a sentence of its own; until all are right, nothing is kept."""
     words = {"URL": box.base_url, "KEY": box.api_key}
     typed_words = [words.get(answer, answer) for answer in typed]
@@ -74,7 +70,7 @@ def test_an_answer_that_cannot_be_right_is_asked_again(
     }
 
 
-def test_a_plan_that_is_to_be_learnt_is_not_kept(box: Sandbox) -> None:
+def test_a_plan_that_is_to_be_learnt_is_not_kept(box):
     """`-` names none, and takes a plan away that was kept."""
     configure(box.base_url, box.api_key, "pro", "-")
 
@@ -83,7 +79,7 @@ def test_a_plan_that_is_to_be_learnt_is_not_kept(box: Sandbox) -> None:
     assert read_settings() == {"base_url": box.base_url, "api_key": box.api_key}
 
 
-def test_a_key_at_the_wrong_question_is_not_shown_again(box: Sandbox) -> None:
+def test_a_key_at_the_wrong_question_is_not_shown_again(box):
     """What is no address is no default of the next round."""
     done = configure("psk_typed_here", box.base_url, box.api_key, "pro", "-")
 
@@ -91,8 +87,8 @@ def test_a_key_at_the_wrong_question_is_not_shown_again(box: Sandbox) -> None:
 
 
 def test_what_is_kept_is_shown_with_the_key_masked_and_enter_keeps_it(
-    box: Sandbox,
-) -> None:
+    box,
+):
     """
     Other entries of the file stay, which is for this user alone; one request checks it.
     """
@@ -117,7 +113,7 @@ def test_what_is_kept_is_shown_with_the_key_masked_and_enter_keeps_it(
     assert sys.platform == "win32" or stat.S_IMODE(config().stat().st_mode) == 0o600
 
 
-def test_settings_that_do_not_work_now_are_kept_on_request(box: Sandbox) -> None:
+def test_settings_that_do_not_work_now_are_kept_on_request(box):
     """An address at which the service is not there tonight."""
     elsewhere = box.base_url.replace("/v1", "/shop/v1")
 
@@ -127,9 +123,7 @@ def test_settings_that_do_not_work_now_are_kept_on_request(box: Sandbox) -> None
     assert read_settings()["base_url"] == elsewhere
 
 
-def test_a_category_file_is_kept_with_its_whole_path(
-    box: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_category_file_is_kept_with_its_whole_path(box, tmp_path, monkeypatch):
     """Enter keeps the file, one that is gone can be replaced, and - takes it out."""
     monkeypatch.chdir(tmp_path)
     names = tmp_path / "names.csv"
@@ -147,9 +141,7 @@ def test_a_category_file_is_kept_with_its_whole_path(
     assert "categories" not in read_settings()
 
 
-def test_each_way_to_page_that_a_message_prints_can_be_said(
-    box: Sandbox, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_each_way_to_page_that_a_message_prints_can_be_said(box, monkeypatch):
     """To `configure`, which keeps it until `-`, as a variable, and as an argument."""
     answers = (box.base_url, box.api_key, "pro", "-")
     assert len(PAGINATIONS) == 5
@@ -170,7 +162,7 @@ def test_each_way_to_page_that_a_message_prints_can_be_said(
     assert "pagination" not in read_settings()
 
 
-def test_staging_is_kept_beside_production(box: Sandbox) -> None:
+def test_staging_is_kept_beside_production(box):
     """Its address, key and plan are its own; no key is sent to another service."""
     with Sandbox(clock="system") as other:
         answers = (other.base_url, other.api_key, "free", "-")
@@ -189,7 +181,7 @@ def test_staging_is_kept_beside_production(box: Sandbox) -> None:
     ]
 
 
-def test_quota_costs_no_request(run: RunCommand, box: Sandbox) -> None:
+def test_quota_costs_no_request(run, box):
     """Both windows are shown."""
     done = run("quota")
 
@@ -198,9 +190,7 @@ def test_quota_costs_no_request(run: RunCommand, box: Sandbox) -> None:
     assert "100,000" in done.stdout
 
 
-def test_doctor_finds_all_well_and_says_what_it_looked_at(
-    run: RunCommand, box: Sandbox
-) -> None:
+def test_doctor_finds_all_well_and_says_what_it_looked_at(run, box):
     """One request."""
     done = run("doctor")
 
@@ -217,16 +207,14 @@ def test_doctor_finds_all_well_and_says_what_it_looked_at(
         ({"PETSTORE_STATE_DIR": f"{__file__}/none"}, 2, "PETSTORE_STATE_DIR"),
     ],
 )
-def test_doctor_names_what_is_wrong_and_what_helps(
-    run: RunCommand, env: dict[str, str], code: int, said: str
-) -> None:
+def test_doctor_names_what_is_wrong_and_what_helps(run, env, code, said):
     """Key, service, address, plan, and a folder that cannot be written."""
     done = run("doctor", code=code, **env)
 
     assert said in done.stdout + done.stderr
 
 
-def test_doctor_says_from_when_on_requests_can_go(run: RunCommand) -> None:
+def test_doctor_says_from_when_on_requests_can_go(run):
     """It has no `--wait`, and names none."""
     for code in (0, 4):
         done = run("doctor", code=code, PETSTORE_PLAN="1/1")
@@ -234,7 +222,7 @@ def test_doctor_says_from_when_on_requests_can_go(run: RunCommand) -> None:
     assert "Requests can go from" in done.stdout
 
 
-def test_doctor_sees_a_clock_that_is_wrong(run: RunCommand) -> None:
+def test_doctor_sees_a_clock_that_is_wrong(run):
     """The throttle bears it; it is worth a word."""
     with Sandbox(plan="pro") as box:  # its clock stands in January
         done = run("doctor", **connection(box))
@@ -243,8 +231,8 @@ def test_doctor_sees_a_clock_that_is_wrong(run: RunCommand) -> None:
 
 
 def test_what_configure_asks_for_is_not_shown_either(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    monkeypatch,
+):
     """It has the key from the keyboard, or from the file it kept."""
     monkeypatch.setenv("PETSTORE_RECONCILE_AFTER_S", "soon")
     for answers in (f"https://host/v1\n{KEY}\npro\n\n", "\n\n\n\n"):
@@ -252,14 +240,14 @@ def test_what_configure_asks_for_is_not_shown_either(
             CliRunner().isolation(input=answers),
             pytest.raises(click.UsageError) as raised,
         ):
-            configure_.callback("production", None)  # type: ignore[misc]
+            configure_.callback("production", None)
         assert KEY not in visible_text(raised.value)
         Path(os.environ["PETSTORE_CONFIG"]).write_text(
             f'base_url = "https://host/v1"\napi_key = "{KEY}"\n'
         )
 
 
-def test_a_template_offers_the_categories(run: RunCommand, tmp_path: Path) -> None:
+def test_a_template_offers_the_categories(run, tmp_path):
     """
     Those of the settings; `--categories` counts more; the command that imports it is
     shown.
@@ -278,7 +266,7 @@ def test_a_template_offers_the_categories(run: RunCommand, tmp_path: Path) -> No
         assert book.get_sheet_by_name(CATEGORY_SHEET).to_python() == choices
 
 
-def test_a_file_that_exists_is_not_replaced(run: RunCommand, tmp_path: Path) -> None:
+def test_a_file_that_exists_is_not_replaced(run, tmp_path):
     """It may be filled in already; and only .xlsx can be written."""
     run("template", "animals.xlsx")
     before = (tmp_path / "animals.xlsx").read_bytes()

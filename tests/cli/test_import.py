@@ -3,18 +3,15 @@
 import json
 import re
 import shlex
-from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
-from commands import RunCommand, needs_terminal, run_on_terminal
+from commands import needs_terminal, run_on_terminal
 from inventories import faulty_creates, write_rows
-from proxy import Action, FaultProxy
+from proxy import FaultProxy
 from tables import read_cases, read_json
 
-from petstore_tools import Sandbox
 from petstore_tools.sandbox import samples
 
 SHEET = "Tier;Art;Zustand\nRex;Hunde;verkauft\nMia;Katzen;\nBo;Hunde;frei\n"
@@ -27,7 +24,7 @@ ANIMALS = [("Rex", 3, "sold"), ("Mia", 4, "pending"), ("Bo", 3, "available")]
 
 
 @pytest.fixture(autouse=True)
-def _sheet(tmp_path: Path) -> None:
+def _sheet(tmp_path):
     (tmp_path / "tiere.csv").write_text(SHEET, "utf-8")
     (tmp_path / "kategorien.csv").write_text(
         "id,name\n3,Hunde\n4,Katzen\n", encoding="utf-8"
@@ -37,7 +34,7 @@ def _sheet(tmp_path: Path) -> None:
 KEYED = "name,categoryId,status,Chip"
 
 
-def animals(box: Sandbox) -> list[tuple[Any, ...]]:
+def animals(box):
     """Return what stands behind the 25 animals of the service."""
     frame = box.store.list_pets().iloc[25:]
     return list(
@@ -50,14 +47,14 @@ def animals(box: Sandbox) -> list[tuple[Any, ...]]:
     read_cases(__file__, "exits.txt"),
 )
 def test_json_is_one_object_with_every_exit_code(
-    run: RunCommand,
-    box: Sandbox,
-    tmp_path: Path,
-    code: str,
-    error: str,
-    arguments: str,
-    setting: str,
-) -> None:
+    run,
+    box,
+    tmp_path,
+    code,
+    error,
+    arguments,
+    setting,
+):
     """
     A program that reads it learns what happened, whatever that was; nothing is sent
     without a yes.
@@ -89,9 +86,7 @@ def test_json_is_one_object_with_every_exit_code(
 @pytest.mark.parametrize(
     ("answer", "code", "sent"), [("skip", 1, 1), ("send", 0, 2), ("", 2, 0)]
 )
-def test_a_terminal_asks_once_about_doubtful_rows(
-    box: Sandbox, tmp_path: Path, answer: str, code: int, sent: int
-) -> None:
+def test_a_terminal_asks_once_about_doubtful_rows(box, tmp_path, answer, code, sent):
     """`--yes` is no answer; Enter sends nothing."""
     old = box.add([("Old", 3, None)])
     write_rows(tmp_path / "copy.csv", "Tom,4,", "Old,3,")
@@ -118,12 +113,12 @@ def test_a_terminal_asks_once_about_doubtful_rows(
     [("send\nstop\n", "ask"), ("skip\nstop\n", "ask"), ("stop\n", "send")],
 )
 def test_an_answer_on_a_terminal_is_for_the_rows_that_were_shown(
-    box: Sandbox,
-    tmp_path: Path,
-    run: RunCommand,
-    answers: str,
-    doubtful: str,
-) -> None:
+    box,
+    tmp_path,
+    run,
+    answers,
+    doubtful,
+):
     """
     Where another import sends more of them while the question is read, all are asked
     about again; so is an answer that is given later.
@@ -155,9 +150,7 @@ def test_an_answer_on_a_terminal_is_for_the_rows_that_were_shown(
     assert "6 rows of a.csv may be animals" in next_run.stderr
 
 
-def test_a_stopped_import_is_shown_with_the_command_that_goes_on(
-    run: RunCommand, tmp_path: Path
-) -> None:
+def test_a_stopped_import_is_shown_with_the_command_that_goes_on(run, tmp_path):
     """And the earliest time; `imports` lists it, `show` its rows."""
     for name in ("many", "other"):
         write_rows(tmp_path / f"{name}.csv", *(f"{name} {n},3," for n in range(3)))
@@ -176,9 +169,7 @@ def test_a_stopped_import_is_shown_with_the_command_that_goes_on(
     assert "several imports begin with '': " in unclear
 
 
-def test_a_person_decides_what_a_look_cannot(
-    run: RunCommand, box: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_person_decides_what_a_look_cannot(run, box, tmp_path, monkeypatch):
     """
     Somebody adds equal animals: the lost row is ambiguous, listed, shown, decided,
     done.
@@ -186,7 +177,7 @@ def test_a_person_decides_what_a_look_cannot(
     (tmp_path / "a.csv").write_text(samples.animals_csv(5, seed=5), "utf-8")
     posted = []
 
-    def lose(method: str, n: int) -> str:
+    def lose(method, n):
         if method == "POST":
             posted.append(n)
         elif len(posted) == 5:
@@ -226,9 +217,7 @@ def test_a_person_decides_what_a_look_cannot(
 
 
 @contextmanager
-def a_lost_row(
-    run: RunCommand, box: Sandbox, fate: Action
-) -> Iterator[tuple[str, dict[str, str]]]:
+def a_lost_row(run, box, fate):
     """
     Import a row whose answer is lost; yield the import, and the service that lost it.
     """
@@ -245,9 +234,7 @@ def a_lost_row(
 @pytest.mark.parametrize(
     ("after_s", "fate", "reason"), read_json(__file__, "lost_rows.json")
 )
-def test_absent_is_asked_about_where_the_row_may_exist(
-    run: RunCommand, box: Sandbox, after_s: str, fate: Action, reason: str
-) -> None:
+def test_absent_is_asked_about_where_the_row_may_exist(run, box, after_s, fate, reason):
     """
     Before a listing can show it, or where one shows an equal animal; `--yes` answers.
     Of each case: seconds until a listing tells, what became of the row, why it is asked
@@ -268,9 +255,7 @@ def test_absent_is_asked_about_where_the_row_may_exist(
     assert decided.stdout == "The next run sends row 2.\n"
 
 
-def test_created_is_asked_about_where_the_animal_is_another_one(
-    run: RunCommand, box: Sandbox
-) -> None:
+def test_created_is_asked_about_where_the_animal_is_another_one(run, box):
     """One that is older, of another name and category, or that is not there."""
     old, alike = box.add([("Tom", 4, "sold"), ("REX", 3, "sold")])
     with a_lost_row(run, box, "drop before") as (name, service):
@@ -286,9 +271,7 @@ def test_created_is_asked_about_where_the_animal_is_another_one(
     assert of_one_like_it.stdout == f"Row 2 is the animal with id {alike}.\n"
 
 
-def test_a_row_that_was_taken_for_an_edit_is_sent_after_absent(
-    run: RunCommand, box: Sandbox
-) -> None:
+def test_a_row_that_was_taken_for_an_edit_is_sent_after_absent(run, box):
     """Of rows with known keys, one is the same animal, and the other one is not."""
     write_rows(Path("a.csv"), "Rex,3,,1", "Mia,3,,2", header=KEYED)
     command = ("import", "a.csv", "--row-key", "Chip", "--yes", "--json")
@@ -309,9 +292,7 @@ def test_a_row_that_was_taken_for_an_edit_is_sent_after_absent(
     assert names[-3:] == ["Rex", "Mia", "Tom"]
 
 
-def test_reconcile_says_from_when_on_a_listing_can_tell(
-    run: RunCommand, box: Sandbox
-) -> None:
+def test_reconcile_says_from_when_on_a_listing_can_tell(run, box):
     """One that begins too early settles nothing."""
     with a_lost_row(run, box, "drop after") as (name, service):
         undecided = run("imports", "reconcile", name, code=1, **service)
@@ -329,7 +310,7 @@ def test_reconcile_says_from_when_on_a_listing_can_tell(
     assert (decided.stdout, decided.stderr) == ("1 created\n", "")
 
 
-def test_a_forgotten_import_counts_as_new(run: RunCommand, tmp_path: Path) -> None:
+def test_a_forgotten_import_counts_as_new(run, tmp_path):
     """
     Only after a yes; then its animals are met as standing in the inventory. A copy of
     its file is refused before anybody is asked, and the message says what to say.
@@ -353,9 +334,7 @@ def test_a_forgotten_import_counts_as_new(run: RunCommand, tmp_path: Path) -> No
     assert "5 rows of a.csv may be animals that exist already" in next_run
 
 
-def test_a_journal_that_cannot_be_read_is_named(
-    run: RunCommand, tmp_path: Path
-) -> None:
+def test_a_journal_that_cannot_be_read_is_named(run, tmp_path):
     """The list of imports is then not whole, and its exit code says so."""
     (tmp_path / "state" / "imports").mkdir(parents=True)
     (tmp_path / "state" / "imports" / "x.db").write_text("no database" * 99)
@@ -363,9 +342,7 @@ def test_a_journal_that_cannot_be_read_is_named(
     assert "x.db" in run("imports", code=2).stderr
 
 
-def test_a_sheet_of_names_and_words_is_imported_with_options_alone(
-    box: Sandbox, run: RunCommand
-) -> None:
+def test_a_sheet_of_names_and_words_is_imported_with_options_alone(box, run):
     """Each value that is read differently stands in the preview, with its count."""
     done = run("import", "tiere.csv", *OPTIONS, "--yes")
 
@@ -374,9 +351,7 @@ def test_a_sheet_of_names_and_words_is_imported_with_options_alone(
     assert "status: an empty cell is read as 'pending' in 1 row" in done.stderr
 
 
-def test_the_line_to_copy_keeps_every_option(
-    box: Sandbox, run: RunCommand, tmp_path: Path
-) -> None:
+def test_the_line_to_copy_keeps_every_option(box, run, tmp_path):
     """
     `--yes` accepts no proposal. With ids in their places, it imports as was asked.
     """
@@ -397,9 +372,7 @@ def test_the_line_to_copy_keeps_every_option(
     assert sorted(animals(box)) == sorted(ANIMALS[:2])
 
 
-def test_a_sheet_without_a_header_is_read_by_letters(
-    box: Sandbox, run: RunCommand, tmp_path: Path
-) -> None:
+def test_a_sheet_without_a_header_is_read_by_letters(box, run, tmp_path):
     """`--no-header` says that the first row is an animal; it needs the letters."""
     (tmp_path / "plain.csv").write_text("Rex,3\nMia,4\n")
     letters = ("--columns", "A=name", "--columns", "B=categoryId")

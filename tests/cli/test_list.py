@@ -2,16 +2,13 @@
 
 import json
 import re
-from pathlib import Path
 
 import pandas as pd
-from commands import RunCommand
 
-from petstore_tools import Sandbox
 from petstore_tools.sandbox.faults import Fault
 
 
-def test_twenty_rows_are_shown_and_their_completeness(run: RunCommand) -> None:
+def test_twenty_rows_are_shown_and_their_completeness(run):
     """Data on stdout, talk on stderr."""
     done = run("list")
 
@@ -20,7 +17,7 @@ def test_twenty_rows_are_shown_and_their_completeness(run: RunCommand) -> None:
     assert "complete: 25 animals" in done.stderr
 
 
-def test_a_status_may_be_typed_in_any_case(run: RunCommand, tmp_path: Path) -> None:
+def test_a_status_may_be_typed_in_any_case(run, tmp_path):
     """`--status Sold` is `sold`."""
     run("list", "--status", "Sold", "-o", "pets.json")
     assert {
@@ -28,9 +25,7 @@ def test_a_status_may_be_typed_in_any_case(run: RunCommand, tmp_path: Path) -> N
     } == {"sold"}
 
 
-def test_the_names_of_the_categories_stand_beside_their_ids(
-    run: RunCommand, box: Sandbox, tmp_path: Path
-) -> None:
+def test_the_names_of_the_categories_stand_beside_their_ids(run, box, tmp_path):
     """
     None where the file has none; the four columns of the document stay as they are.
     """
@@ -49,7 +44,7 @@ def test_the_names_of_the_categories_stand_beside_their_ids(
     assert screen.stdout.split()[:5] == columns
 
 
-def test_a_listing_from_a_snapshot_says_so(run: RunCommand, box: Sandbox) -> None:
+def test_a_listing_from_a_snapshot_says_so(run, box):
     """`--max-age`: no request, and of what time; a fresh one does not claim it."""
     first = run("list", "--max-age", "1h")
     requests = len(box.traffic())
@@ -61,9 +56,7 @@ def test_a_listing_from_a_snapshot_says_so(run: RunCommand, box: Sandbox) -> Non
     assert re.search(r"from the snapshot of 20.* UTC, no request$", second.stderr, re.M)
 
 
-def test_exit_codes_of_a_listing_are_those_of_an_import(
-    run: RunCommand, box: Sandbox
-) -> None:
+def test_exit_codes_of_a_listing_are_those_of_an_import(run, box):
     """A key that is refused, and a service that answers nonsense."""
     run("list", code=3, PETSTORE_API_KEY="wrong")
     box.faults.append(Fault("garbage"))

@@ -8,12 +8,10 @@ import shlex
 import signal
 import subprocess
 import sys
-from pathlib import Path
 from types import ModuleType
 
 import commands
 import pytest
-from commands import RunCommand
 from tables import read_json
 
 from petstore_tools import Sandbox
@@ -44,9 +42,7 @@ RETRY = (
         ),
     ],
 )
-def test_bad_input_is_one_clear_sentence_and_exit_code_2(
-    run: RunCommand, box: Sandbox, arguments: str, word: str
-) -> None:
+def test_bad_input_is_one_clear_sentence_and_exit_code_2(run, box, arguments, word):
     """Never a traceback, and no request."""
     done = run(*shlex.split(arguments), code=2)
 
@@ -55,7 +51,7 @@ def test_bad_input_is_one_clear_sentence_and_exit_code_2(
     assert len(box.traffic()) == 0
 
 
-def test_every_help_names_its_command(run: RunCommand) -> None:
+def test_every_help_names_its_command(run):
     """With the table of exit codes in the first one, and `-v` in all."""
     for name in COMMANDS:
         done = run(name, "--help")
@@ -65,9 +61,7 @@ def test_every_help_names_its_command(run: RunCommand) -> None:
     assert "-v, --verbose" in run("keys", "list", "--help").stdout
 
 
-def test_a_console_with_few_letters_gets_every_message(
-    box: Sandbox, tmp_path: Path
-) -> None:
+def test_a_console_with_few_letters_gets_every_message(box, tmp_path):
     """Polish names, arrows and frogs; the output of ours is UTF-8 wherever it goes."""
     pets = "name,categoryId,status\nŻabka 🐸,3,\nŁódź,4,sold\nRex → Max,4,weg…\n"
     (tmp_path / "pets.csv").write_text(pets, "utf-8")
@@ -91,8 +85,8 @@ def test_a_console_with_few_letters_gets_every_message(
     ],
 )
 def test_a_stream_that_takes_nothing_ends_no_work(
-    box: Sandbox, tmp_path: Path, streams: str, arguments: str, code: int
-) -> None:
+    box, tmp_path, streams, arguments, code
+):
     """
     Closed, as some schedulers start programs, or by `head` when it has its lines, or on
     a full disk: messages are lost, data are not; without a stdin, nobody can be asked.
@@ -115,9 +109,7 @@ def test_a_stream_that_takes_nothing_ends_no_work(
     )
 
 
-def test_a_mistake_of_the_toolkit_is_shown_with_exit_code_2(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_mistake_of_the_toolkit_is_shown_with_exit_code_2(monkeypatch, capsys):
     """
     Not with 1, which says that some rows are left; `--json` prints its object, too.
     """
@@ -134,14 +126,12 @@ def test_a_mistake_of_the_toolkit_is_shown_with_exit_code_2(
 
 
 @pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupt_that_a_library_makes_an_error_of_is_one(
-    monkeypatch: pytest.MonkeyPatch, sign: signal.Signals
-) -> None:
+def test_an_interrupt_that_a_library_makes_an_error_of_is_one(monkeypatch, sign):
     """130, as pydantic does while it makes models."""
 
     class Module(ModuleType):
         @property
-        def quota_(self) -> None:
+        def quota_(self):
             try:
                 os.kill(os.getpid(), sign)
             except KeyboardInterrupt as interrupt:
@@ -151,7 +141,7 @@ def test_an_interrupt_that_a_library_makes_an_error_of_is_one(
     assert commands.end_main("quota") == 130
 
 
-def test_v_writes_retries_and_vv_each_request_to_stderr() -> None:
+def test_v_writes_retries_and_vv_each_request_to_stderr():
     """
     Before the command or behind it. The second of four requests fails; data stays alone
     on stdout.
@@ -173,8 +163,8 @@ def test_v_writes_retries_and_vv_each_request_to_stderr() -> None:
 
 @commands.needs_terminal
 def test_on_a_terminal_each_line_of_the_log_stands_above_the_bar(
-    tmp_path: Path,
-) -> None:
+    tmp_path,
+):
     """
     The bar is taken away, the line is written, and the bar is drawn again; `doctor`
     shows what it waits for, too.
@@ -195,12 +185,12 @@ def test_on_a_terminal_each_line_of_the_log_stands_above_the_bar(
 
 @commands.needs_signals
 @pytest.mark.parametrize("module", ["petstore_tools.cli.options", "pydantic"])
-def test_ctrl_c_while_modules_load_ends_as_an_interrupt(module: str) -> None:
+def test_ctrl_c_while_modules_load_ends_as_an_interrupt(module):
     """With its exit code, in a line, and without a traceback."""
     command = [sys.executable, "-X", "importtime", "-m", "petstore_tools", "quota"]
     # so that it waits for its reader, also on a busy machine
     pipe = {"stderr": subprocess.PIPE, "bufsize": 0, "pipesize": 4_096}
-    with subprocess.Popen(command, **pipe) as process:  # type: ignore[call-overload]
+    with subprocess.Popen(command, **pipe) as process:
         for line in process.stderr:
             if line.decode().rpartition("|")[2].strip() == module:
                 process.send_signal(signal.SIGINT)
@@ -215,12 +205,12 @@ def test_ctrl_c_while_modules_load_ends_as_an_interrupt(module: str) -> None:
 
 @pytest.mark.parametrize(("command", "code"), [("quota", 130), ("serve", 0)])
 def test_ctrl_c_before_a_command_begins_ends_as_an_interrupt(
-    monkeypatch: pytest.MonkeyPatch, command: str, code: int
-) -> None:
+    monkeypatch, command, code
+):
     """While the streams are prepared, too; `serve` has no other end."""
 
     class Stream(io.StringIO):
-        def reconfigure(self, **_: object) -> None:
+        def reconfigure(self, **_):
             signal.raise_signal(signal.SIGINT)
 
     monkeypatch.setattr(sys, "stdout", Stream())

@@ -2,18 +2,16 @@
 
 import json
 import re
-from pathlib import Path
 
 import pandas as pd
 import pytest
-from commands import RunCommand
 from harms import full_disk
 
-from petstore_tools import PetStore, Sandbox
+from petstore_tools import PetStore
 
 
 @pytest.fixture
-def run_after_a_change(run: RunCommand, box: Sandbox, tmp_path: Path) -> RunCommand:
+def run_after_a_change(run, box, tmp_path):
     """Two kept listings; animal 2 was sold in between; two categories have one name."""
     run("report")
     box.change(2, status="sold")
@@ -23,8 +21,8 @@ def run_after_a_change(run: RunCommand, box: Sandbox, tmp_path: Path) -> RunComm
 
 
 def test_a_report_names_categories_and_sends_nothing_for_two_dates_of_the_past(
-    run_after_a_change: RunCommand, box: Sandbox, tmp_path: Path
-) -> None:
+    run_after_a_change, box, tmp_path
+):
     """
     As the settings say, or `--categories`; those of one name have their id, too; a PDF
     is the printed page.
@@ -42,9 +40,7 @@ def test_a_report_names_categories_and_sends_nothing_for_two_dates_of_the_past(
     assert len(box.traffic()) == requests
 
 
-def test_the_history_of_one_animal_is_a_table(
-    run_after_a_change: RunCommand, box: Sandbox
-) -> None:
+def test_the_history_of_one_animal_is_a_table(run_after_a_change, box):
     """With the two listings between which it changed; no request is sent."""
     requests = len(box.traffic())
 
@@ -57,9 +53,7 @@ def test_the_history_of_one_animal_is_a_table(
     assert len(box.traffic()) == requests
 
 
-def test_ids_have_all_their_digits_and_a_status_that_is_not_set_is_empty(
-    run: RunCommand, box: Sandbox
-) -> None:
+def test_ids_have_all_their_digits_and_a_status_that_is_not_set_is_empty(run, box):
     """No separators, and no nan."""
     box.add([("Rex", 1_234_567, None)])
     run("report")
@@ -69,9 +63,7 @@ def test_ids_have_all_their_digits_and_a_status_that_is_not_set_is_empty(
     )
 
 
-def test_the_history_is_written_to_a_file(
-    run_after_a_change: RunCommand, tmp_path: Path
-) -> None:
+def test_the_history_is_written_to_a_file(run_after_a_change, tmp_path):
     """As a listing is, in each of its formats."""
     run_after_a_change(
         "history", "-o", "h.csv", PETSTORE_CATEGORIES=str(tmp_path / "names.csv")
@@ -83,7 +75,7 @@ def test_the_history_is_written_to_a_file(
     assert frame.columns[-2:].tolist() == ["ended_after (UTC)", "ended_by (UTC)"]
 
 
-def test_without_a_kept_listing_it_says_so(run: RunCommand) -> None:
+def test_without_a_kept_listing_it_says_so(run):
     """And how many there are."""
     done = run("history")
 
@@ -92,9 +84,7 @@ def test_without_a_kept_listing_it_says_so(run: RunCommand) -> None:
 
 
 @pytest.mark.parametrize("listings", ["--before 0s", "--after 2026-01-01"])
-def test_listings_are_forgotten_once_it_was_asked_for(
-    run_after_a_change: RunCommand, listings: str
-) -> None:
+def test_listings_are_forgotten_once_it_was_asked_for(run_after_a_change, listings):
     """
     One of the two dates says which; without a terminal and without `--yes` nothing
     goes.
@@ -108,9 +98,7 @@ def test_listings_are_forgotten_once_it_was_asked_for(
     assert "2 listings forgotten; no snapshots yet" in done.stdout
 
 
-def test_a_damaged_history_is_named_and_no_output_is_missing(
-    run_after_a_change: RunCommand, box: Sandbox
-) -> None:
+def test_a_damaged_history_is_named_and_no_output_is_missing(run_after_a_change, box):
     """
     `history` ends with 2, a report and a listing with 0; a report on one status says
     why.
@@ -134,9 +122,7 @@ def test_a_damaged_history_is_named_and_no_output_is_missing(
     )
 
 
-def test_a_name_like_a_formula_is_text_in_a_file(
-    run: RunCommand, box: Sandbox, tmp_path: Path
-) -> None:
+def test_a_name_like_a_formula_is_text_in_a_file(run, box, tmp_path):
     """In a CSV behind a quote; numbers that Excel would round are text, too."""
     box.add([("=1+1", 2**53 + 1, "sold")])
     run("report")
@@ -149,8 +135,8 @@ def test_a_name_like_a_formula_is_text_in_a_file(
 
 
 def test_several_outputs_cost_one_listing_and_carry_the_same_numbers(
-    run: RunCommand, box: Sandbox, tmp_path: Path
-) -> None:
+    run, box, tmp_path
+):
     """The second report compares with the first one, not with itself."""
     run("report", "-o", "first.html")
     box.add([("Newcomer", 1, "sold")])
@@ -168,8 +154,8 @@ def test_several_outputs_cost_one_listing_and_carry_the_same_numbers(
 
 
 def test_an_output_that_cannot_be_written_is_named_and_stops_no_other(
-    run_after_a_change: RunCommand, tmp_path: Path
-) -> None:
+    run_after_a_change, tmp_path
+):
     """Where a disk is full, or another program has the file open."""
     files = [word for name in ("a.html", "b.md", "c.xlsx") for word in ("-o", name)]
     with full_disk(5_000):

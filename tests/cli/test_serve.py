@@ -5,18 +5,15 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
 
 import pytest
-from commands import RunCommand, needs_signals
+from commands import needs_signals
 from services import free_port, stored_ids
 
 
 @contextmanager
-def run_in(folder: Path, command: str) -> Iterator[str]:
+def run_in(folder, command):
     """
     Run a command of `petstore-tools` in a folder until the block ends; yield the first
     line that it says.
@@ -34,9 +31,7 @@ def run_in(folder: Path, command: str) -> Iterator[str]:
         server.communicate(timeout=20)
 
 
-def test_keys_are_shown_once_and_serve_runs_on_them(
-    tmp_path: Path, run: RunCommand
-) -> None:
+def test_keys_are_shown_once_and_serve_runs_on_them(tmp_path, run):
     """
     Create prints the lines that set the variables; list shows no key; serve answers it.
     """
@@ -66,7 +61,7 @@ def test_keys_are_shown_once_and_serve_runs_on_them(
     assert f"PETSTORE_BASE_URL=http://127.0.0.1:{port}/v1\n" in another
 
 
-def test_a_sample_fills_an_empty_database_once(tmp_path: Path) -> None:
+def test_a_sample_fills_an_empty_database_once(tmp_path):
     """A second start adds nothing; each time a line says how to begin anew."""
     port = free_port()
     command = f"serve --port {port} --database s.db --sample 25"
@@ -81,9 +76,7 @@ def test_a_sample_fills_an_empty_database_once(tmp_path: Path) -> None:
     assert stored_ids(str(tmp_path / "s.db")) == set(range(1, 26))
 
 
-def test_the_demo_does_the_main_job_from_any_folder(
-    run: RunCommand, tmp_path: Path
-) -> None:
+def test_the_demo_does_the_main_job_from_any_folder(run, tmp_path):
     """
     1,000 animals imported, listed and reported; it names the report alone, and replaces
     none.
@@ -103,18 +96,16 @@ def test_the_demo_does_the_main_job_from_any_folder(
 
 @needs_signals
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_a_signal_that_comes_inside_a_finalizer_ends_a_service(
-    run: RunCommand, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_signal_that_comes_inside_a_finalizer_ends_a_service(run, monkeypatch):
     """Python drops the exception of such a one, as modules are loaded."""
 
     class Finalized:
-        def __del__(self) -> None:
+        def __del__(self):
             os.kill(os.getpid(), signal.SIGTERM)
 
     listen = socket.create_server
 
-    def interrupted(*address: Any, **options: Any) -> socket.socket:
+    def interrupted(*address, **options):
         Finalized()
         return listen(*address, **options)
 

@@ -18,7 +18,6 @@ from tables import read_cases, read_json, soak_seeds
 from true_listings import (
     STATUSES,
     T0,
-    TrueListing,
     check_history,
     check_period,
     make_listing,
@@ -26,7 +25,7 @@ from true_listings import (
     true_listing,
 )
 
-from petstore_tools import PetStore, Sandbox, spec
+from petstore_tools import Sandbox, spec
 from petstore_tools.errors import ArgumentError, HistoryError, IncompleteListingError
 from petstore_tools.history.database import check_past, span
 from petstore_tools.history.reading import History
@@ -38,13 +37,13 @@ REX = make_listing({1: ("Rex", 1, None)}).frame
 
 
 @pytest.fixture
-def history(tmp_path: Path) -> History:
+def history(tmp_path):
     """A history that is empty."""
     return History(tmp_path / "history.db")
 
 
 @pytest.mark.parametrize("seeds", soak_seeds(4, 8, total=400))
-def test_the_history_is_the_truth_of_its_listings(seeds: range, tmp_path: Path) -> None:
+def test_the_history_is_the_truth_of_its_listings(seeds, tmp_path):
     """
     Changes, removals, returns, listings at one instant and with a hole: stays, events,
     days in a status and listings are the truth's, between any two listings.
@@ -55,21 +54,21 @@ def test_the_history_is_the_truth_of_its_listings(seeds: range, tmp_path: Path) 
         check_history(history, *run_script(rng, history), rng)
 
 
-def numbered_listing(number: int) -> TrueListing:
+def numbered_listing(number):
     """Return a listing of 300 animals; another number has other ids and statuses."""
     rng = random.Random(number)
     animals = {n: ("Rex", 1, rng.choice(STATUSES)) for n in range(number, number + 300)}
     return make_listing(animals, T0 + number)
 
 
-def keep_listings(path: Path, first: int, step: int) -> None:
+def keep_listings(path, first, step):
     """Keep listings until the process is killed."""
     for number in range(first, 10_000, step):
         with suppress(HistoryError):  # the other writer has kept a later one
             History(path).keep(numbered_listing(number).frame)
 
 
-def test_writers_that_are_killed_leave_whole_listings(tmp_path: Path) -> None:
+def test_writers_that_are_killed_leave_whole_listings(tmp_path):
     """
     Two at once, killed at any instant, again and again: each kept listing is rebuilt
     exactly, and what happened between them is the truth's.
@@ -102,7 +101,7 @@ def test_writers_that_are_killed_leave_whole_listings(tmp_path: Path) -> None:
     check_period(history, listings, 0, count - 1)
 
 
-def test_a_listing_is_kept_whole_or_not_at_all(history: History) -> None:
+def test_a_listing_is_kept_whole_or_not_at_all(history):
     """Where its last statement fails, the others have not happened."""
     animals = {1: ("Rex", 1, None), 2: ("Mia", 1, None)}
     history.keep(make_listing(animals).frame)
@@ -122,8 +121,8 @@ def test_a_listing_is_kept_whole_or_not_at_all(history: History) -> None:
 
 
 def test_a_listing_that_began_before_the_newest_ended_is_not_kept_and_says_so(
-    history: History,
-) -> None:
+    history,
+):
     """A short listing inside a long one would invent changes for good."""
     history.keep(make_listing({1: ("Rex", 1, None)}, T0, T0 + 60.5).frame)
 
@@ -138,7 +137,7 @@ def test_a_listing_that_began_before_the_newest_ended_is_not_kept_and_says_so(
         history.keep(make_listing({}, T0 + 61.5, T0 + 63).frame)
 
 
-def test_only_complete_listings_of_all_animals_are_kept() -> None:
+def test_only_complete_listings_of_all_animals_are_kept():
     """The error says why, or what to keep."""
     with Sandbox(animals=30) as box:
         with pytest.raises(ArgumentError, match=r"store\.snapshot\(\)"):
@@ -156,7 +155,7 @@ CALLS = {
 
 
 @pytest.mark.parametrize("harm", ["text", "zeros", "empty"])
-def test_a_damaged_file_is_named_and_kept_aside_by_who_writes(harm: str) -> None:
+def test_a_damaged_file_is_named_and_kept_aside_by_who_writes(harm):
     """
     Who reads moves nothing, and is told what to do; a listing or a report is made all
     the same, and says so. The next report has a history again.
@@ -164,7 +163,7 @@ def test_a_damaged_file_is_named_and_kept_aside_by_who_writes(harm: str) -> None
     with Sandbox(animals=200) as box:
         path = box.store.history_file.path
 
-        def harmed() -> PetStore:
+        def harmed():
             box.store.snapshot()
             damage(path, harm)
             return box.store
@@ -203,9 +202,7 @@ def test_a_damaged_file_is_named_and_kept_aside_by_who_writes(harm: str) -> None
 
 @pytest.mark.parametrize("value", ["NULL", "x'00ff'", "'{'", "CAST(x'ff' AS TEXT)"])
 @pytest.mark.parametrize("column", ["listing", "counts"])
-def test_a_snapshot_that_cannot_be_read_is_named_and_left_out(
-    column: str, value: str
-) -> None:
+def test_a_snapshot_that_cannot_be_read_is_named_and_left_out(column, value):
     """
     A NULL, a blob and broken JSON, where somebody took the checks away: the other
     snapshots, the history and the report stand, and no file is moved.
@@ -247,7 +244,7 @@ PRAGMA writable_schema = RESET;
 """
 
 
-def test_columns_hold_what_they_say(history: History) -> None:
+def test_columns_hold_what_they_say(history):
     """Another kind of value, and an end before its begin, are refused."""
     history.keep(REX)
 
@@ -265,7 +262,7 @@ def test_columns_hold_what_they_say(history: History) -> None:
             execute(history.path, change)
 
 
-def test_a_history_that_was_changed_is_noticed(history: History) -> None:
+def test_a_history_that_was_changed_is_noticed(history):
     """What is rebuilt is compared with the digest of the listing."""
     snapshot = history.keep(REX)
     execute(history.path, "UPDATE stays SET name = 'Max'")
@@ -275,9 +272,9 @@ def test_a_history_that_was_changed_is_noticed(history: History) -> None:
 
 
 def test_a_file_of_another_version_service_or_program_is_refused_and_stays(
-    history: History,
-    tmp_path: Path,
-) -> None:
+    history,
+    tmp_path,
+):
     """
     Who reads and who writes is told what to do; animals of two services are no story.
     """
@@ -305,7 +302,7 @@ def test_a_file_of_another_version_service_or_program_is_refused_and_stays(
     assert len(content) > 0
 
 
-def test_a_day_to_forget_before_means_its_begin(history: History) -> None:
+def test_a_day_to_forget_before_means_its_begin(history):
     """Where none is left, the next one is the first."""
     for day in (0, 90, 91):
         frame = make_listing({1: ("Rex", 1, "sold")}, T0 + day * spec.DAY_S).frame
@@ -323,7 +320,7 @@ def test_a_day_to_forget_before_means_its_begin(history: History) -> None:
     assert history.keep(frame).number == 1
 
 
-def test_a_listing_from_the_future_is_named_before_a_request_and_forgotten() -> None:
+def test_a_listing_from_the_future_is_named_before_a_request_and_forgotten():
     """What the message says helps; what was there before that listing goes on."""
     with Sandbox(animals=5) as box:
         as_of = box.store.snapshot().as_of
@@ -351,7 +348,7 @@ def test_a_listing_from_the_future_is_named_before_a_request_and_forgotten() -> 
         assert box.store.snapshot().number == 2
 
 
-def test_an_empty_history_has_the_same_columns_and_dtypes() -> None:
+def test_an_empty_history_has_the_same_columns_and_dtypes():
     """
     Before the first listing, and of an animal that never was; an id may be one of
     numpy, and what is none is refused.
@@ -366,7 +363,7 @@ def test_an_empty_history_has_the_same_columns_and_dtypes() -> None:
             with pytest.raises(
                 ArgumentError, match="must be a whole number in int64, not"
             ):
-                box.store.history(id=other)  # type: ignore[arg-type]
+                box.store.history(id=other)
 
     assert two["id"].tolist() == [2]
     for frame in empty:
@@ -374,7 +371,7 @@ def test_an_empty_history_has_the_same_columns_and_dtypes() -> None:
         assert frame.dtypes.astype(str).to_dict() == full.dtypes.astype(str).to_dict()
 
 
-def test_questions_of_analysts_have_an_answer_of_a_line_or_two() -> None:
+def test_questions_of_analysts_have_an_answer_of_a_line_or_two():
     """Each of the table in the room's README, of an inventory in eleven weeks."""
     room = Path(__file__).parents[2] / "petstore_tools" / "history"
     readme = (room / "README.md").read_text("utf-8")
@@ -400,7 +397,7 @@ def test_questions_of_analysts_have_an_answer_of_a_line_or_two() -> None:
     assert answers == read_json(__file__, "questions.json")
 
 
-def test_within_max_age_a_listing_costs_no_request() -> None:
+def test_within_max_age_a_listing_costs_no_request():
     """
     Then one is made and kept, unless it is filtered or partial; a filter is answered
     from the whole inventory.
@@ -432,7 +429,7 @@ NOW = datetime(2026, 3, 10, 12, tzinfo=UTC).timestamp()
 
 
 @pytest.mark.parametrize(("moment", "outcome"), read_cases(__file__, "moments.txt"))
-def test_a_date_an_age_or_a_time_means_one_instant(moment: str, outcome: str) -> None:
+def test_a_date_an_age_or_a_time_means_one_instant(moment, outcome):
     """
     A date is ISO or day first with dots, and means its end. What could be read in two
     ways or in none, and the future, is refused.
@@ -451,8 +448,8 @@ def test_a_date_an_age_or_a_time_means_one_instant(moment: str, outcome: str) ->
     ("moment", "zone", "begin", "end"), read_cases(__file__, "zones.txt")
 )
 def test_what_names_no_offset_is_read_in_the_zone_of_the_report(
-    moment: str, zone: str, begin: str, end: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    moment, zone, begin, end, monkeypatch
+):
     """Else in that of the machine; a day may have 23 or 25 hours."""
     own_zone = span(moment, NOW, ZoneInfo(zone))
     monkeypatch.setenv("TZ", zone)
@@ -471,8 +468,8 @@ def test_what_names_no_offset_is_read_in_the_zone_of_the_report(
     ("zone", "now", "yesterday"), read_cases(__file__, "yesterdays.txt")
 )
 def test_yesterday_is_the_day_before_on_the_clock_of_the_reader(
-    zone: str, now: str, yesterday: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    zone, now, yesterday, monkeypatch
+):
     """
     In reports, events, listings of the past and `forget`, at each of these hours: never
     "after now", and the listing of yesterday evening, not that of the day before.
@@ -505,7 +502,7 @@ def test_yesterday_is_the_day_before_on_the_clock_of_the_reader(
     assert forgotten == 1
 
 
-def test_dates_may_be_objects_and_are_checked_before_a_request() -> None:
+def test_dates_may_be_objects_and_are_checked_before_a_request():
     """The error says how a date is written."""
     noon = datetime(2026, 3, 5, 13, tzinfo=timezone(timedelta(hours=1)))
     assert span(noon, NOW) == span(datetime(2026, 3, 5, 12), NOW, UTC)
@@ -522,7 +519,7 @@ def test_dates_may_be_objects_and_are_checked_before_a_request() -> None:
         assert len(box.traffic()) == 0
 
 
-def nightly_frame(night: int, duration_s: float) -> pd.DataFrame:
+def nightly_frame(night, duration_s):
     """Return the listing of a night; in each night before it one animal was sold."""
     animals = {n: ("Rex", 1, "sold" if n < night else None) for n in range(40)}
     begin = T0 + night * spec.DAY_S
@@ -539,9 +536,7 @@ LOOKS = check_looks(None, "Report", "", "UTC")
         *(pytest.param(seconds, marks=pytest.mark.soak) for seconds in (0.0, 0.3, 2.0)),
     ],
 )
-def test_an_age_is_the_nearest_listing_from_begin_to_begin(
-    duration_s: float, history: History
-) -> None:
+def test_an_age_is_the_nearest_listing_from_begin_to_begin(duration_s, history):
     """
     A listing takes time: seven days of a nightly job are seven nights, and one day is
     one, in reports, events, reports of the past, and listings of the past.
@@ -570,7 +565,7 @@ def test_an_age_is_the_nearest_listing_from_begin_to_begin(
     assert [column.sum() for column in sold] == [17, 11]
 
 
-def test_an_age_with_nothing_within_half_of_it_says_so(history: History) -> None:
+def test_an_age_with_nothing_within_half_of_it_says_so(history):
     """
     As a note of a report, and as a warning of events and of listings; the newest one is
     meant by `0s`, and what a report is on is not compared with itself.
@@ -602,7 +597,7 @@ def test_an_age_with_nothing_within_half_of_it_says_so(history: History) -> None
     assert newest == history.snapshots()[-1].listing
 
 
-def test_a_date_of_the_past_takes_the_newest_listing_that_had_ended_by_then() -> None:
+def test_a_date_of_the_past_takes_the_newest_listing_that_had_ended_by_then():
     """Today's is allowed; before the first listing the error has that one's date."""
     with Sandbox(animals=3) as box:
         first = box.store.snapshot()
@@ -623,7 +618,7 @@ def test_a_date_of_the_past_takes_the_newest_listing_that_had_ended_by_then() ->
         assert report.notes == (note,)
 
 
-def test_last_is_the_last_report_that_was_handed_out(tmp_path: Path) -> None:
+def test_last_is_the_last_report_that_was_handed_out(tmp_path):
     """Not a look, a snapshot or a report with another filter in between."""
     with Sandbox(animals=10) as box:
         box.store.snapshot()

@@ -8,17 +8,15 @@ import logging
 import re
 import signal
 from contextlib import nullcontext, suppress
-from pathlib import Path
 from urllib.parse import quote
 
 import pytest
 import requests
-import responses
 from commands import end_main, run_program
 from urllib3.exceptions import NewConnectionError
 from wires import BASE, KEY, NO_MORE, PET, T0, rate_headers
 
-from petstore_tools import PetStore, Sandbox
+from petstore_tools import Sandbox
 from petstore_tools.errors import (
     KeyBannedError,
     NotFoundError,
@@ -26,15 +24,14 @@ from petstore_tools.errors import (
     TransportError,
     UnauthorizedError,
 )
-from petstore_tools.http.client import Client
 from petstore_tools.http.transport import TIMEOUT_S
 from petstore_tools.sandbox.faults import Fault
 from petstore_tools.throttle.gate import CallOptions
 
-REFUSED = requests.ConnectionError(NewConnectionError(None, "refused"))  # type: ignore[arg-type]
+REFUSED = requests.ConnectionError(NewConnectionError(None, "refused"))
 
 
-def create(client: Client) -> tuple[list[str], int]:
+def create(client):
     """
     Create an animal; return what the hooks were told in order, and the status, or
     whether the request may have left.
@@ -75,15 +72,15 @@ ENDS = {
 
 @pytest.mark.parametrize(("answers", "steps", "end"), ENDS.values(), ids=ENDS)
 def test_each_attempt_that_changed_nothing_is_reported_before_the_next_one(
-    wire: responses.RequestsMock,
-    client: Client,
-    answers: list[dict[str, object]],
-    steps: list[str],
-    end: int,
-) -> None:
+    wire,
+    client,
+    answers,
+    steps,
+    end,
+):
     """The end is a status, or an error that says whether the request may have left."""
     for answer in answers:
-        wire.post(f"{BASE}/pets", **answer)  # type: ignore[arg-type]
+        wire.post(f"{BASE}/pets", **answer)
 
     assert create(client) == (steps, end)
 
@@ -91,16 +88,16 @@ def test_each_attempt_that_changed_nothing_is_reported_before_the_next_one(
 @pytest.mark.parametrize(("wait", "attempts"), [(False, 3), (True, 5)])
 @pytest.mark.parametrize("breaks", [True, False])
 def test_no_further_attempt_begins_once_max_wait_s_has_passed(
-    wire: responses.RequestsMock,
-    client: Client,
-    wait: bool,
-    attempts: int,
-    breaks: bool,
-) -> None:
+    wire,
+    client,
+    wait,
+    attempts,
+    breaks,
+):
     """Each takes 40 s to fail, and 90 s may pass, unless the call waits."""
 
-    def fail(_: requests.PreparedRequest) -> tuple[int, dict[str, str], str]:
-        client.clock.advance(40)  # type: ignore[union-attr]
+    def fail(_):
+        client.clock.advance(40)
         if breaks:
             raise requests.ConnectionError("the connection broke")
         return 503, {}, ""
@@ -117,19 +114,19 @@ def test_no_further_attempt_begins_once_max_wait_s_has_passed(
 @pytest.mark.parametrize(("blocked_s", "is_quota"), [(30, False), (1_000, True)])
 @pytest.mark.parametrize("breaks", [True, False])
 def test_failures_that_use_up_max_wait_s_are_no_quota(
-    wire: responses.RequestsMock,
-    client: Client,
-    breaks: bool,
-    blocked_s: float,
-    is_quota: bool,
-) -> None:
+    wire,
+    client,
+    breaks,
+    blocked_s,
+    is_quota,
+):
     """
     A request fails after 80 s, while another program met a 429: what ends the call is
     that failure, where the wait for the other one alone would have been waited for.
     """
 
-    def fail(_: requests.PreparedRequest) -> tuple[int, dict[str, str], str]:
-        client.clock.advance(80)  # type: ignore[union-attr]
+    def fail(_):
+        client.clock.advance(80)
         until = client.clock.now() + blocked_s
         client.ledger.update(lambda budget: setattr(budget, "blocked_until", until))
         if breaks:
@@ -145,9 +142,7 @@ def test_failures_that_use_up_max_wait_s_are_no_quota(
         assert client.call("GET", f"{BASE}/pets").status == 503
 
 
-def test_refusals_end_a_call_once_max_wait_s_has_passed(
-    wire: responses.RequestsMock, client: Client
-) -> None:
+def test_refusals_end_a_call_once_max_wait_s_has_passed(wire, client):
     """Each wait alone is short enough: 1 s, doubled seven times."""
     for _ in range(7):
         wire.get(f"{BASE}/pets", status=429, headers={"Retry-After": "1"})
@@ -157,13 +152,13 @@ def test_refusals_end_a_call_once_max_wait_s_has_passed(
 
 
 def test_an_exception_before_an_attempt_sends_and_spends_nothing(
-    client: Client,
-) -> None:
+    client,
+):
     """
     The caller could not record its intent: nothing left, and the request is given back.
     """
 
-    def fail() -> None:
+    def fail():
         raise OSError("the disk is full")
 
     with pytest.raises(OSError, match="disk is full"):
@@ -175,11 +170,11 @@ def test_an_exception_before_an_attempt_sends_and_spends_nothing(
 
 @pytest.mark.parametrize("progress", [True, False])
 def test_what_shows_progress_shows_what_it_waits_for(
-    wire: responses.RequestsMock,
-    store: PetStore,
-    capsys: pytest.CaptureFixture[str],
-    progress: bool,
-) -> None:
+    wire,
+    store,
+    capsys,
+    progress,
+):
     """
     A create waits for the minute, and the fetch of an animal for its second attempt.
     """
@@ -202,21 +197,21 @@ def test_what_shows_progress_shows_what_it_waits_for(
 class Dropped:
     """Presses Ctrl-C when it is thrown away, where Python drops what that raises."""
 
-    def __del__(self) -> None:
+    def __del__(self):
         signal.raise_signal(signal.SIGINT)
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_command_ends_although_python_dropped_its_interrupt(
-    wire: responses.RequestsMock,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+    wire,
+    monkeypatch,
+    capsys,
+):
     """Nothing is sent afterwards, and the exit code is 130."""
     monkeypatch.setenv("PETSTORE_BASE_URL", BASE)
     monkeypatch.setenv("PETSTORE_API_KEY", KEY)
 
-    def press(_: requests.PreparedRequest) -> tuple[int, dict[str, str], str]:
+    def press(_):
         Dropped()
         return 200, {"Link": '<?cursor=b>; rel="next"'}, json.dumps([PET])
 
@@ -226,9 +221,7 @@ def test_a_command_ends_although_python_dropped_its_interrupt(
     assert "Interrupted." in capsys.readouterr().err
 
 
-def test_after_the_removal_a_404_says_removed_as_announced(
-    wire: responses.RequestsMock, store: PetStore
-) -> None:
+def test_after_the_removal_a_404_says_removed_as_announced(wire, store):
     """
     From that day on a missing operation is no missing animal (§4.3); the call warns
     before.
@@ -249,7 +242,7 @@ def test_after_the_removal_a_404_says_removed_as_announced(
 TIME = r"20[0-9-]{8} [0-9:]{8} UTC"
 
 
-def refusal(status: int, code: str) -> dict[str, object]:
+def refusal(status, code):
     body = {"code": code, "message": f"no, {KEY}", "status": status}
     return {"status": status, "json": body, "headers": {"Retry-After": "30"}}
 
@@ -291,19 +284,19 @@ LOGGED = {  # what is answered, what is logged, and the seconds that pass
 
 @pytest.mark.parametrize(("answers", "lines", "least_s"), LOGGED.values(), ids=LOGGED)
 def test_refusals_waits_and_retries_are_logged_once(
-    wire: responses.RequestsMock,
-    client: Client,
-    log: pytest.LogCaptureFixture,
-    answers: list[dict[str, object]],
-    lines: list[str],
-    least_s: float,
-) -> None:
+    wire,
+    client,
+    log,
+    answers,
+    lines,
+    least_s,
+):
     """
     A refusal is a warning, a wait a line of information; a call after a ban logs
     nothing.
     """
     for answer in answers:
-        wire.get(f"{BASE}/pets/1", **answer)  # type: ignore[arg-type]
+        wire.get(f"{BASE}/pets/1", **answer)
 
     with suppress(UnauthorizedError, KeyBannedError):
         client.get(1)
@@ -316,7 +309,7 @@ def test_refusals_waits_and_retries_are_logged_once(
         assert re.fullmatch(line, f"{record.levelname} {record.getMessage()}")
 
 
-def test_no_record_holds_the_key(caplog: pytest.LogCaptureFixture, file: Path) -> None:
+def test_no_record_holds_the_key(caplog, file):
     """
     Not even of each request, from a service that fails; what is said of refusals is
     above.
@@ -340,7 +333,7 @@ def test_no_record_holds_the_key(caplog: pytest.LogCaptureFixture, file: Path) -
         assert quote(key, safe="") not in fields
 
 
-def test_nothing_is_written_unless_a_program_asks() -> None:
+def test_nothing_is_written_unless_a_program_asks():
     """
     A retry, a wait and a refused key: not even Python's last resort for warnings shows
     them.
@@ -363,9 +356,7 @@ def test_nothing_is_written_unless_a_program_asks() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
-def test_a_listing_asks_for_the_documented_maximum_with_key_and_timeout(
-    wire: responses.RequestsMock, store: PetStore
-) -> None:
+def test_a_listing_asks_for_the_documented_maximum_with_key_and_timeout(wire, store):
     """
     GET /pets?limit=100&status=sold, bearer key, JSON wanted, a timeout always (§4.1,
     §5).
@@ -378,5 +369,5 @@ def test_a_listing_asks_for_the_documented_maximum_with_key_and_timeout(
     assert sent.url == f"{BASE}/pets?limit=100&status=sold"
     assert sent.headers["Authorization"] == f"Bearer {KEY}"
     assert sent.headers["Accept"] == "application/json"
-    assert sent.req_kwargs["timeout"] == TIMEOUT_S  # type: ignore[attr-defined]
+    assert sent.req_kwargs["timeout"] == TIMEOUT_S
     assert frame["id"].tolist() == [17]

@@ -4,12 +4,9 @@ What a reply says: animals, an error of the tree, or that another program answer
 
 import json
 import time
-from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
-import responses
 from pydantic import SecretStr
 from raw import RawServer, reply_bytes
 from tables import WIRE
@@ -45,9 +42,7 @@ AWAY = {"code": "db", "message": "away", "status": 500}
         (500, ApiError),
     ],
 )
-def test_errors_are_translated_into_the_tree(
-    wire: responses.RequestsMock, store: PetStore, status: int, kind: type[ApiError]
-) -> None:
+def test_errors_are_translated_into_the_tree(wire, store, status, kind):
     """
     Status, code, message and the request's line (§2.5, §7); no create is sent again.
     """
@@ -71,8 +66,8 @@ def test_errors_are_translated_into_the_tree(
     ["0", "{}", "<html>proxy</html>", '[{"id": 1}]', "[1, 2", "", json.dumps(AWAY)],
 )
 def test_a_page_that_is_no_list_of_animals_is_an_error_not_a_short_frame(
-    wire: responses.RequestsMock, store: PetStore, body: str
-) -> None:
+    wire, store, body
+):
     """Page 2 is broken: page 1 is kept, labelled as cut. An Error body is shown."""
     wire.get(
         f"{BASE}/pets", json=[PET], headers=rate_headers(Link='<?cursor=b>; rel="next"')
@@ -89,9 +84,7 @@ def test_a_page_that_is_no_list_of_animals_is_an_error_not_a_short_frame(
 
 
 @pytest.mark.parametrize("part", ["", "[", '[{"id": 17, "name": "Re'])
-def test_a_page_without_a_length_that_breaks_off_is_asked_for_again(
-    wire: responses.RequestsMock, store: PetStore, part: str
-) -> None:
+def test_a_page_without_a_length_that_breaks_off_is_asked_for_again(wire, store, part):
     """As one with a length is: nothing says that it is whole but its JSON."""
     wire.get(f"{BASE}/pets", body=part, headers=NO_MORE)
     wire.get(f"{BASE}/pets", json=[PET], headers=NO_MORE)
@@ -101,9 +94,7 @@ def test_a_page_without_a_length_that_breaks_off_is_asked_for_again(
     assert (len(frame), Listing.of(frame).requests) == (1, 2)
 
 
-def test_null_in_place_of_an_empty_list_is_an_empty_list(
-    wire: responses.RequestsMock, store: PetStore
-) -> None:
+def test_null_in_place_of_an_empty_list_is_an_empty_list(wire, store):
     """Some services write it where nothing is left."""
     wire.get(
         f"{BASE}/pets", json=[PET], headers=rate_headers(Link='<?cursor=b>; rel="next"')
@@ -116,9 +107,7 @@ def test_null_in_place_of_an_empty_list_is_an_empty_list(
 
 
 @pytest.mark.parametrize("half", [rb"\uD83D", rb"\udc00", b"\xed\xa0\xbd"])
-def test_half_a_character_costs_no_inventory(
-    wire: responses.RequestsMock, store: PetStore, tmp_path: Path, half: bytes
-) -> None:
+def test_half_a_character_costs_no_inventory(wire, store, tmp_path, half):
     """
     U+FFFD stands for it, with a note; a whole pair stays; the frame can be written and
     read.
@@ -150,9 +139,7 @@ def test_half_a_character_costs_no_inventory(
     assert store.create_pet("Rex", category_id=3).name == names[0]
 
 
-def test_unknown_fields_and_statuses_are_kept_and_told(
-    wire: responses.RequestsMock, store: PetStore
-) -> None:
+def test_unknown_fields_and_statuses_are_kept_and_told(wire, store):
     """A newer service is no crash: two warnings, and the values as they came."""
     newer = PET | {"status": "resting", "colour": "red"}
     wire.get(f"{BASE}/pets", json=[newer], headers=NO_MORE)
@@ -170,8 +157,8 @@ def test_unknown_fields_and_statuses_are_kept_and_told(
 
 @pytest.mark.parametrize("path", WIRE, ids=lambda path: path.stem)
 def test_the_client_reads_the_literal_replies_written_from_the_document(
-    wire: responses.RequestsMock, store: PetStore, path: Path
-) -> None:
+    wire, store, path
+):
     """
     The same files that the service is held to; what is sent is their request (§4.2).
     """
@@ -188,7 +175,7 @@ def test_the_client_reads_the_literal_replies_written_from_the_document(
     )
     body = {"categoryId": 3, "status": None} | (sent.get("body") or {})
 
-    def call() -> Any:
+    def call():
         if sent["method"] == "POST":
             more = {"category_id": body["categoryId"], "status": body["status"]}
             return store.create_pet(body["name"], **more)
@@ -220,12 +207,12 @@ NGINX = (
 )
 
 
-def sending(answer: bytes) -> RawServer:
+def sending(answer):
     """Answer every connection with these bytes and close it."""
     return RawServer(lambda connection, request: connection.sendall(answer))
 
 
-def refusal(address: str) -> PetstoreError:
+def refusal(address):
     settings = load(base_url=address, api_key=SecretStr("k"), plan="pro")
     with PetStore.from_settings(settings, clock=ManualClock(time.time())) as store:
         with pytest.raises(PetstoreError) as caught:
@@ -242,7 +229,7 @@ def refusal(address: str) -> PetstoreError:
         reply_bytes(400, NGINX),
     ],
 )
-def test_http_to_a_service_that_speaks_https_says_so(answer: bytes) -> None:
+def test_http_to_a_service_that_speaks_https_says_so(answer):
     """A closed connection, an alert, and what Go and nginx answer."""
     with sending(answer) as server:
         error = refusal(server.base_url)
@@ -251,7 +238,7 @@ def test_http_to_a_service_that_speaks_https_says_so(answer: bytes) -> None:
     assert "write https:// in the base address" in str(error)
 
 
-def test_https_to_a_service_that_speaks_http_says_so() -> None:
+def test_https_to_a_service_that_speaks_http_says_so():
     """In place of: no service answers."""
     with Sandbox(animals=1) as box:
         error = refusal(box.base_url.replace("http://", "https://"))
@@ -267,9 +254,7 @@ def test_https_to_a_service_that_speaks_http_says_so() -> None:
     ("status", "kind"),
     [(200, ProtocolError), (404, ApiError), (502, ApiError)],
 )
-def test_a_web_page_behind_the_address_is_called_one(
-    status: int, kind: type[PetstoreError]
-) -> None:
+def test_a_web_page_behind_the_address_is_called_one(status, kind):
     """
     And where it cannot be a proxy's word on a service that is down, the address is
     asked about.
@@ -285,9 +270,7 @@ def test_a_web_page_behind_the_address_is_called_one(
 @pytest.mark.parametrize(
     ("call", "advises"), [("list", True), ("create", True), ("get", False)]
 )
-def test_a_wrong_path_below_an_address_says_what_an_address_looks_like(
-    call: str, advises: bool
-) -> None:
+def test_a_wrong_path_below_an_address_says_what_an_address_looks_like(call, advises):
     """A 404 of the animals; that of one animal is about its id."""
     with Sandbox(animals=1) as box:
         address = box.base_url.replace("/v1", "/shop/v1") if advises else box.base_url
@@ -304,7 +287,7 @@ def test_a_wrong_path_below_an_address_says_what_an_address_looks_like(
     assert ("It must look like https://HOST/v1" in str(caught.value)) is advises
 
 
-def test_a_host_name_that_nobody_knows_is_named_with_what_sets_it() -> None:
+def test_a_host_name_that_nobody_knows_is_named_with_what_sets_it():
     """With the command that looks further."""
     message = str(refusal("https://shop.invalid/v1"))
 
@@ -313,7 +296,7 @@ def test_a_host_name_that_nobody_knows_is_named_with_what_sets_it() -> None:
     assert "petstore-tools doctor" in message
 
 
-def test_a_connection_that_breaks_later_is_no_matter_of_the_address() -> None:
+def test_a_connection_that_breaks_later_is_no_matter_of_the_address():
     """Once the service has answered, nobody is sent to look at https."""
     drops = Fault("drop_before", method="GET", numbers=tuple(range(2, 9)))
     with (

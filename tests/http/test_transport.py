@@ -13,16 +13,13 @@ import ssl
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
-from pathlib import Path
 from types import FunctionType, ModuleType, SimpleNamespace
 
 import pytest
-import requests
-import responses
 from commands import needs_signals
 from leaks import visible_text
 from pydantic import SecretStr
@@ -40,32 +37,30 @@ from petstore_tools.errors import (
     TransportError,
 )
 from petstore_tools.http import transport
-from petstore_tools.http.transport import TIMEOUT_S, Reply
+from petstore_tools.http.transport import TIMEOUT_S
 from petstore_tools.settings import load
 
 
-def store_at(base_url: str) -> PetStore:
+def store_at(base_url):
     """Return a store of a service that shares its budget with nobody."""
     return PetStore(base_url=base_url, api_key=KEY, ledger="memory")
 
 
-def post(base_url: str, timeout_s: tuple[float, float] = TIMEOUT_S) -> Reply:
+def post(base_url, timeout_s=TIMEOUT_S):
     """Post to a service, and return the answer."""
     with store_at(base_url) as store:
         store.client.transport.timeout_s = timeout_s
         return store.client.transport.send("POST", f"{base_url}/pets", b"{}")
 
 
-def fail_to_post(
-    base_url: str, fault: str | None = None, timeout_s: tuple[float, float] = TIMEOUT_S
-) -> TransportError:
+def fail_to_post(base_url, fault=None, timeout_s=TIMEOUT_S):
     """Post to a service that gives no answer, and return the error."""
     with pytest.raises(TransportError, match=fault) as raised:
         post(base_url, timeout_s)
     return raised.value
 
 
-def test_an_answer_that_announces_another_is_a_lost_one() -> None:
+def test_an_answer_that_announces_another_is_a_lost_one():
     """
     103 comes first: the next request of the connection would be given the 201 of this
     one, so it goes on another connection.
@@ -73,7 +68,7 @@ def test_an_answer_that_announces_another_is_a_lost_one() -> None:
     hints = [b"HTTP/1.1 103 Early Hints\r\nLink: </x>; rel=preload\r\n\r\n", b""]
     created = fixed_reply(201, json.dumps(PET).encode())
 
-    def announced(connection: socket.socket, request: bytes) -> None:
+    def announced(connection, request):
         connection.sendall(hints.pop(0))
         created(connection, request)
 
@@ -97,17 +92,17 @@ FINAL = {
 
 
 @pytest.mark.parametrize("answer", FINAL.values(), ids=FINAL)
-def test_a_201_is_final_whatever_its_body_is(answer: bytes) -> None:
+def test_a_201_is_final_whatever_its_body_is(answer):
     """The animal was made: nobody has to look for it, and it is not sent again."""
     with RawServer(lambda connection, _: connection.sendall(answer)) as server:
         assert post(server.base_url).status == 201
 
 
-def test_a_201_is_final_where_its_body_is_never_whole() -> None:
+def test_a_201_is_final_where_its_body_is_never_whole():
     """The service falls silent behind the head."""
     silent = threading.Event()
 
-    def serve(connection: socket.socket, request: bytes) -> None:
+    def serve(connection, request):
         connection.sendall(HEAD + b"Content-Length: 99\r\n\r\n{")
         silent.wait()
 
@@ -121,8 +116,8 @@ def test_a_201_is_final_where_its_body_is_never_whole() -> None:
 @pytest.mark.parametrize("status", [301, 302, 307, 308])
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_a_redirect_is_not_followed_and_its_target_is_named(
-    wire: responses.RequestsMock, store: PetStore, status: int, method: str
-) -> None:
+    wire, store, status, method
+):
     """
     Neither GET nor POST: the key would go elsewhere, and a POST would become a GET.
     """
@@ -139,9 +134,7 @@ def test_a_redirect_is_not_followed_and_its_target_is_named(
     assert len(wire.calls) == 1
 
 
-def test_a_netrc_entry_does_not_replace_the_key(
-    wire: responses.RequestsMock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_netrc_entry_does_not_replace_the_key(wire, tmp_path, monkeypatch):
     """`requests` would prefer it to a header; an auth object wins."""
     entry = tmp_path / "netrc"
     entry.write_text("machine pets.example login someone password else\n")
@@ -155,14 +148,14 @@ def test_a_netrc_entry_does_not_replace_the_key(
     assert wire.calls[0].request.headers["Authorization"] == f"Bearer {KEY}"
 
 
-def _set_time(patch: pytest.MonkeyPatch, now: Callable[[], float]) -> None:
+def _set_time(patch, now):
     """Set the clock of the transport; that of a service in this process stays."""
     patch.setattr(transport, "time", SimpleNamespace(monotonic=now))
 
 
 def test_a_create_on_a_connection_that_idled_opens_a_fresh_one(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    monkeypatch,
+):
     """
     The service may be closing it: what is sent there is lost with nothing known. Each
     thread has its own, so that others which send keep none of it fresh.
@@ -172,7 +165,7 @@ def test_a_create_on_a_connection_that_idled_opens_a_fresh_one(
         b"Connection: close", b"X: y"
     )
 
-    def keep_open(connection: socket.socket, request: bytes) -> None:
+    def keep_open(connection, request):
         connections.append(connection)
         while request:
             connection.sendall(created)
@@ -202,11 +195,11 @@ def test_a_create_on_a_connection_that_idled_opens_a_fresh_one(
 @pytest.mark.parametrize(
     "begins", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n["]
 )
-def test_a_service_that_falls_silent_is_given_up(begins: bytes) -> None:
+def test_a_service_that_falls_silent_is_given_up(begins):
     """Before its answer, and in the middle of it; the request may have left."""
     silent = threading.Event()
 
-    def serve(connection: socket.socket, request: bytes) -> None:
+    def serve(connection, request):
         connection.sendall(begins)
         silent.wait()
 
@@ -218,15 +211,13 @@ def test_a_service_that_falls_silent_is_given_up(begins: bytes) -> None:
 
 
 @pytest.mark.parametrize(("begin", "drop"), read_table(__file__, "drips.json"))
-def test_an_answer_that_drips_is_lost_after_two_minutes(
-    monkeypatch: pytest.MonkeyPatch, begin: str, drop: str
-) -> None:
+def test_an_answer_that_drips_is_lost_after_two_minutes(monkeypatch, begin, drop):
     """A service that sends a bit of its body now and then is never silent."""
     passed_s = [0.0]
     real = time.monotonic
     _set_time(monkeypatch, lambda: real() + passed_s[0])
 
-    def drip(connection: socket.socket, request: bytes) -> None:
+    def drip(connection, request):
         connection.sendall(begin.encode())
         while True:  # until the other end closes
             connection.sendall(drop.encode())
@@ -239,7 +230,7 @@ def test_an_answer_that_drips_is_lost_after_two_minutes(
 
 
 @pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def certificate(tmp_path_factory):
     """
     A certificate of this machine that no public authority signed, with its key in the
     same file.
@@ -255,13 +246,13 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def tls(certificate: Path) -> ssl.SSLContext:
+def tls(certificate):
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate)
     return context
 
 
-def copy(source: socket.socket, target: socket.socket) -> None:
+def copy(source, target):
     with suppress(OSError):
         while chunk := source.recv(65_536):
             target.sendall(chunk)
@@ -269,11 +260,11 @@ def copy(source: socket.socket, target: socket.socket) -> None:
 
 
 @pytest.fixture
-def proxy(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, list[bytes]]]:
+def proxy(monkeypatch):
     """Its address, with its password, and what it was asked."""
     proxied = []
 
-    def forward(connection: socket.socket, request: bytes) -> None:
+    def forward(connection, request):
         """A tunnel for https, whole addresses for http."""
         proxied.append(request)
         if request.startswith(b"GET"):
@@ -295,12 +286,12 @@ def proxy(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, list[bytes]]]:
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
 def test_a_proxy_and_a_certificate_of_a_company_work(
-    monkeypatch: pytest.MonkeyPatch,
-    proxy: tuple[str, list[bytes]],
-    certificate: Path,
-    tls: ssl.SSLContext,
-    scheme: str,
-) -> None:
+    monkeypatch,
+    proxy,
+    certificate,
+    tls,
+    scheme,
+):
     """By the usual variables."""
     address, proxied = proxy
     monkeypatch.setenv(f"{scheme}_proxy", address)
@@ -322,9 +313,7 @@ def test_a_proxy_and_a_certificate_of_a_company_work(
 @pytest.mark.parametrize(
     "fault", ["no TLS", "no bundle", "no tunnel", "nobody vouches"]
 )
-def test_a_failed_handshake_proves_that_nothing_left(
-    fault: str, tls: ssl.SSLContext, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_handshake_proves_that_nothing_left(fault, tls, monkeypatch):
     """
     Https to a port that speaks http; a bundle that is not there; a proxy that opens no
     tunnel; a certificate of nobody.
@@ -346,7 +335,7 @@ def test_a_failed_handshake_proves_that_nothing_left(
 Serve = Callable[[socket.socket, bytes], None]
 
 
-def held_by(thing: object) -> Iterable[object]:
+def held_by(thing):
     """Return all that can be reached from a thing; what masks itself is not opened."""
     reachable = {}  # by `id`: most of it has no hash
     queue = [thing]
@@ -359,21 +348,21 @@ def held_by(thing: object) -> Iterable[object]:
     return reachable.values()
 
 
-def nothing(connection: socket.socket, request: bytes) -> None:
+def nothing(connection, request):
     """Close without an answer."""
 
 
-def silence(connection: socket.socket, request: bytes) -> None:
+def silence(connection, request):
     connection.recv(1)
 
 
-def half(connection: socket.socket, request: bytes) -> None:
+def half(connection, request):
     connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n[")
 
 
-def interrupt(connection: socket.socket, request: bytes) -> None:
+def interrupt(connection, request):
     """Press Ctrl-C while the answer is awaited."""
-    signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+    signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
     connection.recv(1)
 
 
@@ -400,7 +389,7 @@ ENDS = {
 }
 
 
-def opened(base_url: str) -> PetStore:
+def opened(base_url):
     """Open a store whose clock moves by itself."""
     settings = load(base_url=base_url, api_key=SecretStr(KEY), plan="1000/1000")
     return PetStore.from_settings(settings, clock=ManualClock(time.time()))
@@ -409,7 +398,7 @@ def opened(base_url: str) -> PetStore:
 @needs_signals
 @pytest.mark.parametrize("end", ENDS)
 @pytest.mark.parametrize("call", ["list_pets", "create_pet"])
-def test_no_failure_shows_the_key(end: str, call: str) -> None:
+def test_no_failure_shows_the_key(end, call):
     """
     Each kind of answer, or none: neither frames with their locals nor causes hold it.
     """
@@ -426,17 +415,15 @@ def test_no_failure_shows_the_key(end: str, call: str) -> None:
     assert KEY not in visible_text(raised.value)
 
 
-def fail_to_send(
-    adapter: HTTPAdapter, request: requests.PreparedRequest, **options: object
-) -> requests.Response:
+def fail_to_send(adapter, request, **options):
     """Stand for a mistake in `requests`, or in what patches it."""
     headers = dict(request.headers)
     raise KeyError(len(headers))
 
 
 def test_a_mistake_below_the_transport_shows_no_key(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    monkeypatch,
+):
     """What it raises comes out as it is, without the frames that held the headers."""
     monkeypatch.setattr(HTTPAdapter, "send", fail_to_send)
 
@@ -446,7 +433,7 @@ def test_a_mistake_below_the_transport_shows_no_key(
     assert KEY not in visible_text(raised.value)
 
 
-def test_no_attribute_of_a_store_holds_the_key() -> None:
+def test_no_attribute_of_a_store_holds_the_key():
     """
     Store, settings, client, transport, the auth object, its adapters: before and after
     a request.

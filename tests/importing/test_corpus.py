@@ -9,9 +9,7 @@ reason, and what the preview shows; or a part of the refusal.
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tables import CORPUS
@@ -39,13 +37,13 @@ CASES = [
 
 
 @pytest.fixture(scope="module")
-def box() -> Iterator[Sandbox]:
+def box():
     """An empty service."""
     with Sandbox(plan="6000/60000", clock="manual", animals=0) as service:
         yield service
 
 
-def one_line(text: object) -> str:
+def one_line(text):
     """Return a text without line ends; none is long, but the call in the last one."""
     *lines, _ = str(text).splitlines()
     assert max(map(len, lines), default=0) <= 100, text
@@ -53,9 +51,7 @@ def one_line(text: object) -> str:
 
 
 @pytest.mark.parametrize(("path", "case"), CASES)
-def test_each_file_imports_or_says_what_helps(
-    box: Sandbox, path: Path, case: Any
-) -> None:
+def test_each_file_imports_or_says_what_helps(box, path, case):
     """With the options of its case, and no edited cell."""
     options = dict(case.get("options", {}))
     assert len(options) <= 2 + ("encoding" in options) + ("sheet" in options)

@@ -3,14 +3,12 @@ Which row of a file is which, and which could make an animal a second time: in t
 """
 
 import re
-from collections.abc import Sequence
 
 import pytest
 from histories import new_rows, values
 from tables import read_cases
 
 from petstore_tools.importing.entries import (
-    Doubt,
     Entry,
     find_doubtful,
     match,
@@ -18,13 +16,13 @@ from petstore_tools.importing.entries import (
 from petstore_tools.importing.values import PetValues
 
 
-def file(text: str) -> list[Entry]:
+def file(text):
     """Read the rows of a file: `rex/3@7` has the key 7, `rex#5` the id 5."""
     rows = new_rows(values(re.split("[@#]", word)[0]) for word in text.split())
     return [_identify(row, word) for row, word in zip(rows, text.split(), strict=True)]
 
 
-def _identify(row: Entry, word: str) -> Entry:
+def _identify(row, word):
     """Give a row its key, or the animal that its id names."""
     row = row._replace(row_key=word.partition("@")[2])
     if pet_id := word.partition("#")[2]:
@@ -33,16 +31,16 @@ def _identify(row: Entry, word: str) -> Entry:
 
 
 def find(
-    rows: list[Entry],
-    entries: list[Entry],
-    animals: Sequence[Entry] = (),
-    others: Sequence[Entry] = (),
-) -> dict[int, Doubt]:
+    rows,
+    entries,
+    animals=(),
+    others=(),
+):
     """Match the rows of a file, and say which are doubtful."""
     return find_doubtful(match(entries, rows, others), entries, animals, others)
 
 
-def journal(text: str, *, import_id: str = "ours") -> list[Entry]:
+def journal(text, *, import_id="ours"):
     """
     Read the rows of an import: created, `-` in front: not in the last run's file, `?`:
     unsent, `!`: a person agreed, `~`: unknown, `=`: left out as equal.
@@ -65,7 +63,7 @@ def journal(text: str, *, import_id: str = "ours") -> list[Entry]:
     return entries
 
 
-def animal(content: PetValues, pet_id: int) -> Entry:
+def animal(content, pet_id):
     """Return an animal that has these values."""
     return Entry(0, content, pet_id=pet_id, state="created")
 
@@ -75,8 +73,8 @@ def animal(content: PetValues, pet_id: int) -> Entry:
     read_cases(__file__, "doubtful.txt"),
 )
 def test_a_row_is_doubtful_for_three_reasons(
-    ours: str, theirs: str, rows: str, equal: str, changed: str, same_key: str
-) -> None:
+    ours, theirs, rows, equal, changed, same_key
+):
     """Whatever may exist already is asked about, and nothing else."""
     doubts = find(file(rows), journal(ours), (), journal(theirs, import_id="other"))
 
@@ -92,9 +90,7 @@ def test_a_row_is_doubtful_for_three_reasons(
 @pytest.mark.parametrize(
     ("ours", "animals", "rows", "doubtful"), read_cases(__file__, "equal.txt")
 )
-def test_as_many_rows_are_doubtful_as_animals_are_equal(
-    ours: str, animals: str, rows: str, doubtful: str
-) -> None:
+def test_as_many_rows_are_doubtful_as_animals_are_equal(ours, animals, rows, doubtful):
     """Less those that rows were left out for; an animal has all three values."""
     things = [
         animal(row.content, number) for number, row in enumerate(file(animals), 100)
@@ -108,7 +104,7 @@ def test_as_many_rows_are_doubtful_as_animals_are_equal(
 @pytest.mark.parametrize(
     "now", ["a b x c", "a b b/3/sold c"], ids=["by its place", "by its name"]
 )
-def test_a_doubt_names_a_row_that_was_sent(now: str) -> None:
+def test_a_doubt_names_a_row_that_was_sent(now):
     """Of equal rows, of which another one was not."""
     (doubt,) = find(file(now), journal("a b ?b c")).values()
 
@@ -125,16 +121,14 @@ def test_a_doubt_names_a_row_that_was_sent(now: str) -> None:
         ("a@1/edited", "a@1", ""),
     ],
 )
-def test_keys_of_another_list_count_where_most_of_them_agree(
-    theirs: str, rows: str, known: str
-) -> None:
+def test_keys_of_another_list_count_where_most_of_them_agree(theirs, rows, known):
     """At least half of the keys that both have bear the same name and category."""
     merged = match([], file(rows), journal(theirs, import_id="other")).rows
 
     assert [str(row.number) for row in merged if not row.waits] == known.split()
 
 
-def test_a_row_that_was_renamed_is_known_by_its_key_ever_after() -> None:
+def test_a_row_that_was_renamed_is_known_by_its_key_ever_after():
     """Under the name that was sent, and under the one that a person called an edit."""
     (entry,) = journal("a@1")
     renamed = entry._replace(edited=PetValues("b", 3, None))

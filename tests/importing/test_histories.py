@@ -6,17 +6,16 @@ lost, and what the staff change, over the real journal and the real rules.
 import random
 import tempfile
 from collections import Counter
-from collections.abc import Generator, Iterator
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from histories import Row, Sheet, World, edit
+from histories import World, edit
 from tables import soak_seeds
 
 from petstore_tools.errors import JournalError
 from petstore_tools.importing import lost_rows
-from petstore_tools.importing.comparison import Comparison, answer, compare
+from petstore_tools.importing.comparison import answer, compare
 from petstore_tools.importing.entries import Entry
 from petstore_tools.importing.imports import Target
 from petstore_tools.importing.journal import Journal, open_journal
@@ -27,7 +26,6 @@ from petstore_tools.importing.lost_rows import (
     seconds_lost,
     take_listing,
 )
-from petstore_tools.importing.read_sheet import ReadSheet
 from petstore_tools.importing.reconcile import Outcome, judge
 
 AFTER_S = 60.0
@@ -39,9 +37,7 @@ class KilledError(Exception):
     """The process is gone."""
 
 
-def rows_to_send(
-    world: World, sheet: Sheet, rows: list[Row], comparison: Comparison
-) -> set[int]:
+def rows_to_send(world, sheet, rows, comparison):
     """
     Return which of the doubtful rows are new, and no other sheet is to send; of equal
     ones, as many.
@@ -63,7 +59,7 @@ def rows_to_send(
     return to_send
 
 
-def reconcile(world: World, journal: Journal) -> None:
+def reconcile(world, journal):
     """Two listings, so that what both do not show is absent."""
     for _ in range(2):
         began = world.clock.steady()
@@ -78,13 +74,11 @@ def reconcile(world: World, journal: Journal) -> None:
             return
 
 
-def send(
-    world: World, journal: Journal, entry: Entry, rows: list[Row], pending: Pending
-) -> Iterator[None]:
+def send(world, journal, entry, rows, pending):
     """Send a row; whatever can get lost does."""
     rng = world.rng
 
-    def may_die() -> None:
+    def may_die():
         if world.faulty and rng.random() < 0.04:
             raise KilledError
 
@@ -116,7 +110,7 @@ def send(
     pending.append((entry, judge(201, body.encode(), entry)))
 
 
-def run(world: World, sheet: Sheet) -> Iterator[None]:
+def run(world, sheet):
     """Import a sheet, as a program does; each step may be its last."""
     target = Target("sandbox", "http://x/v1", Path(sheet.name))
     with open_journal(world.folder, target, world.clock) as journal:
@@ -140,9 +134,7 @@ def run(world: World, sheet: Sheet) -> Iterator[None]:
             yield from send_rows(world, journal, added_rows)
 
 
-def add_rows(
-    world: World, journal: Journal, sheet: Sheet, rows: list[Row], file: ReadSheet
-) -> Generator[None, None, list[Row]]:
+def add_rows(world, journal, sheet, rows, file):
     """
     Ask about doubtful rows until the answer is for all of them, and write the rows to
     the journal; return them, none where the run ended with a question.
@@ -182,7 +174,7 @@ def add_rows(
     return sent_rows
 
 
-def send_rows(world: World, journal: Journal, rows: list[Row]) -> Iterator[None]:
+def send_rows(world, journal, rows):
     """Send what is unsent, and find out what became of what is unknown."""
     for _ in range(3):
         pending = []
@@ -198,7 +190,7 @@ def send_rows(world: World, journal: Journal, rows: list[Row]) -> Iterator[None]
         yield
 
 
-def send_left_out(world: World, sheet: Sheet) -> None:
+def send_left_out(world, sheet):
     """Mark the rows to be sent that were left out, and whose animal was never made."""
     journal = world.journals.get(Path(sheet.name))
     for entry in journal.read() if journal else ():
@@ -212,14 +204,14 @@ def send_left_out(world: World, sheet: Sheet) -> None:
                 record_decision(journal, entry.number, None)
 
 
-def play(seed: int, folder: Path) -> dict[str, str]:
+def play(seed, folder):
     """Play a history: edits, and runs of up to four imports beside each other."""
     rng = random.Random(seed)
     world = World(rng, folder)
     running = {}
     failures = {}
 
-    def go_on(name: str) -> None:
+    def go_on(name):
         try:
             next(running[name])
         except (StopIteration, KilledError):
@@ -250,7 +242,7 @@ def play(seed: int, folder: Path) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("seeds", soak_seeds(5, 50, total=10_000))
-def test_a_history_loses_and_doubles_nothing(seeds: range) -> None:
+def test_a_history_loses_and_doubles_nothing(seeds):
     """Whatever happens, a row has one animal, or a person is asked; or took a risk."""
     for seed in seeds:
         with tempfile.TemporaryDirectory(dir=MEMORY) as folder:

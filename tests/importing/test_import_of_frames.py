@@ -1,16 +1,11 @@
 """DataFrames as sheets: rows are named as the frame names them."""
 
-from pathlib import Path
-from typing import Any
-
 import pandas as pd
 import pytest
 
-from petstore_tools import Sandbox
-
 
 @pytest.fixture(autouse=True)
-def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _own_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
@@ -25,9 +20,7 @@ def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ([7, 7, 7, 7], "row 7"),
     ],
 )
-def test_a_problem_names_the_row_by_its_label(
-    sandbox: Sandbox, index: Any, label: str
-) -> None:
+def test_a_problem_names_the_row_by_its_label(sandbox, index, label):
     """
     Whatever the index holds; the label of `df.loc`, in the message and in the frames.
     """
@@ -60,7 +53,7 @@ def test_a_problem_names_the_row_by_its_label(
     ]
 
 
-def test_a_frame_goes_on_under_its_name(sandbox: Sandbox) -> None:
+def test_a_frame_goes_on_under_its_name(sandbox):
     """Sorted, with another index; an edited row is doubtful by its label."""
     frame = pd.DataFrame({"name": ["Rex", "Mia"], "categoryId": [3, 4]})
     first = sandbox.store.import_pets(frame, name="spring")
@@ -75,7 +68,7 @@ def test_a_frame_goes_on_under_its_name(sandbox: Sandbox) -> None:
     assert preview.doubtful["row"].tolist() == ["b"]
 
 
-def test_half_a_character_is_a_problem_of_its_row(sandbox: Sandbox) -> None:
+def test_half_a_character_is_a_problem_of_its_row(sandbox):
     """
     A surrogate on its own fits into no request: the other rows go, and the files are
     written.

@@ -9,18 +9,15 @@ import sqlite3
 import sys
 import threading
 import time
-from collections.abc import Callable
 from functools import partial
-from pathlib import Path
-from typing import Literal
 
 import pytest
-from interrupts import Interrupter, Point
+from interrupts import Interrupter
 from inventories import connect_through, stored_animals, write_rows
-from proxy import Action, FaultProxy
+from proxy import FaultProxy
 from tables import soak_parts
 
-from petstore_tools import PetStore, Sandbox
+from petstore_tools import Sandbox
 from petstore_tools.plans import Plan
 
 AMPLE = Plan(100_000, 1_000_000)
@@ -28,7 +25,7 @@ PARTS = soak_parts(range(80))
 THREADS = ("import", "page")
 
 
-def _await_threads() -> int:
+def _await_threads():
     """Let the threads of a call end; return how many there were."""
     running = [
         thread for thread in threading.enumerate() if thread.name.startswith(THREADS)
@@ -42,12 +39,12 @@ def _await_threads() -> int:
 class Office:
     """A service, and stores of people who interrupt what they do."""
 
-    def __init__(self, box: Sandbox, folder: Path) -> None:
+    def __init__(self, box, folder):
         self.box = box
         self._folder = folder
         self._people = 0
 
-    def welcome(self) -> tuple[PetStore, Path]:
+    def welcome(self):
         """
         Return the store of a new person, and a file of two animals and a row with a
         problem.
@@ -59,7 +56,7 @@ class Office:
         rows = f"Rex {self._people},3,sold", f"Mia {self._people},4,", "Ida,cats,"
         return store, write_rows(folder / "a.csv", *rows)
 
-    def interrupt(self, call: Callable[[PetStore, Path], object], point: Point) -> None:
+    def interrupt(self, call, point):
         """
         Interrupt a call, and make it again while the interrupt is kept, as a notebook
         keeps it.
@@ -80,7 +77,7 @@ class Office:
         assert (interrupt is not None) == interrupter.has_interrupted
 
 
-def _import(box: Sandbox, store: PetStore, path: Path) -> None:
+def _import(box, store, path):
     result = store.import_pets(path, progress=False)
     assert (result.created, result.rejected) == (2, 1)
     animals = stored_animals(box)
@@ -89,27 +86,25 @@ def _import(box: Sandbox, store: PetStore, path: Path) -> None:
     assert animals[f"Mia {number}", 4, None] == 1
 
 
-def _listing(_: Sandbox, store: PetStore, __: Path) -> None:
+def _listing(_, store, __):
     assert len(store.list_pets()) >= 120
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no signal for a thread")
-def test_an_interrupt_wins_while_another_program_holds_the_journal(
-    fast: Sandbox, tmp_path: Path
-) -> None:
+def test_an_interrupt_wins_while_another_program_holds_the_journal(fast, tmp_path):
     """It is raised as it is, and the same call goes on when the other one has ended."""
     me = threading.get_ident()
     path = write_rows(tmp_path / "a.csv", "Rex,3,sold")
     connections = list[sqlite3.Connection]()
 
-    def press() -> None:
+    def press():
         while not sys._current_frames()[me].f_code.co_filename.endswith(
             "petstore_tools/sqlite.py"
         ):
             time.sleep(0.01)
         signal.pthread_kill(me, signal.SIGINT)
 
-    def hold(method: str, number: int) -> Action:
+    def hold(method, number):
         if not connections:
             (database,) = store.journal_folder.glob("*.db")
             connections.append(sqlite3.connect(database, check_same_thread=False))
@@ -129,14 +124,14 @@ def test_an_interrupt_wins_while_another_program_holds_the_journal(
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no signal for a thread")
 @pytest.mark.parametrize("kind", ["import", "listing"])
-def test_an_interrupt_ends_a_wait_for_tomorrow(tmp_path: Path, kind: str) -> None:
+def test_an_interrupt_ends_a_wait_for_tomorrow(tmp_path, kind):
     """Whenever it comes; nothing is sent, and the budget is not locked."""
     path = write_rows(tmp_path / "a.csv", "Rex,3,sold")
     with Sandbox(plan=AMPLE, clock="system", animals=120) as box:
         store = box.connect(plan=Plan(60, 1))
         store.list_pets(first=1)
 
-        def wait() -> None:
+        def wait():
             press = threading.get_ident(), signal.SIGINT
             threading.Timer(0.3, signal.pthread_kill, press).start()
             if kind == "import":
@@ -158,15 +153,15 @@ def test_an_interrupt_ends_a_wait_for_tomorrow(tmp_path: Path, kind: str) -> Non
 @pytest.mark.parametrize("kind", [_import, _listing], ids=["import", "listing"])
 @pytest.mark.parametrize("part", PARTS)
 def test_an_interrupt_at_any_line_wins(
-    tmp_path: Path,
-    part: int,
-    kind: Callable[[Sandbox, PetStore, Path], None],
-) -> None:
+    tmp_path,
+    part,
+    kind,
+):
     """
     Nothing leaves afterwards, nothing stays locked, and the same call goes on; with `-m
     soak` at all lines and with the waits that they cost, else at one of eighty.
     """
-    clock: Literal["system", "manual"] = "system" if part else "manual"
+    clock = "system" if part else "manual"
     with Sandbox(plan=AMPLE, clock=clock, animals=120) as box:
         office = Office(box, tmp_path)
         call = partial(kind, box)

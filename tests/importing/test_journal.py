@@ -12,9 +12,8 @@ from tables import read_table
 
 from petstore_tools.clock import ManualClock
 from petstore_tools.errors import JournalError, SettingsError
-from petstore_tools.importing.entries import Entry
 from petstore_tools.importing.imports import Target, find_import, list_imports
-from petstore_tools.importing.journal import Journal, open_journal, read_journal
+from petstore_tools.importing.journal import open_journal, read_journal
 from petstore_tools.importing.lost_rows import (
     mark_dead,
     reconcile,
@@ -29,12 +28,12 @@ REX = PetValues("Rex", 3, "sold")
 MIA = PetValues("Mia", 4, None)
 
 
-def target(name: str = "a.csv") -> Target:
+def target(name="a.csv"):
     """Return what an import is for."""
     return Target("staging", "https://pets.example/v1", Path(f"/files/{name}"))
 
 
-def add(journal: Journal, *contents: PetValues) -> list[Entry]:
+def add(journal, *contents):
     """Add rows of a new file."""
     journal.bad_rows = 1
     with journal.transaction():
@@ -42,15 +41,13 @@ def add(journal: Journal, *contents: PetValues) -> list[Entry]:
     return journal.read()
 
 
-def answer(journal: Journal, entry: Entry, outcome: Outcome) -> None:
+def answer(journal, entry, outcome):
     """Send a row, and record its answer."""
     journal.record([], intent=entry)
     journal.record([(entry, outcome)])
 
 
-def show(
-    journal: Journal, *animals: tuple[int, PetValues], began: float = 0.0
-) -> dict[int, Outcome]:
+def show(journal, *animals, began=0.0):
     """Take a complete listing; return what it says about lost rows."""
     rows = [
         {"id": i, "name": v.name, "categoryId": v.category_id, "status": v.status}
@@ -60,13 +57,13 @@ def show(
     return reconcile(journal, began=began, after_s=60.0)
 
 
-def refused(folder: Path, reason: str) -> None:
+def refused(folder, reason):
     """Try to open the journal of an import."""
     with pytest.raises(JournalError, match=reason), open_journal(folder, target()):
         pass
 
 
-def test_an_animal_belongs_to_one_row_of_one_import(tmp_path: Path) -> None:
+def test_an_animal_belongs_to_one_row_of_one_import(tmp_path):
     """
     An answer that names another row's animal, or one that existed before, gives no id.
     """
@@ -88,7 +85,7 @@ def test_an_animal_belongs_to_one_row_of_one_import(tmp_path: Path) -> None:
         ]
 
 
-def test_an_answer_is_for_a_row_that_is_on_its_way(tmp_path: Path) -> None:
+def test_an_answer_is_for_a_row_that_is_on_its_way(tmp_path):
     """What another program changed meanwhile stays as it is."""
     with open_journal(tmp_path, target()) as journal:
         (entry,) = add(journal, REX)
@@ -99,7 +96,7 @@ def test_an_answer_is_for_a_row_that_is_on_its_way(tmp_path: Path) -> None:
         assert journal.counts() == {"unsent": 1}
 
 
-def test_a_person_cannot_decide_against_the_constraint(tmp_path: Path) -> None:
+def test_a_person_cannot_decide_against_the_constraint(tmp_path):
     """
     An animal that another row has, a row that is not unknown; absent is sent again.
     """
@@ -137,8 +134,8 @@ def test_a_person_cannot_decide_against_the_constraint(tmp_path: Path) -> None:
 
 
 def test_rows_of_other_imports_are_those_that_were_sent_or_are_to_be_sent_now(
-    tmp_path: Path,
-) -> None:
+    tmp_path,
+):
     """Those of a running import also before they are sent."""
     with open_journal(tmp_path, target("a.csv")) as running:
         add(running, REX, MIA)
@@ -154,7 +151,7 @@ def test_rows_of_other_imports_are_those_that_were_sent_or_are_to_be_sent_now(
     assert unlike == []
 
 
-def test_a_file_of_the_same_name_is_told_apart_by_its_folder(tmp_path: Path) -> None:
+def test_a_file_of_the_same_name_is_told_apart_by_its_folder(tmp_path):
     """The other one is named with it."""
     other = Target(target().environment, target().service_id, Path("/2025/a.csv"))
     for place in (target(), other):
@@ -169,8 +166,8 @@ def test_a_file_of_the_same_name_is_told_apart_by_its_folder(tmp_path: Path) -> 
 
 
 def test_rows_of_a_dead_process_are_unknown_and_those_of_a_living_one_are_not(
-    tmp_path: Path,
-) -> None:
+    tmp_path,
+):
     """The lock of an import tells, also for who looks at the dead import itself."""
     with open_journal(tmp_path, target("a.csv")) as journal:
         journal.record([], intent=add(journal, REX)[0])
@@ -185,7 +182,7 @@ def test_rows_of_a_dead_process_are_unknown_and_those_of_a_living_one_are_not(
         assert (alive.counts(), dead.counts()) == ({"sending": 1}, {"unknown": 1})
 
 
-def test_a_clock_that_begins_anew_shows_too_little_time(tmp_path: Path) -> None:
+def test_a_clock_that_begins_anew_shows_too_little_time(tmp_path):
     """Never too much: at least what passed since the machine was started."""
     clock = ManualClock(100.0)
     with open_journal(tmp_path, target(), clock) as journal:
@@ -196,7 +193,7 @@ def test_a_clock_that_begins_anew_shows_too_little_time(tmp_path: Path) -> None:
         assert (waited_s, seconds_lost(journal)) == ([30.0], [20.0])
 
 
-def test_a_set_waits_for_a_row_on_its_way_or_lost_too_late(tmp_path: Path) -> None:
+def test_a_set_waits_for_a_row_on_its_way_or_lost_too_late(tmp_path):
     """Its animal may be the one that is there; rows of other names are settled."""
     clock = ManualClock(100.0)
     with (
@@ -223,8 +220,8 @@ def test_a_set_waits_for_a_row_on_its_way_or_lost_too_late(tmp_path: Path) -> No
 
 
 def test_a_row_is_sent_again_when_two_listings_agree_and_anew_each_time(
-    tmp_path: Path,
-) -> None:
+    tmp_path,
+):
     """Also after one that showed an animal near it, and after it was lost again."""
     similar_animal = (7, REX._replace(status=None))
     with open_journal(tmp_path, target(), ManualClock(1_000.0)) as journal:
@@ -241,7 +238,7 @@ def test_a_row_is_sent_again_when_two_listings_agree_and_anew_each_time(
     assert states == ["unknown", "unknown", "unsent", "unknown", "unsent"]
 
 
-def test_a_listing_that_lags_calls_nothing_absent(tmp_path: Path) -> None:
+def test_a_listing_that_lags_calls_nothing_absent(tmp_path):
     """
     One that lacks an animal whose 201 is not an hour old, and that none showed since;
     an older one, or one that a listing showed, may have left the shop.
@@ -269,7 +266,7 @@ def test_a_listing_that_lags_calls_nothing_absent(tmp_path: Path) -> None:
     assert "unsent" in [outcome.state for outcome in after_it_was_shown.values()]
 
 
-def test_imports_are_listed_and_found(tmp_path: Path) -> None:
+def test_imports_are_listed_and_found(tmp_path):
     """
     By the first letters of their names; the last changed first; rows with problems
     count.
@@ -292,9 +289,7 @@ def test_imports_are_listed_and_found(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("harm", "reason"), read_table(__file__, "harms.json"))
-def test_a_database_that_cannot_be_trusted_is_refused(
-    tmp_path: Path, harm: str, reason: str
-) -> None:
+def test_a_database_that_cannot_be_trusted_is_refused(tmp_path, harm, reason):
     """With its name, and what to do."""
     with open_journal(tmp_path, target()) as journal:
         add(journal, *(REX._replace(name=f"Rex {n}") for n in range(500)))
@@ -306,7 +301,7 @@ def test_a_database_that_cannot_be_trusted_is_refused(
     )
 
 
-def test_only_a_journal_whose_check_failed_is_to_be_moved_away(tmp_path: Path) -> None:
+def test_only_a_journal_whose_check_failed_is_to_be_moved_away(tmp_path):
     """A healthy one that cannot be used for another reason stays where it is."""
     with open_journal(tmp_path, target()) as journal:
         pass
@@ -320,7 +315,7 @@ def test_only_a_journal_whose_check_failed_is_to_be_moved_away(tmp_path: Path) -
 @pytest.mark.skipif(
     not hasattr(os, "geteuid"), reason="rights of files as POSIX has them"
 )
-def test_a_folder_that_can_only_be_read_is_said_as_that() -> None:
+def test_a_folder_that_can_only_be_read_is_said_as_that():
     """In these words; root, who may write everywhere, tries it as nobody."""
     user = os.geteuid()
     with tempfile.TemporaryDirectory() as name:
@@ -335,13 +330,13 @@ def test_a_folder_that_can_only_be_read_is_said_as_that() -> None:
             folder.chmod(0o700)
 
 
-def test_a_full_disk_is_said_as_that(tmp_path: Path) -> None:
+def test_a_full_disk_is_said_as_that(tmp_path):
     """Whoever moved the journal away would ask about all that is in it once more."""
     with full_disk():
         refused(tmp_path, "make room on its disk")
 
 
-def test_a_copy_of_the_database_alone_has_every_intent(tmp_path: Path) -> None:
+def test_a_copy_of_the_database_alone_has_every_intent(tmp_path):
     """Taken at any boundary of a run, without the file that SQLite keeps beside it."""
     with open_journal(tmp_path, target()) as journal:
         entries = add(journal, *(REX._replace(name=f"Rex {n}") for n in range(40)))

@@ -1,13 +1,12 @@
 """The options of an import: spelled once, checked once."""
 
 import inspect
-from typing import Any
 
 import pandas as pd
 import pytest
 from tables import read_json
 
-from petstore_tools import PetStore, Sandbox
+from petstore_tools import PetStore
 from petstore_tools.errors import ArgumentError, SheetError
 from petstore_tools.importing.options import ImportOptions
 
@@ -15,7 +14,7 @@ FRAME = pd.DataFrame({"id": [3, 4], "name": ["Dogs", "Cats"]})
 
 
 @pytest.mark.parametrize("method", [PetStore.import_pets, PetStore.preview_import])
-def test_calls_show_the_options_in_their_signature_and_help(method: Any) -> None:
+def test_calls_show_the_options_in_their_signature_and_help(method):
     """As if they were spelled there."""
     parameters = list(inspect.signature(method).parameters)
 
@@ -35,9 +34,7 @@ def test_calls_show_the_options_in_their_signature_and_help(method: Any) -> None
         ),
     ],
 )
-def test_what_cannot_be_meant_is_refused_in_a_sentence(
-    sandbox: Sandbox, arguments: dict[str, Any], reason: str
-) -> None:
+def test_what_cannot_be_meant_is_refused_in_a_sentence(sandbox, arguments, reason):
     """Before anything is read."""
     with pytest.raises((ArgumentError, SheetError, TypeError), match=reason):
         sandbox.store.preview_import(**arguments)

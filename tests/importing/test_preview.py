@@ -3,8 +3,6 @@ What is shown before anything is sent: problems by what fixes them, and what nob
 sees.
 """
 
-from pathlib import Path
-
 import pytest
 from inventories import write_rows
 
@@ -13,7 +11,7 @@ from petstore_tools.errors import SheetError
 from petstore_tools.plans import Plan
 
 
-def test_a_listing_that_costs_a_day_is_agreed_to_first(tmp_path: Path) -> None:
+def test_a_listing_that_costs_a_day_is_agreed_to_first(tmp_path):
     """
     70 rows fit into what is left of today, and with a listing of 11 requests they do
     not. Before a first listing, nobody knows what one costs, and that is said.
@@ -43,7 +41,7 @@ def test_a_listing_that_costs_a_day_is_agreed_to_first(tmp_path: Path) -> None:
         assert len(box.traffic()) == 11
 
 
-def test_ids_that_were_not_checked_yet_are_said_to_be(tmp_path: Path) -> None:
+def test_ids_that_were_not_checked_yet_are_said_to_be(tmp_path):
     """A preview asks no service: the import may refuse them."""
     rows = "Rex,3,sold,1", "Mia,4,sold,2"
     path = write_rows(

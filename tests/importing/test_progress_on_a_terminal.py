@@ -4,9 +4,7 @@ shows.
 """
 
 import re
-from pathlib import Path
 
-import pytest
 from commands import needs_terminal, run_on_terminal, run_program
 
 from petstore_tools import Sandbox
@@ -15,9 +13,7 @@ from petstore_tools.sandbox.faults import Fault
 pytestmark = needs_terminal
 
 
-def test_the_bar_of_an_import_reads_well(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_bar_of_an_import_reads_well(tmp_path, monkeypatch):
     """
     It begins at the four of 12 rows that were created before, on a line of its own, and
     so does what became of them; a wait, here for a lost answer, says why once, and the
@@ -46,7 +42,7 @@ def test_the_bar_of_an_import_reads_well(
     assert after.startswith("y\r\n")
     assert "| 4/12 [" in drawn[0]
     assert max(map(len, drawn)) <= 120
-    counts = [int(re.search(r"\| (\d+)/12", frame)[1]) for frame in drawn]  # type: ignore[index]
+    counts = [int(re.search(r"\| (\d+)/12", frame)[1]) for frame in drawn]
     assert counts == sorted(counts)
     assert counts[-1] == 12
 

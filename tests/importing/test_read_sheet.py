@@ -4,8 +4,6 @@ frames.
 """
 
 from decimal import Decimal
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,7 +18,7 @@ from petstore_tools.tabular.xlsx import workbook_bytes
 ROUNDED = "is a number that may have been rounded"
 
 
-def read(source: pd.DataFrame | Path, **options: Any) -> list[object]:
+def read(source, **options):
     """Return of each row its values, or its first problem."""
     layout = open_layout(ImportOptions(source, name="f", **options))
     return [
@@ -34,8 +32,8 @@ def read(source: pd.DataFrame | Path, **options: Any) -> list[object]:
 @pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"])
 @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
 def test_whatever_program_saved_a_text_it_is_read_alike(
-    tmp_path: Path, encoding: str, ending: str, delimiter: str
-) -> None:
+    tmp_path, encoding, ending, delimiter
+):
     """Encodings, line ends, signs between cells; without a last newline."""
     lines = [f"name{delimiter}categoryId", f"Zoë{delimiter}3"]
     (tmp_path / "pets.csv").write_bytes(ending.join(lines).encode(encoding))
@@ -81,7 +79,7 @@ OBJECTS = {
     ],
     ids=["float64", "Float64", *OBJECTS],
 )
-def test_values_of_a_frame_are_exact_or_a_problem(values: Any, contents: Any) -> None:
+def test_values_of_a_frame_are_exact_or_a_problem(values, contents):
     """Integers and decimals are exact whatever their size, a double below 2^53."""
     frame = pd.DataFrame({"name": "Rex", "categoryId": values})
 
@@ -91,7 +89,7 @@ def test_values_of_a_frame_are_exact_or_a_problem(values: Any, contents: Any) ->
     ]
 
 
-def test_missing_values_of_a_frame_are_empty_cells() -> None:
+def test_missing_values_of_a_frame_are_empty_cells():
     """Floats beside missing values, categories, and names of any type."""
     frame = pd.DataFrame(
         {
@@ -117,8 +115,8 @@ def test_missing_values_of_a_frame_are_empty_cells() -> None:
     ],
 )
 def test_columns_that_pandas_counted_are_titles_and_no_animal(
-    options: dict[str, Any],
-) -> None:
+    options,
+):
     """
     `read_csv(header=None)` calls them 0, 1, 2, and 1 looks like a category; words, too.
     """
@@ -127,7 +125,7 @@ def test_columns_that_pandas_counted_are_titles_and_no_animal(
     assert read(frame, statuses={7: "sold"}, **options) == [("Rex", 3, "sold")]
 
 
-def test_every_text_survives_a_workbook_of_ours(tmp_path: Path) -> None:
+def test_every_text_survives_a_workbook_of_ours(tmp_path):
     """Formulas, leading zeros, line breaks, tabs, quotes."""
     cells = [
         "=1+1",

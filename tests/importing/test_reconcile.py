@@ -1,14 +1,12 @@
 """What became of a row: by its answer, and by a listing."""
 
 import re
-from pathlib import Path
 
 import pytest
 from histories import values
 from inventories import ROWS, connect_through, faulty_creates
 from tables import read_cases
 
-from petstore_tools import Sandbox
 from petstore_tools.importing.entries import Entry
 from petstore_tools.importing.reconcile import Animal, decide, judge
 from petstore_tools.importing.values import PetValues
@@ -19,9 +17,7 @@ REX = PetValues("Rex", 3, "sold")
 @pytest.mark.parametrize(
     ("status", "body", "state", "pet_id"), read_cases(__file__, "answers.txt")
 )
-def test_an_answer_says_what_became_of_a_row(
-    status: str, body: str, state: str, pet_id: str
-) -> None:
+def test_an_answer_says_what_became_of_a_row(status, body, state, pet_id):
     """A 201 is final, whatever its body says."""
     entry = Entry(2, REX, import_id="ours", state="sending")
 
@@ -30,7 +26,7 @@ def test_an_answer_says_what_became_of_a_row(
     assert (outcome.state, str(outcome.pet_id or "")) == (state, pet_id)
 
 
-def lost_rows(text: str) -> list[Entry]:
+def lost_rows(text):
     """
     Read rows, `Rex/3/sold@1` with the listing before; `!` in front: created, not
     unknown.
@@ -44,7 +40,7 @@ def lost_rows(text: str) -> list[Entry]:
     return entries
 
 
-def listed_animals(text: str) -> list[Animal]:
+def listed_animals(text):
     """Read animals, `7=Rex/3/sold@2` with the listing that showed it first."""
     parts = re.findall(r"(\d+)=([^@]+)@(\d+) *", text)
     return [
@@ -56,9 +52,7 @@ def listed_animals(text: str) -> list[Animal]:
 @pytest.mark.parametrize(
     ("sent", "animals", "expected"), read_cases(__file__, "listings.txt")
 )
-def test_a_listing_says_what_became_of_lost_rows(
-    sent: str, animals: str, expected: str
-) -> None:
+def test_a_listing_says_what_became_of_lost_rows(sent, animals, expected):
     """Set by set; the rest is sent again when a second listing agrees."""
     rows = lost_rows(sent)
 
@@ -78,7 +72,7 @@ def test_a_listing_says_what_became_of_lost_rows(
     assert {key for key, o in second_outcomes.items() if o.state == "unsent"} == absent
 
 
-def test_a_listing_that_lags_proves_no_row_absent() -> None:
+def test_a_listing_that_lags_proves_no_row_absent():
     """In a first and in a second listing; what it shows is found all the same."""
     rows = lost_rows("Rex/3/sold@1 Mia/4/@1 Tom/5/@1")
     rows[2] = rows[2]._replace(absent=True)
@@ -88,9 +82,7 @@ def test_a_listing_that_lags_proves_no_row_absent() -> None:
     assert {key: o.pet_id for key, o in outcomes.items()} == {2: 7}
 
 
-def test_a_wait_for_a_listing_is_logged_once(
-    fast: Sandbox, file: Path, log: pytest.LogCaptureFixture
-) -> None:
+def test_a_wait_for_a_listing_is_logged_once(fast, file, log):
     """
     Two answers are lost, one animal exists.
     """

@@ -5,7 +5,6 @@ import re
 import shutil
 import subprocess
 from contextlib import ExitStack
-from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -14,12 +13,10 @@ from inventories import connect_through, faulty_creates, write_rows
 from raw import reply_bytes
 from tables import CORPUS, read_json
 
-from petstore_tools import PetStore, Sandbox
+from petstore_tools import PetStore
 from petstore_tools.errors import UnauthorizedError
 from petstore_tools.importing.imports import Target
 from petstore_tools.importing.journal import read_journal
-from petstore_tools.importing.options import Progress
-from petstore_tools.importing.results import ImportResult
 from petstore_tools.tabular.cells import NonTextCell
 from petstore_tools.tabular.sources import open_source
 from petstore_tools.tabular.xlsx import workbook_bytes
@@ -27,12 +24,12 @@ from petstore_tools.tabular.xlsx import workbook_bytes
 HEADER = "name,categoryId,status,note"
 
 
-def run(box: Sandbox, path: Path, **options: object) -> ImportResult:
+def run(box, path, **options):
     """Import a file."""
-    return box.store.import_pets(path, **options)  # type: ignore[arg-type]
+    return box.store.import_pets(path, **options)
 
 
-def look(cell: str) -> str | list[object]:
+def look(cell):
     """Return a cell, one that was no text with what it was and how it looked."""
     if isinstance(cell, NonTextCell):
         return [str(cell), cell.kind, cell.number_format]
@@ -41,8 +38,8 @@ def look(cell: str) -> str | list[object]:
 
 @pytest.mark.parametrize(("imports", "files"), read_json(__file__, "result_files.json"))
 def test_result_files_keep_what_was_typed_and_how_it_looked(
-    fast: Sandbox, tmp_path: Path, imports: list[list[str]], files: dict[str, object]
-) -> None:
+    fast, tmp_path, imports, files
+):
     """
     In the columns, order, encoding and quoting of the source; no cell is a formula, and
     each animal has its id, also one that the file has no more.
@@ -65,9 +62,7 @@ def test_result_files_keep_what_was_typed_and_how_it_looked(
 @pytest.mark.skipif(
     not shutil.which("soffice"), reason="no LibreOffice on this machine"
 )
-def test_result_files_saved_by_libreoffice_are_read(
-    fast: Sandbox, tmp_path: Path
-) -> None:
+def test_result_files_saved_by_libreoffice_are_read(fast, tmp_path):
     """No cell runs as a formula, ids are numbers, and what is corrected there goes."""
     rows = [["=Mia", "cats"], ["007", "x"], ["=1+1", "3"]]
     (tmp_path / "pets.xlsx").write_bytes(workbook_bytes(["name", "categoryId"], rows))
@@ -106,15 +101,15 @@ def test_result_files_saved_by_libreoffice_are_read(
     [(1_000, "the journal .*make room on its disk"), (90_000, "File too large")],
 )
 def test_a_full_disk_when_a_result_file_is_written_stands_in_the_result(
-    fast: Sandbox, tmp_path: Path, room: int, reason: str
-) -> None:
+    fast, tmp_path, room, reason
+):
     """Nothing is raised after the sending, and the same call writes the file."""
     row = f"Rex,3,sold,{'x' * 100_000}"
     path = write_rows(tmp_path / "pets.csv", row, header=HEADER)
     store = PetStore(base_url=fast.base_url, api_key=fast.api_key, ledger="memory")
     target = Target("production", store.settings.service_id, path)
 
-    def fill(_: Progress) -> None:
+    def fill(_):
         with read_journal(store.journal_folder, target) as journal:
             if journal.counts()["created"]:
                 disk.enter_context(full_disk(room))
@@ -128,7 +123,7 @@ def test_a_full_disk_when_a_result_file_is_written_stands_in_the_result(
     assert [file.name for file in second_result.files] == ["pets.created.csv"]
 
 
-def test_a_long_reason_is_written(fast: Sandbox, tmp_path: Path) -> None:
+def test_a_long_reason_is_written(fast, tmp_path):
     """As much of it as a cell holds."""
     path = write_rows(tmp_path / "b.csv", "Tom,3,sold")
     long_reply = reply_bytes(400, b"x" * 40_000)
@@ -138,9 +133,7 @@ def test_a_long_reason_is_written(fast: Sandbox, tmp_path: Path) -> None:
     assert (result.rejected, result.not_written) == (1, ())
 
 
-def test_every_row_stands_in_the_frame_with_its_outcome(
-    fast: Sandbox, tmp_path: Path
-) -> None:
+def test_every_row_stands_in_the_frame_with_its_outcome(fast, tmp_path):
     """
     What the answers showed as notes, and the problem of a row that could not be read; a
     line about the table is left out, and no reject.
@@ -162,9 +155,7 @@ def test_every_row_stands_in_the_frame_with_its_outcome(
     assert str(result) == f"{counts}; {files}"
 
 
-def test_a_folder_or_a_pipe_in_the_place_of_a_result_file_is_kept(
-    fast: Sandbox, tmp_path: Path
-) -> None:
+def test_a_folder_or_a_pipe_in_the_place_of_a_result_file_is_kept(fast, tmp_path):
     """A pipe would wait for ever; the next number is taken."""
     (tmp_path / "a.sandbox.created.csv").mkdir()
     result = run(fast, write_rows(tmp_path / "a.csv", "Rex,3,sold"))
@@ -172,9 +163,7 @@ def test_a_folder_or_a_pipe_in_the_place_of_a_result_file_is_kept(
     assert [file.name for file in result.files] == ["a.sandbox.created.2.csv"]
 
 
-def test_a_created_workbook_is_imported_with_the_same_options(
-    fast: Sandbox, tmp_path: Path
-) -> None:
+def test_a_created_workbook_is_imported_with_the_same_options(fast, tmp_path):
     """Its sheet bears the name of that of the source."""
     path = tmp_path / "pets.xlsx"
     with pd.ExcelWriter(path) as book:
@@ -190,8 +179,8 @@ def test_a_created_workbook_is_imported_with_the_same_options(
 
 @pytest.mark.parametrize("is_source", [False, True])
 def test_of_the_numbered_files_that_nobody_changed_the_newest_stays(
-    fast: Sandbox, tmp_path: Path, is_source: bool
-) -> None:
+    fast, tmp_path, is_source
+):
     """And each that a person changed, or that an import reads."""
     path = write_rows(tmp_path / "a.csv", "Rex,3,sold")
     first = tmp_path / "a.sandbox.created.csv"
@@ -218,9 +207,7 @@ def test_of_the_numbered_files_that_nobody_changed_the_newest_stays(
 
 
 @pytest.mark.parametrize(("first", "named"), [("sold", "'sold'"), ("", "empty")])
-def test_an_edit_is_told_in_the_run_that_brings_it(
-    fast: Sandbox, tmp_path: Path, first: str, named: str
-) -> None:
+def test_an_edit_is_told_in_the_run_that_brings_it(fast, tmp_path, first, named):
     """Afterwards as a count, until it is another one."""
     said = []
     for status in (first, "pending", "pending", "available"):
@@ -241,9 +228,7 @@ def test_an_edit_is_told_in_the_run_that_brings_it(
     ]
 
 
-def test_a_created_row_whose_id_is_not_known_stands_in_no_list(
-    fast: Sandbox, tmp_path: Path
-) -> None:
+def test_a_created_row_whose_id_is_not_known_stands_in_no_list(fast, tmp_path):
     """It would be sent again from there; the result says so, and how it comes in."""
     path = write_rows(tmp_path / "a.csv", "Rex,3,sold", "Mia,4,sold", "Tom,5,sold")
     replies = {2: reply_bytes(201), 3: reply_bytes(401)}
@@ -259,7 +244,7 @@ def test_a_created_row_whose_id_is_not_known_stands_in_no_list(
     assert "the id of 1 row that was created is not known yet" in str(result)
 
 
-def test_only_a_whole_import_is_gone_on_with(fast: Sandbox, tmp_path: Path) -> None:
+def test_only_a_whole_import_is_gone_on_with(fast, tmp_path):
     """A file of the first rows lacks the others."""
     path = write_rows(tmp_path / "a.csv", "Rex,3,sold", "Mia,4,sold")
 

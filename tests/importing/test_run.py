@@ -7,9 +7,7 @@ import json
 import signal
 import threading
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from unicodedata import normalize
 
 import pytest
@@ -22,7 +20,7 @@ from inventories import (
     stored_animals,
     write_rows,
 )
-from proxy import Action, FaultProxy, SendRequest, message_body, replace_body
+from proxy import FaultProxy, message_body, replace_body
 from raw import reply_bytes
 
 from petstore_tools import PetStore, Sandbox
@@ -30,26 +28,24 @@ from petstore_tools.cli import exits
 from petstore_tools.errors import Interrupted, JournalError, LedgerError, PetstoreError
 from petstore_tools.importing.imports import Target, list_imports
 from petstore_tools.importing.journal import read_journal
-from petstore_tools.importing.options import Progress
-from petstore_tools.importing.results import ImportResult
 from petstore_tools.plans import Plan
 
 SLOW = Plan(300, 100_000)  # one connection is enough, so rows go in order
 
 
-def outcomes(result: ImportResult) -> str:
+def outcomes(result):
     """Return the outcomes of the rows, by row."""
     return " ".join(result.frame["outcome"])
 
 
-def _rows(count: int) -> list[str]:
+def _rows(count):
     """Return so many rows of a file."""
     return [f"Rex {n},3,sold" for n in range(count)]
 
 
-def _interrupted(_: SendRequest, __: bytes) -> bytes:
+def _interrupted(_, __):
     """Press Ctrl-C while a request is under way."""
-    signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+    signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
     return b""
 
 
@@ -66,8 +62,8 @@ def _interrupted(_: SendRequest, __: bytes) -> bytes:
     ids=["service down", "service failing", "key refused", "day used up", "Ctrl-C"],
 )
 def test_a_first_run_that_ends_before_its_first_create_says_why(
-    fast: Sandbox, tmp_path: Path, end: Action, code: int
-) -> None:
+    fast, tmp_path, end, code
+):
     """Also beside a row with a problem, whose file is written; the next run goes on."""
     path = write_rows(tmp_path / "a.csv", "Rex,3,sold", "Mia,cats,sold")
     fate = [end]
@@ -90,37 +86,35 @@ def test_a_first_run_that_ends_before_its_first_create_says_why(
 class Stepped:
     """A clock that is stepped forward where the test wants it."""
 
-    def __init__(self, clock: object) -> None:
+    def __init__(self, clock):
         self._clock = clock
         self.ahead_s = 0.0
 
-    def __getattr__(self, name: str) -> object:
+    def __getattr__(self, name):
         return getattr(self._clock, name)
 
-    def now(self) -> float:
-        return self._clock.now() + self.ahead_s  # type: ignore[attr-defined, no-any-return]
+    def now(self):
+        return self._clock.now() + self.ahead_s
 
-    def sleep_until(self, deadline: float) -> None:
-        self._clock.sleep_until(deadline - self.ahead_s)  # type: ignore[attr-defined]
+    def sleep_until(self, deadline):
+        self._clock.sleep_until(deadline - self.ahead_s)
 
 
-def test_a_commit_seen_late_is_not_taken_for_absent(
-    fast: Sandbox, tmp_path: Path
-) -> None:
+def test_a_commit_seen_late_is_not_taken_for_absent(fast, tmp_path):
     """A listing begins 60 s after a row was lost, though a clock is set forward."""
     path = write_rows(tmp_path / "a.csv", "Rex,3,sold")
     clock = Stepped(fast.clock)
     held = []
 
-    def hold(_: SendRequest, request: bytes) -> bytes:
+    def hold(_, request):
         held.append(request)
         return reply_bytes(504)
 
     with faulty_creates(fast, lambda n: hold if n == 1 else "pass") as proxy:
         settings = connect_through(fast, proxy).settings
-        store = PetStore.from_settings(settings, clock=clock)  # type: ignore[arg-type]
+        store = PetStore.from_settings(settings, clock=clock)
 
-        def step_and_commit(progress: Progress) -> None:
+        def step_and_commit(progress):
             if progress.wait and held:
                 if clock.ahead_s:
                     proxy.ask(held.pop())
@@ -132,10 +126,10 @@ def test_a_commit_seen_late_is_not_taken_for_absent(
     assert (result.created, stored_animals(fast)) == (1, {("Rex", 3, "sold"): 1})
 
 
-def _changing(change: Callable[[str], str]) -> Action:
+def _changing(change):
     """Let a service change each name that it stores."""
 
-    def fate(ask: SendRequest, request: bytes) -> bytes:
+    def fate(ask, request):
         pet = json.loads(message_body(request))
         pet["name"] = change(pet["name"])
         return ask(replace_body(request, json.dumps(pet).encode()))
@@ -152,7 +146,7 @@ def _changing(change: Callable[[str], str]) -> Action:
     ],
     ids=["NFC", "cut", "no answer"],
 )
-def test_a_201_is_final(fast: Sandbox, tmp_path: Path, fate: Action) -> None:
+def test_a_201_is_final(fast, tmp_path, fate):
     """Whatever the service made of the values; a listing finds the ids."""
     names = "Rex the Second of York|Zoe\u0308|MIA|Rex the Second of Kent|Tom".split("|")
     path = write_rows(tmp_path / "a.csv", *(f"{name},3,sold" for name in names))
@@ -165,13 +159,13 @@ def test_a_201_is_final(fast: Sandbox, tmp_path: Path, fate: Action) -> None:
     assert sorted(results[0].frame["id"]) == [1, 2, 3, 4, 5]
 
 
-def test_four_imports_at_once_with_equal_rows(fast: Sandbox, tmp_path: Path) -> None:
+def test_four_imports_at_once_with_equal_rows(fast, tmp_path):
     """Each animal is one row's; what becomes doubtful meanwhile is left out."""
     rows = _rows(12)
     paths = [write_rows(tmp_path / f"{n}.csv", *rows) for n in range(4)]
     with faulty_creates(fast, lambda n: "pass" if n % 5 else "drop after") as proxy:
 
-        def send(path: Path) -> ImportResult:
+        def send(path):
             return connect_through(fast, proxy).import_pets(path, doubtful="skip")
 
         with ThreadPoolExecutor(4) as pool:
@@ -183,9 +177,7 @@ def test_four_imports_at_once_with_equal_rows(fast: Sandbox, tmp_path: Path) -> 
     assert sum(result.skipped for result in results) == 36
 
 
-def test_a_wrong_key_or_address_stops_after_one_request(
-    fast: Sandbox, file: Path
-) -> None:
+def test_a_wrong_key_or_address_stops_after_one_request(fast, file):
     """401 and 404 are about the request: nothing is called rejected."""
     for status in (401, 404):
         with faulty_creates(
@@ -194,15 +186,13 @@ def test_a_wrong_key_or_address_stops_after_one_request(
             with pytest.raises(Exception, match=str(status)) as caught:
                 connect_through(fast, proxy).import_pets(file)
             assert proxy.counts["POST"] == 1
-        assert caught.value.result.unsent == 60  # type: ignore[attr-defined]
+        assert caught.value.result.unsent == 60
 
 
-def test_a_budget_that_fails_ends_the_run_with_its_result(
-    fast: Sandbox, file: Path
-) -> None:
+def test_a_budget_that_fails_ends_the_run_with_its_result(fast, file):
     """What is known is written, and the same call goes on."""
 
-    def remove(progress: Progress) -> None:
+    def remove(progress):
         if progress.created:
             (fast.state_dir / "budget.db").unlink(missing_ok=True)
 
@@ -215,9 +205,7 @@ def test_a_budget_that_fails_ends_the_run_with_its_result(
     assert fast.connect().import_pets(file).created == 60
 
 
-def test_a_refused_row_is_rejected_and_goes_again_in_the_next_run(
-    fast: Sandbox, tmp_path: Path
-) -> None:
+def test_a_refused_row_is_rejected_and_goes_again_in_the_next_run(fast, tmp_path):
     """The others are not shifted; a 429 marks no row."""
     path = write_rows(tmp_path / "a.csv", *_rows(6))
     answers = {
@@ -235,13 +223,11 @@ def test_a_refused_row_is_rejected_and_goes_again_in_the_next_run(
 
 
 @pytest.mark.parametrize("is_created", [False, True], ids=["never", "always"])
-def test_a_service_without_usable_answers_is_given_up(
-    fast: Sandbox, tmp_path: Path, is_created: bool
-) -> None:
+def test_a_service_without_usable_answers_is_given_up(fast, tmp_path, is_created):
     """After three listings without one, also where it made every animal."""
     path = write_rows(tmp_path / "a.csv", *_rows(300))
 
-    def broken(ask: SendRequest, request: bytes) -> bytes:
+    def broken(ask, request):
         if is_created:
             ask(request)
         return reply_bytes(500)
@@ -255,19 +241,17 @@ def test_a_service_without_usable_answers_is_given_up(
     assert stored_animals(fast).total() == result.created + result.unknown * is_created
 
 
-def test_an_animal_removed_during_a_listing_hides_no_lost_row(
-    fast: Sandbox, tmp_path: Path
-) -> None:
+def test_an_animal_removed_during_a_listing_hides_no_lost_row(fast, tmp_path):
     """One listing with a hole does not call the row absent."""
     fast.add([(f"Old {n}", 1, None) for n in range(150)])
     path = write_rows(tmp_path / "a.csv", "Rex,3,sold")
 
-    def hidden(ask: SendRequest, request: bytes) -> bytes:
+    def hidden(ask, request):
         answer = ask(request)
         rows = [pet for pet in json.loads(message_body(answer)) if pet["name"] != "Rex"]
         return replace_body(answer, json.dumps(rows).encode())
 
-    def fate(method: str, number: int) -> Action:
+    def fate(method, number):
         if method == "POST":
             return "drop after" if number == 1 else "pass"
         # both pages of the first one after the loss
@@ -279,20 +263,18 @@ def test_an_animal_removed_during_a_listing_hides_no_lost_row(
     assert (result.created, proxy.counts["POST"]) == (1, 1)
 
 
-def test_a_wait_of_another_import_costs_this_one_nothing(
-    file: Path, tmp_path: Path
-) -> None:
+def test_a_wait_of_another_import_costs_this_one_nothing(file, tmp_path):
     """One waits for tomorrow, with its lock; another of the place goes on and ends."""
     with Sandbox(plan=Plan(60, 200), animals=0, clock="system") as box:
         waiting = threading.Event()
         store = box.connect(max_wait_s=1.0)
         path = write_rows(tmp_path / "long.csv", *_rows(500))
 
-        def show(progress: Progress) -> None:
+        def show(progress):
             if progress.wait is not None:
                 waiting.set()
 
-        def long() -> None:
+        def long():
             with pytest.raises(Exception):  # noqa: B017, PT011 - the sandbox ends before the day
                 box.connect().import_pets(path, progress=show, wait=True)
 
@@ -310,11 +292,11 @@ def test_a_wait_of_another_import_costs_this_one_nothing(
         assert time.monotonic() - began < 30
 
 
-def test_the_same_import_twice_at_once_is_refused(fast: Sandbox, file: Path) -> None:
+def test_the_same_import_twice_at_once_is_refused(fast, file):
     """The second says so; nothing is made twice."""
     second = []
 
-    def show(progress: Progress) -> None:
+    def show(progress):
         if progress.created and not second:
             with pytest.raises(JournalError, match="running already") as caught:
                 fast.connect().import_pets(file)
@@ -326,9 +308,7 @@ def test_the_same_import_twice_at_once_is_refused(fast: Sandbox, file: Path) -> 
     assert (result.created, stored_animals(fast)) == (60, sample_animals())
 
 
-def test_a_list_of_imports_counts_the_rejects_that_the_result_counts(
-    fast: Sandbox, tmp_path: Path
-) -> None:
+def test_a_list_of_imports_counts_the_rejects_that_the_result_counts(fast, tmp_path):
     """
     A total is none; a row that was corrected in the rejects file alone still is one.
     """
@@ -348,7 +328,7 @@ def test_a_list_of_imports_counts_the_rejects_that_the_result_counts(
     assert counts == [(1, 1), (0, 0), (1, 1)]
 
 
-def test_an_edit_names_an_empty_cell_in_words(fast: Sandbox, tmp_path: Path) -> None:
+def test_an_edit_names_an_empty_cell_in_words(fast, tmp_path):
     path = tmp_path / "a.csv"
     for status in ("", "sold"):
         write_rows(path, f"Rex,3,{status},7", header="name,categoryId,status,Chip")
@@ -357,9 +337,7 @@ def test_an_edit_names_an_empty_cell_in_words(fast: Sandbox, tmp_path: Path) -> 
     assert [edit.changes for edit in result.edits] == ["status empty → 'sold'"]
 
 
-def test_a_row_that_got_its_id_since_is_not_created_anew(
-    fast: Sandbox, tmp_path: Path
-) -> None:
+def test_a_row_that_got_its_id_since_is_not_created_anew(fast, tmp_path):
     """The created file under the name of its source goes on, and says so."""
     path = tmp_path / "a.csv"
     write_rows(path, "Rex,3,sold", "Mia,4,sold")
@@ -372,9 +350,7 @@ def test_a_row_that_got_its_id_since_is_not_created_anew(
 
 
 @pytest.mark.parametrize(("hours", "is_said"), [(0, False), (2, True)])
-def test_an_animal_is_called_gone_once_a_listing_proves_it(
-    tmp_path: Path, hours: float, is_said: bool
-) -> None:
+def test_an_animal_is_called_gone_once_a_listing_proves_it(tmp_path, hours, is_said):
     """Of an import and of its list; within the hour, a listing may lag."""
     path = write_rows(tmp_path / "a.csv", "Rex,3,sold", "Mia,4,sold")
     with Sandbox(plan=Plan(1_000, 100_000), animals=0) as box:

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from petstore_tools import Sandbox
 from petstore_tools.errors import LedgerError, ProtocolError
 from petstore_tools.importing.imports import Target
 from petstore_tools.importing.journal import Journal
@@ -22,11 +21,11 @@ from petstore_tools.throttle.gate import CallOptions
     ids=["then an interrupt", "an interrupt before", "two errors"],
 )
 def test_an_interrupt_wins_and_else_what_came_first(
-    fast: Sandbox,
-    tmp_path: Path,
-    errors: tuple[BaseException, ...],
-    expected: type[BaseException],
-) -> None:
+    fast,
+    tmp_path,
+    errors,
+    expected,
+):
     """Nothing more leaves."""
     client = fast.store.client
     journal = Journal(

@@ -9,20 +9,17 @@ import sys
 import threading
 import time
 from functools import partial
-from pathlib import Path
 from typing import get_args
 
 import pytest
 from commands import needs_signals
 from inventories import connect_through, faulty_creates, stored_animals, write_rows
 from lists import WAYS, Story, count_animals, edit_list, import_list, write_list
-from proxy import Action, SendRequest
 from raw import reply_bytes
 from tables import soak_seeds
 
 from petstore_tools import Sandbox
 from petstore_tools.errors import DoubtfulRowsError, Interrupted, JournalError
-from petstore_tools.importing.options import Progress
 from petstore_tools.plans import Plan
 from petstore_tools.sandbox.faults import Fault, Kind
 
@@ -37,19 +34,17 @@ pytestmark = needs_signals
 class HeldRequest:
     """A request that the service receives when it is released."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.under_way = threading.Event()
         self.release = threading.Event()
 
-    def __call__(self, ask: SendRequest, request: bytes) -> bytes:
+    def __call__(self, ask, request):
         self.under_way.set()
         self.release.wait(60)
         return ask(request)
 
 
-def start_import(
-    box: Sandbox, path: Path, base_url: str, *options: str
-) -> subprocess.Popen[bytes]:
+def start_import(box, path, base_url, *options):
     """Start the command in a process of its own."""
     settings = {
         "PETSTORE_BASE_URL": base_url,
@@ -70,7 +65,7 @@ def start_import(
 @pytest.mark.parametrize(
     "failures", [0, 3], ids=["answers come", "after three unusable answers"]
 )
-def test_an_interrupt_wins(fast: Sandbox, tmp_path: Path, failures: int) -> None:
+def test_an_interrupt_wins(fast, tmp_path, failures):
     """
     Whatever else was about to end the run; nothing leaves afterwards, and the result is
     there.
@@ -78,7 +73,7 @@ def test_an_interrupt_wins(fast: Sandbox, tmp_path: Path, failures: int) -> None
     path = write_rows(tmp_path / "a.csv", *ROWS)
     held = HeldRequest()
 
-    def fate(number: int) -> Action:
+    def fate(number):
         if number <= failures:
             return reply_bytes(500)
         return held if number >= failures + 2 else "pass"
@@ -86,7 +81,7 @@ def test_an_interrupt_wins(fast: Sandbox, tmp_path: Path, failures: int) -> None
     with faulty_creates(fast, fate) as proxy:
         store = connect_through(fast, proxy)
 
-        def interrupt(progress: Progress) -> None:
+        def interrupt(progress):
             failed = failures and progress.unknown >= failures
             if held.under_way.is_set() or failed:
                 raise KeyboardInterrupt
@@ -108,9 +103,7 @@ def test_an_interrupt_wins(fast: Sandbox, tmp_path: Path, failures: int) -> None
     assert stored_animals(fast) == dict.fromkeys(ANIMALS, 1)
 
 
-def test_an_edited_copy_is_asked_about_while_its_list_is_sent(
-    fast: Sandbox, tmp_path: Path
-) -> None:
+def test_an_edited_copy_is_asked_about_while_its_list_is_sent(fast, tmp_path):
     """Also about the rows that the running import has still to send."""
     path = write_rows(tmp_path / "a.csv", *ROWS)
     copy = write_rows(tmp_path / "b.csv", *ROWS[:-1], "Renamed,3,sold")
@@ -140,9 +133,7 @@ def test_an_edited_copy_is_asked_about_while_its_list_is_sent(
 
 
 @pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_the_command_at_once_with_its_object(
-    fast: Sandbox, tmp_path: Path, sign: signal.Signals
-) -> None:
+def test_a_signal_ends_the_command_at_once_with_its_object(fast, tmp_path, sign):
     """What was under way is unknown, and the same command goes on."""
     path = write_rows(tmp_path / "a.csv", *ROWS[:5])
     held = HeldRequest()
@@ -164,7 +155,7 @@ def test_a_signal_ends_the_command_at_once_with_its_object(
 
 
 @pytest.mark.parametrize("seeds", soak_seeds(1, 5, total=1_002))
-def test_signals_double_and_lose_nothing(tmp_path: Path, seeds: range) -> None:
+def test_signals_double_and_lose_nothing(tmp_path, seeds):
     """
     The command is killed and interrupted on the way, with faults, and the file beside
     the database is gone; between its runs, people edit the list.
@@ -189,7 +180,7 @@ def test_signals_double_and_lose_nothing(tmp_path: Path, seeds: range) -> None:
         assert not story.missing, seed
 
 
-def stop_import(story: Story) -> None:
+def stop_import(story):
     """Run the command, with faults of the service, and end it at a random instant."""
     box = story.box
     rng = story.rng

@@ -4,14 +4,12 @@ Stories of files, answers and animals, played against a real service: `stories.t
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from inventories import stored_animals, write_rows
 
-from petstore_tools import PetStore, Sandbox
+from petstore_tools import Sandbox
 from petstore_tools.errors import DoubtfulRowsError, SheetError
 from petstore_tools.importing.imports import Target
 from petstore_tools.importing.journal import open_journal
@@ -23,7 +21,7 @@ STEP = re.compile(r"([\w.]+)(?:: | )(\S.*)")
 REPEATED = re.compile(r"^(?:(\d+)\*)?(.*)$")
 
 
-def stories() -> list[Any]:
+def stories():
     """Return the steps of each story."""
     params = []
     for block in TEXT.split("\n== ")[1:]:
@@ -32,7 +30,7 @@ def stories() -> list[Any]:
     return params
 
 
-def read_options(text: str) -> dict[str, Any]:
+def read_options(text):
     """Read the options of an import."""
     options = dict(word.split("=") for word in text.split())
     options |= {name: int(options[name]) for name in ("first",) if name in options}
@@ -43,7 +41,7 @@ def read_options(text: str) -> dict[str, Any]:
     return options
 
 
-def outcome(store: PetStore, path: Path, options: dict[str, Any]) -> str:
+def outcome(store, path, options):
     """Import a file; return the outcomes of its rows, or what is asked or refused."""
     try:
         result = store.import_pets(path, **options)
@@ -57,42 +55,42 @@ def outcome(store: PetStore, path: Path, options: dict[str, Any]) -> str:
     return " ".join([*result.frame["outcome"], *edited])
 
 
-def repeat(text: str) -> list[str]:
+def repeat(text):
     """Return `Rex,3,sold` as one row, and `2*Rex,3,sold` as two."""
     count, row = REPEATED.findall(text)[0]
     return [row] * int(count or 1)
 
 
-def befall(box: Sandbox, verb: str, text: str) -> None:
+def befall(box, verb, text):
     """Let time pass, or do to the service what staff, other programs and faults do."""
     if verb == "wait":
         box.advance(minutes=int(text))
     elif verb == "staff_removes":
         box.remove(int(text))
     elif verb == "staff":
-        box.change(1, status=text)  # type: ignore[arg-type]
+        box.change(1, status=text)
     elif verb == "fault":
         kind, number = text.split()
-        box.faults.append(Fault(kind, "POST", numbers=(int(number),)))  # type: ignore[arg-type]
+        box.faults.append(Fault(kind, "POST", numbers=(int(number),)))
     else:
         animals = [row.split(",") for row in read_rows(text)]
         box.add((name, int(number), status) for name, number, status in animals)
 
 
-def read_rows(text: str) -> list[str]:
+def read_rows(text):
     """Return each row of a step."""
     return [row for words in text.split(" | ") for row in repeat(words)]
 
 
 @pytest.fixture
-def shop() -> Iterator[Sandbox]:
+def shop():
     """A service whose plan calls for one connection, so that ids are in order."""
     with Sandbox(plan=Plan(1_000, 1_000_000), animals=0) as box:
         yield box
 
 
 @pytest.mark.parametrize("steps", stories())
-def test_a_story(shop: Sandbox, tmp_path: Path, steps: list[str]) -> None:
+def test_a_story(shop, tmp_path, steps):
     """As many animals as there should be, and no question but those that it names."""
     store = shop.store
     header = "name,categoryId,status"

@@ -1,8 +1,6 @@
 """What cells mean, by rules that agree; the corpus has examples."""
 
 from ast import literal_eval
-from collections.abc import Sequence
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -17,12 +15,12 @@ from petstore_tools.tabular.cells import NonTextCell, Problem
 from petstore_tools.text import quoted
 
 
-def test_a_value_that_is_quoted_whole_bears_no_mark_of_a_cut() -> None:
+def test_a_value_that_is_quoted_whole_bears_no_mark_of_a_cut():
     """Forty characters are; of more the first forty, and the mark."""
     assert [quoted("x" * length)[-2] for length in (40, 41)] == ["x", "…"]
 
 
-def make_matcher(rules: dict[str, Any]) -> Matcher:
+def make_matcher(rules):
     """Return what decides by rules, of which the categories are names by id."""
     pairs = [(name, id_) for id_, name in (rules.get("categories") or {}).items()]
     return Matcher(**rules | {"categories": CategoryWords(pairs, bool(pairs))})
@@ -32,7 +30,7 @@ def make_matcher(rules: dict[str, Any]) -> Matcher:
     ("rules", "reason"),
     read_cases(__file__, "rules.txt"),
 )
-def test_rules_that_contradict_are_refused(rules: str, reason: str) -> None:
+def test_rules_that_contradict_are_refused(rules, reason):
     """Before any row is read."""
     with pytest.raises(ArgumentError, match=reason):
         make_matcher(literal_eval(rules))
@@ -78,8 +76,8 @@ RULES = st.fixed_dictionaries(
     rules=RULES, cells=st.lists(CELLS, max_size=30), field_name=st.sampled_from(FIELDS)
 )
 def test_a_cell_has_one_meaning_and_its_value_is_read_as_itself(
-    rules: dict[str, Any], cells: Sequence[str], field_name: str
-) -> None:
+    rules, cells, field_name
+):
     """Never two ids; a problem says what is wrong and what helps."""
     matcher = make_matcher(rules)
     for text in cells:

@@ -3,7 +3,6 @@ A frame that differs from its listing in anything but its order is not taken for
 """
 
 import re
-from collections.abc import Callable
 
 import pandas as pd
 import pytest
@@ -17,7 +16,7 @@ from petstore_tools.listing.frames import text_dtype
 
 
 @pytest.fixture
-def frame() -> pd.DataFrame:
+def frame():
     """Three hundred animals, every fourth without a status, ids in no order."""
     statuses = ("available", "pending", "sold", None)
     return listing_frame(
@@ -25,13 +24,13 @@ def frame() -> pd.DataFrame:
     )
 
 
-def edited(df: pd.DataFrame, column: str, label: int, value: object) -> pd.DataFrame:
+def edited(df, column, label, value):
     changed = df.copy()
     changed.loc[label, column] = value
     return changed
 
 
-def swapped(df: pd.DataFrame, column: str) -> pd.DataFrame:
+def swapped(df, column):
     changed = df.copy()
     changed.loc[[0, 1], column] = changed.loc[[1, 0], column].to_numpy()
     return changed
@@ -57,7 +56,7 @@ EDITS = {
 
 
 @pytest.mark.parametrize("edit", EDITS)
-def test_an_edited_frame_is_not_complete(frame: pd.DataFrame, edit: str) -> None:
+def test_an_edited_frame_is_not_complete(frame, edit):
     """
     Another value somewhere, or other rows or columns: cut, and says how many animals it
     has.
@@ -74,8 +73,8 @@ def test_an_edited_frame_is_not_complete(frame: pd.DataFrame, edit: str) -> None
 
 
 def test_a_report_on_an_edited_frame_says_that_it_is_not_complete(
-    frame: pd.DataFrame,
-) -> None:
+    frame,
+):
     """It is refused, unless a part is asked for; then each form says so."""
     changed = edited(frame, "name", 0, "pet 0")
 
@@ -104,9 +103,7 @@ def test_a_report_on_an_edited_frame_says_that_it_is_not_complete(
         "other dtypes",
     ],
 )
-def test_only_the_order_may_differ(
-    frame: pd.DataFrame, change: Callable[[pd.DataFrame], pd.DataFrame]
-) -> None:
+def test_only_the_order_may_differ(frame, change):
     """
     The same animals in another order, beside other columns, under other dtypes are the
     same listing.
@@ -117,7 +114,7 @@ def test_only_the_order_may_differ(
     assert status_report(changed).headline == status_report(frame).headline
 
 
-def test_a_digest_tells_where_one_text_ends() -> None:
+def test_a_digest_tells_where_one_text_ends():
     """
     `ab` and `c` are not `a` and `bc`, nor a name and a status that join in one place
     those that join in another; no status is not an empty one.

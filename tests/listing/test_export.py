@@ -1,7 +1,6 @@
 """Listings as files: what each format keeps."""
 
 import json
-from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -16,9 +15,7 @@ HOSTILE = read_json(__file__, "hostile.json")
 
 
 @pytest.mark.parametrize("ending", [".csv", ".xlsx"])
-def test_an_exported_listing_goes_back_through_an_import(
-    ending: str, tmp_path: Path
-) -> None:
+def test_an_exported_listing_goes_back_through_an_import(ending, tmp_path):
     """Every name, number and status arrives as it was, the dangerous ones too."""
     path = tmp_path / f"inventory{ending}"
     write_frame(listing_frame(HOSTILE), path)
@@ -31,7 +28,7 @@ def test_an_exported_listing_goes_back_through_an_import(
     pd.testing.assert_frame_equal(frame.drop(columns="id"), expected)
 
 
-def test_exports_keep_what_their_format_can_keep(tmp_path: Path) -> None:
+def test_exports_keep_what_their_format_can_keep(tmp_path):
     """Parquet all of it; JSON the values."""
     frame = listing_frame(HOSTILE)
     for ending in ENDINGS:

@@ -12,7 +12,7 @@ from petstore_tools.listing.schemes import SCHEMES
 
 
 @pytest.mark.parametrize("first", [1, 99, 100, 101, 117, 118, 119, 5_000])
-def test_a_listing_that_leaves_animals_out_is_never_complete(first: int) -> None:
+def test_a_listing_that_leaves_animals_out_is_never_complete(first):
     """
     Of 118 animals: also where the last page was read and cut; one that leaves none out
     is.
@@ -32,7 +32,7 @@ def test_a_listing_that_leaves_animals_out_is_never_complete(first: int) -> None
                 status_report(frame)
 
 
-def test_the_first_n_are_never_answered_by_a_kept_listing() -> None:
+def test_the_first_n_are_never_answered_by_a_kept_listing():
     """That one is complete, so it is no answer."""
     with (
         Sandbox(animals=3) as box,
@@ -43,7 +43,7 @@ def test_the_first_n_are_never_answered_by_a_kept_listing() -> None:
 
 @pytest.mark.parametrize("is_learnt", [False, True])
 @pytest.mark.parametrize("way", [*SCHEMES, "link", "X-Next-Cursor=cursor", "nothing"])
-def test_each_way_to_page_two_ends_with_enough(way: str, is_learnt: bool) -> None:
+def test_each_way_to_page_two_ends_with_enough(way, is_learnt):
     """
     As many as asked for, cut where there are more, and no page is read behind the last
     that is needed.

@@ -10,16 +10,14 @@ from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.frames import PetColumns, text_dtype
 
 
-def animals(count: int, **more: str) -> pd.DataFrame:
+def animals(count, **more):
     statuses = ("available", "pending", "sold", None)
     return listing_frame(
         [(n, f"Pet {n}", n % 3, statuses[n % 4]) for n in range(count)], **more
     )
 
 
-def test_dtypes_are_the_same_when_empty_when_huge_and_when_a_status_is_missing() -> (
-    None
-):
+def test_dtypes_are_the_same_when_empty_when_huge_and_when_a_status_is_missing():
     """
     int64 keeps every digit, status is an ordered category, absent is missing (§2.2).
     """
@@ -44,7 +42,7 @@ def test_dtypes_are_the_same_when_empty_when_huge_and_when_a_status_is_missing()
     assert frames[1]["status"].isna().all()
 
 
-def test_a_status_the_document_does_not_name_is_kept_behind_the_three() -> None:
+def test_a_status_the_document_does_not_name_is_kept_behind_the_three():
     """A newer service may send one: it is a further category of that frame."""
     frame = listing_frame([(1, "Rex", 1, "resting")])
 
@@ -70,39 +68,37 @@ def test_a_status_the_document_does_not_name_is_kept_behind_the_three() -> None:
         (lambda df: [1], "not list"),
     ],
 )
-def test_a_frame_that_cannot_be_reported_on_says_why(
-    broken: object, message: str
-) -> None:
+def test_a_frame_that_cannot_be_reported_on_says_why(broken, message):
     """Columns, dtypes, and where it came from."""
     with pytest.raises(FrameError, match=message):
-        status_report(broken(animals(4)))  # type: ignore[operator]
+        status_report(broken(animals(4)))
 
 
 @pytest.mark.parametrize("instant", ["id", "name", "categoryId", "status"])
-def test_a_page_that_ctrl_c_tore_apart_is_left_out_whole(instant: str) -> None:
+def test_a_page_that_ctrl_c_tore_apart_is_left_out_whole(instant):
     """
     It came between two columns: the frame has the pages before, and no column is longer
     than another.
     """
 
     class Row(dict[str, object]):
-        def get(self, name: str, default: object = None) -> object:
+        def get(self, name, default=None):
             if name == instant:
                 raise KeyboardInterrupt
             return super().get(name, default)
 
     row = {"id": 1, "name": "Rex", "categoryId": 3, "status": "sold"}
     columns = PetColumns()
-    columns.add([row])  # type: ignore[list-item]
+    columns.add([row])
 
     with pytest.raises(KeyboardInterrupt):
-        columns.add([Row(row | {"id": 2})])  # type: ignore[list-item]
+        columns.add([Row(row | {"id": 2})])
 
     assert len(columns) == 1
     assert columns.to_frame(Listing.as_listed(animals(0)))["id"].tolist() == [1]
 
 
-def test_a_headline_says_that_a_listing_may_have_a_hole() -> None:
+def test_a_headline_says_that_a_listing_may_have_a_hole():
     """That of the listing and that of its report, where it is called complete."""
     frame = listing_frame([(1, "Rex", 3, "sold")], may_have_hole=True)
 

@@ -12,9 +12,7 @@ from petstore_tools.listing.completeness import Listing
     ("animals", "first", "second"),
     read_json(__file__, "request_counts.json"),
 )
-def test_all_rows_come_with_no_request_too_many(
-    animals: int, first: int, second: int
-) -> None:
+def test_all_rows_come_with_no_request_too_many(animals, first, second):
     """
     ceil(N/100) requests, also where N is a multiple of 100, and one more until a next
     page was named; two more behind an empty first page; the listing is complete and has
@@ -29,7 +27,7 @@ def test_all_rows_come_with_no_request_too_many(
             assert (listing.requests, listing.label) == (requests, "complete")
 
 
-def test_changes_while_paging_make_no_hole_and_no_double() -> None:
+def test_changes_while_paging_make_no_hole_and_no_double():
     """Keyset order: an animal removed behind and one added ahead."""
     with Sandbox(animals=250) as box:
         listed = box.store.pages(limit=100)
@@ -43,7 +41,7 @@ def test_changes_while_paging_make_no_hole_and_no_double() -> None:
     assert listed.listing.completeness == "complete"
 
 
-def test_pets_come_lazily() -> None:
+def test_pets_come_lazily():
     """One page is asked for when one animal is; a status is checked before."""
     with Sandbox(animals=250) as box:
         with pytest.raises(ArgumentError, match="status must be one of"):
@@ -53,7 +51,7 @@ def test_pets_come_lazily() -> None:
         assert (pet.id, box.store.client.sent) == (1, 1)
 
 
-def test_a_listing_stopped_by_the_days_quota_says_when_and_keeps_its_pages() -> None:
+def test_a_listing_stopped_by_the_days_quota_says_when_and_keeps_its_pages():
     """
     Three of the five pages fit in the day: QuotaError with the time, no sleep, the part
     is labelled.

@@ -1,11 +1,9 @@
 """The pager against services in memory: an end is believed when it is proven (§4.1)."""
 
 import re
-from collections.abc import Sequence
 from itertools import cycle, islice, product
 from math import ceil
 from random import Random
-from typing import Any
 
 import pytest
 from tables import read_json
@@ -13,7 +11,6 @@ from ways import (
     ORDINARY,
     STATUSES,
     WAYS,
-    Outcome,
     Service,
     Way,
     alternatives,
@@ -43,16 +40,16 @@ ENDS = read_json(__file__, "ends.json")
 TOLD_ABOUT = read_json(__file__, "doubts.json")
 
 
-def truth(count: int, status: str | None) -> list[int]:
+def truth(count, status):
     return [pet_id for pet_id, _ in with_status(animals(count), status)]
 
 
 def four_times(
-    way: str,
-    count: int,
-    filters: Sequence[str | None] = FILTERS,
-    pagination: str | None = None,
-) -> list[Outcome]:
+    way,
+    count,
+    filters=FILTERS,
+    pagination=None,
+):
     """List a service whole, again, filtered, and filtered again."""
     outcomes = []
     for status in filters:
@@ -64,7 +61,7 @@ def four_times(
 
 
 @pytest.mark.parametrize("way", [*WAYS, *ORDINARY])
-def test_what_is_complete_is_whole_and_what_is_not_says_why(way: str) -> None:
+def test_what_is_complete_is_whole_and_what_is_not_says_why(way):
     """
     Each way to page, at each size, whole and filtered, for the first time and again;
     and what is ordinary (totals that are capped, rounded or late; ends that are a
@@ -100,8 +97,8 @@ def test_what_is_complete_is_whole_and_what_is_not_says_why(way: str) -> None:
     "ids", [[*range(1, 101), *range(151, 301)], [*range(1, 101), *range(102, 252)]]
 )
 def test_a_parameter_called_after_that_skips_rows_is_told_by_the_first_gap(
-    ids: list[int], pagination: str | None
-) -> None:
+    ids, pagination
+):
     """As long as ids are numbers of rows, nothing tells one from the other."""
     rows = [(pet_id, "sold") for pet_id in ids]
 
@@ -122,7 +119,7 @@ def test_a_parameter_called_after_that_skips_rows_is_told_by_the_first_gap(
     assert len(dense.ids) == 250
 
 
-def test_a_number_of_rows_that_is_called_a_page_costs_few_requests() -> None:
+def test_a_number_of_rows_that_is_called_a_page_costs_few_requests():
     """It is told by its first page, of which nearly all animals had come."""
     service = Service(Way.read("offset parameter=startAt"), animals(1_000))
 
@@ -141,7 +138,7 @@ COSTS = {  # requests more than pages, of four listings
 
 
 @pytest.mark.parametrize("case", COSTS)
-def test_a_way_to_page_is_found_and_remembered_at_a_bounded_cost(case: str) -> None:
+def test_a_way_to_page_is_found_and_remembered_at_a_bounded_cost(case):
     """
     A service that names its pages raises no false alarm: it costs at most one request
     more the first time, and none the second, in any order. A usual parameter costs at
@@ -159,7 +156,7 @@ def test_a_way_to_page_is_found_and_remembered_at_a_bounded_cost(case: str) -> N
                 assert outcome.requests - max(1, pages) <= bound, (way, count, bound)
 
 
-def play(way: str, story: dict[str, Any]) -> Outcome:
+def play(way, story):
     """Read a service as a story of `ends.json` tells."""
     rows = animals(story.get("animals", 0))
     for statuses, count in story.get("runs", []):
@@ -170,7 +167,7 @@ def play(way: str, story: dict[str, Any]) -> Outcome:
     options = {name: story[name] for name in ("pagination", "limit") if name in story}
     requests, index = story.get("removes", (-1, 0))
 
-    def change(service: Service) -> None:
+    def change(service):
         if requests in (len(service.queries), "each"):
             del service.rows[index]
 
@@ -179,7 +176,7 @@ def play(way: str, story: dict[str, Any]) -> Outcome:
 
 
 @pytest.mark.parametrize("story", ENDS, ids=str)
-def test_how_a_listing_ends(story: dict[str, Any]) -> None:
+def test_how_a_listing_ends(story):
     """
     What a total decides, what may hide an animal, a way that is told, and what is no
     end.
@@ -199,13 +196,13 @@ def test_how_a_listing_ends(story: dict[str, Any]) -> None:
 class Changing:
     """Animals that come, go or change before each answer, as chance has it."""
 
-    def __init__(self, kind: str, seed: str) -> None:
+    def __init__(self, kind, seed):
         self.kind = kind
         self.rng = Random(f"{seed} {kind}")
         self.start = animals(self.rng.choice((2, 5, 64, 101, 130)))
         self.touched = set()
 
-    def __call__(self, service: Service) -> None:
+    def __call__(self, service):
         """Change the animals of a service, for its first answers."""
         rows = service.rows
         if self.rng.random() < 0.5 or len(service.queries) > 60:
@@ -225,7 +222,7 @@ class Changing:
 
 
 @pytest.mark.parametrize("kind", ["added", "added at the head", "removed", "edited"])
-def test_what_is_complete_while_animals_change_lacks_none_that_stood(kind: str) -> None:
+def test_what_is_complete_while_animals_change_lacks_none_that_stood(kind):
     """Else it may have a hole and says so."""
     for way in WAYS:
         changing = Changing(kind, way)
@@ -246,15 +243,15 @@ def test_what_is_complete_while_animals_change_lacks_none_that_stood(kind: str) 
     read_json(__file__, "moved_heads.json"),
 )
 def test_a_head_that_moves_is_read_again_or_makes_the_listing_unproven(
-    way: str, doubles: int, reason: str
-) -> None:
+    way, doubles, reason
+):
     """
     An animal comes at the head before the second and the third request. While the way
     is learnt, the listing begins anew: all rows, and one way. Where the service names
     its pages, an animal comes twice: it is kept once, and said.
     """
 
-    def change(service: Service) -> None:
+    def change(service):
         if len(service.queries) in (1, 2):
             service.rows.insert(0, (4 - len(service.queries), "sold"))
 
@@ -266,7 +263,7 @@ def test_a_head_that_moves_is_read_again_or_makes_the_listing_unproven(
     assert reason in outcome.end.reason
 
 
-def test_a_way_that_is_named_is_tried_again_after_a_5xx() -> None:
+def test_a_way_that_is_named_is_tried_again_after_a_5xx():
     """No other way follows it."""
     for pagination, retries in ((None, False), (schemes.PAGE, True)):
         pager = Pager(
@@ -301,9 +298,7 @@ NAMED_WAYS = {  # how services page, and how a person says so
     ("way", "pagination"),
     [(way, name) for line, name in NAMED_WAYS.items() for way in alternatives(line)],
 )
-def test_a_way_that_is_named_with_its_parameter_is_complete(
-    way: str, pagination: str
-) -> None:
+def test_a_way_that_is_named_with_its_parameter_is_complete(way, pagination):
     """
     At each size, filtered or not; without the name it is never complete while rows are
     missing.
@@ -323,7 +318,7 @@ def test_a_way_that_is_named_with_its_parameter_is_complete(
 @pytest.mark.parametrize(
     "pagination", ["seek", "seek=p", "cursor=", "cursor=X:", "page=a b", "none", ""]
 )
-def test_an_unknown_scheme_is_refused_with_the_known_ones(pagination: str) -> None:
+def test_an_unknown_scheme_is_refused_with_the_known_ones(pagination):
     """The message lists them."""
     with pytest.raises(SettingsError, match="offset, .* or cursor=HEADER:PARAMETER, n"):
         schemes.parse(pagination)

@@ -9,18 +9,15 @@ import re
 import signal
 import threading
 import warnings
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 import responses
 from paging_server import AMPLE, PagingService, numbered_animals, open_store
 from pandas import DataFrame
-from requests import PreparedRequest
-from ways import Animal, Service, Way, alternatives
+from ways import Service, Way, alternatives
 from wires import BASE, KEY, T0
 
 from petstore_tools import PetStore, Sandbox
@@ -34,12 +31,11 @@ from petstore_tools.errors import (
 from petstore_tools.listing.completeness import Listing, ListQuery
 from petstore_tools.sandbox.faults import Fault
 from petstore_tools.settings import load
-from petstore_tools.throttle.throttle import Wait
 
 REFUSED, FAILS = str(11 * 99), str(13 * 99)  # pages 12 and 14: each repeats an animal
 
 
-def test_pages_that_were_left_are_read_anew(tmp_path: Path) -> None:
+def test_pages_that_were_left_are_read_anew(tmp_path):
     """The listing says that its end was not read."""
     service = PagingService(
         numbered_animals(2_050), "offset total=listing", latency_s=0.02
@@ -60,7 +56,7 @@ def test_pages_that_were_left_are_read_anew(tmp_path: Path) -> None:
     assert pages.listing.complete
 
 
-def test_pages_are_read_anew_after_an_error() -> None:
+def test_pages_are_read_anew_after_an_error():
     """
     Each time from the first page on; `listing` is the last one's, with its own
     requests. The reason of the first time names the error.
@@ -93,7 +89,7 @@ def test_pages_are_read_anew_after_an_error() -> None:
         assert repr(next(iter(pages))) == "Page(100 animals)"
 
 
-def test_threads_that_iterate_the_same_pages_read_the_whole_each() -> None:
+def test_threads_that_iterate_the_same_pages_read_the_whole_each():
     """Also where none of them was first."""
     with (
         Sandbox(animals=500, plan="100000/1000000", clock="system") as box,
@@ -105,7 +101,7 @@ def test_threads_that_iterate_the_same_pages_read_the_whole_each() -> None:
     assert counts == [500] * 8
 
 
-def test_an_error_is_retried_and_one_on_every_try_of_a_page_ends_the_listing() -> None:
+def test_an_error_is_retried_and_one_on_every_try_of_a_page_ends_the_listing():
     """
     The second page comes at its second try; five tries of the third; the part is kept.
     """
@@ -129,7 +125,7 @@ def test_an_error_is_retried_and_one_on_every_try_of_a_page_ends_the_listing() -
 @pytest.mark.parametrize(
     "way", ["link", "page", "page past_end=404", "X-Next-Cursor=cursor"]
 )
-def test_a_way_is_learnt_and_remembered_on_disk(way: str, tmp_path: Path) -> None:
+def test_a_way_is_learnt_and_remembered_on_disk(way, tmp_path):
     """A store of another process need not learn it again."""
     service = PagingService(numbered_animals(1_050), way)
     with open_store(service, tmp_path) as store:
@@ -157,8 +153,8 @@ def test_a_way_is_learnt_and_remembered_on_disk(way: str, tmp_path: Path) -> Non
     ],
 )
 def test_a_header_that_was_named_proves_nothing_where_it_is_not(
-    way: str, names: list[str | None], rows: list[int], tmp_path: Path
-) -> None:
+    way, names, rows, tmp_path
+):
     """
     A token in a header of the service's own is read on to the end; a later listing
     without the name does not know that header; nor are other signs of the service those
@@ -190,7 +186,7 @@ def test_a_header_that_was_named_proves_nothing_where_it_is_not(
         "link host=http://inner:8080",
     ],
 )
-def test_ordinary_services_are_read_to_their_end(way: str, tmp_path: Path) -> None:
+def test_ordinary_services_are_read_to_their_end(way, tmp_path):
     """Whole, as complete, and a way that is answered by a 5xx is asked for once."""
     latency_s = 0.02 if "estimate" in way else 0.0
     service = PagingService(numbered_animals(1_250), way, latency_s=latency_s)
@@ -201,7 +197,7 @@ def test_ordinary_services_are_read_to_their_end(way: str, tmp_path: Path) -> No
     assert sum("offset" in query for query in service.queries) <= 1
 
 
-def test_a_service_that_ignores_the_filter_is_read_and_told(tmp_path: Path) -> None:
+def test_a_service_that_ignores_the_filter_is_read_and_told(tmp_path):
     """Animals of another status are left out and counted."""
     service = PagingService(numbered_animals(500), "link filters=never")
     with (
@@ -226,8 +222,8 @@ def test_a_service_that_ignores_the_filter_is_read_and_told(tmp_path: Path) -> N
     ),
 )
 def test_a_shop_of_none_or_one_is_complete_and_an_import_there_reconciles(
-    way: str, animals: int, commits: bool, tmp_path: Path
-) -> None:
+    way, animals, commits, tmp_path
+):
     """
     The answer to the first create is lost, and the animal was made or not: a listing of
     none or one shows it.
@@ -236,7 +232,7 @@ def test_a_shop_of_none_or_one_is_complete_and_an_import_there_reconciles(
     names = [f"Pet {pet_id}" for pet_id, _ in service.rows]
     lost_creates = [commits]
 
-    def list_page(request: PreparedRequest) -> tuple[int, dict[str, str], str]:
+    def list_page(request):
         query = dict(parse_qsl(urlsplit(str(request.url)).query))
         status, headers, page = service.answer(query)
         rows = [
@@ -245,8 +241,8 @@ def test_a_shop_of_none_or_one_is_complete_and_an_import_there_reconciles(
         ]
         return status, headers, json.dumps(rows)
 
-    def create(request: PreparedRequest) -> tuple[int, dict[str, str], str]:
-        pet = json.loads(str(request.body, "utf-8"))  # type: ignore[call-overload]
+    def create(request):
+        pet = json.loads(str(request.body, "utf-8"))
         if lost_creates == [False]:
             lost_creates.clear()
             raise ConnectionError
@@ -274,8 +270,8 @@ def test_a_shop_of_none_or_one_is_complete_and_an_import_there_reconciles(
 
 @pytest.mark.parametrize(("animals", "first"), [(250, None), (250, 5), (0, None)])
 def test_a_status_that_the_service_writes_otherwise_makes_a_filter_unproven(
-    animals: int, first: int | None, tmp_path: Path
-) -> None:
+    animals, first, tmp_path
+):
     """
     `Sold` under `sold` is another status, and left out; but nobody can say that none is
     sold.
@@ -292,7 +288,7 @@ def test_a_status_that_the_service_writes_otherwise_makes_a_filter_unproven(
         assert "the service writes the status 'Sold'" in listing.reason
 
 
-def test_completeness_can_be_required(tmp_path: Path) -> None:
+def test_completeness_can_be_required(tmp_path):
     """It raises in place of warning; what came is kept, labelled."""
     with open_store(PagingService(numbered_animals(250), "nothing"), tmp_path) as store:
         with pytest.raises(
@@ -307,9 +303,7 @@ def test_completeness_can_be_required(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "way", ["offset", "page", "offset total=listing", "page total=listing"]
 )
-def test_a_slow_service_is_asked_side_by_side_and_not_past_its_end(
-    way: str, tmp_path: Path
-) -> None:
+def test_a_slow_service_is_asked_side_by_side_and_not_past_its_end(way, tmp_path):
     """
     Where the size is told, or known from last time; in order, whole, and not past the
     end.
@@ -329,8 +323,8 @@ def test_a_slow_service_is_asked_side_by_side_and_not_past_its_end(
 
 
 def test_pages_fetched_ahead_that_turn_out_wrong_are_not_believed(
-    tmp_path: Path,
-) -> None:
+    tmp_path,
+):
     """Animals come and go while pages are under way: the listing says so."""
     service = PagingService(
         numbered_animals(2_000), "offset total=listing", latency_s=0.02
@@ -348,7 +342,7 @@ def test_pages_fetched_ahead_that_turn_out_wrong_are_not_believed(
     assert Listing.of(frame).may_have_hole
 
 
-def test_what_a_page_that_is_fetched_ahead_waits_for_is_shown(tmp_path: Path) -> None:
+def test_what_a_page_that_is_fetched_ahead_waits_for_is_shown(tmp_path):
     """From the caller's thread, and no longer than it waits."""
     service = PagingService(
         numbered_animals(2_050), "offset total=listing", latency_s=0.02
@@ -356,14 +350,14 @@ def test_what_a_page_that_is_fetched_ahead_waits_for_is_shown(tmp_path: Path) ->
     answer = service.answer
     refusals = [(429, {"Retry-After": "1"}, [])]
 
-    def refusing(query: dict[str, str]) -> tuple[int, dict[str, str], list[Animal]]:
+    def refusing(query):
         is_late = int(query.get("offset", 0)) > 1_000
         return refusals.pop() if is_late and refusals else answer(query)
 
-    service.answer = refusing  # type: ignore[method-assign]
+    service.answer = refusing
     calls = []
 
-    def show(read: int, total: int | None, wait: Wait | None) -> None:
+    def show(read, total, wait):
         assert threading.current_thread() is threading.main_thread()
         calls.append((read, total, wait.reason if wait else ""))
 
@@ -377,9 +371,7 @@ def test_what_a_page_that_is_fetched_ahead_waits_for_is_shown(tmp_path: Path) ->
 @pytest.mark.parametrize(
     "read", [PetStore.list_pets, lambda store: list(store.pages())]
 )
-def test_a_wait_for_the_plan_is_shown_on_a_bar(
-    read: Callable[[PetStore], object], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_wait_for_the_plan_is_shown_on_a_bar(read, capsys):
     """
     Until when and why, beside the animals so far, and also where there is no bar else.
     """
@@ -395,7 +387,7 @@ def test_a_wait_for_the_plan_is_shown_on_a_bar(
 
 @pytest.mark.skipif(os.name != "posix", reason="needs a signal to a thread")
 @pytest.mark.parametrize("way", ["link", "offset total=listing"])
-def test_an_interrupted_listing_keeps_what_came(way: str, tmp_path: Path) -> None:
+def test_an_interrupted_listing_keeps_what_came(way, tmp_path):
     """
     Ctrl-C, also while eight pages are fetched side by side by a service that takes its
     time: those that came, labelled; the next call begins anew.
@@ -403,7 +395,7 @@ def test_an_interrupted_listing_keeps_what_came(way: str, tmp_path: Path) -> Non
     service = PagingService(numbered_animals(2_000), way, latency_s=0.05)
     main = threading.get_ident()
 
-    def interrupt(_: Service) -> None:
+    def interrupt(_):
         if len(service.queries) == 12:
             signal.pthread_kill(main, signal.SIGINT)
 
@@ -421,7 +413,7 @@ def test_an_interrupted_listing_keeps_what_came(way: str, tmp_path: Path) -> Non
         assert store.last_partial is None
 
 
-def test_the_end_of_a_listing_ends_what_is_fetched_ahead(tmp_path: Path) -> None:
+def test_the_end_of_a_listing_ends_what_is_fetched_ahead(tmp_path):
     """
     Page 12 is a redirect while page 14 waits for another try: nothing more is sent, and
     no thread that fetched ahead stays behind.
@@ -429,7 +421,7 @@ def test_the_end_of_a_listing_ends_what_is_fetched_ahead(tmp_path: Path) -> None
     service = PagingService(numbered_animals(5_000), "offset total=listing")
     answer = service.answer
 
-    def refusing(query: dict[str, str]) -> tuple[int, dict[str, str], list[Animal]]:
+    def refusing(query):
         if query.get("offset") == REFUSED:
             return 302, {"Location": "https://elsewhere.example/v1"}, []
         return (
@@ -438,12 +430,12 @@ def test_the_end_of_a_listing_ends_what_is_fetched_ahead(tmp_path: Path) -> None
             else answer(query)
         )
 
-    def wait_longer(_: Service) -> None:
+    def wait_longer(_):
         service.latency_s = (
             0.4 if service.queries[-1].get("offset") == REFUSED else 0.02
         )
 
-    service.answer, service.change = refusing, wait_longer  # type: ignore[method-assign]
+    service.answer, service.change = refusing, wait_longer
     with open_store(service, tmp_path, pagination="offset") as store:
         with pytest.raises(ProtocolError, match="elsewhere"):
             store.list_pets()

@@ -3,14 +3,10 @@ Addresses of next pages: how they are named, whether the key may go there, and w
 hold.
 """
 
-from typing import Any
-
 import pytest
-import responses
 from tables import read_json
 from wires import BASE, KEY
 
-from petstore_tools import PetStore
 from petstore_tools.errors import ArgumentError
 from petstore_tools.listing.completeness import End, ListQuery
 from petstore_tools.listing.evidence import NextPage, PageReply
@@ -28,21 +24,19 @@ EXAMPLES = read_json(__file__, "links.json")
 
 
 @pytest.mark.parametrize(("header", "target"), EXAMPLES["headers"])
-def test_link_headers_in_their_forms(header: str, target: str | None) -> None:
+def test_link_headers_in_their_forms(header, target):
     """Several links, any order of parameters, quoted or not."""
     assert next_link(header) == target
 
 
 @pytest.mark.parametrize(("headers", "count"), EXAMPLES["totals"])
-def test_totals_in_their_forms(headers: dict[str, str], count: int | None) -> None:
+def test_totals_in_their_forms(headers, count):
     """The usual headers, and no number that cannot be one."""
     assert total(headers) == count
 
 
 @pytest.mark.parametrize(("headers", "scheme", "targets"), EXAMPLES["signs"])
-def test_headers_that_name_the_next_page_or_none(
-    headers: dict[str, str], scheme: str | None, targets: object
-) -> None:
+def test_headers_that_name_the_next_page_or_none(headers, scheme, targets):
     """A token is taken by the parameter that is proven to take one."""
     signs = next_targets(headers, "/pets", parse(scheme))
 
@@ -51,9 +45,7 @@ def test_headers_that_name_the_next_page_or_none(
 
 @pytest.mark.parametrize("name", ["Link", "X-Next-Cursor"])
 @pytest.mark.parametrize(("target", "expected"), EXAMPLES["targets"])
-def test_the_key_does_not_follow_a_link_to_another_place(
-    name: str, target: str, expected: str
-) -> None:
+def test_the_key_does_not_follow_a_link_to_another_place(name, target, expected):
     """
     Another host, plain http, another port: cut, and said; where the path is the one
     that was asked, a proxy stands before it, and it is asked at our own address.
@@ -73,7 +65,7 @@ def test_the_key_does_not_follow_a_link_to_another_place(
 @pytest.mark.parametrize(
     "before", [[], ["?cursor=b"], ["?cursor=b", "?cursor=c"]], ids=len
 )
-def test_a_page_that_was_read_is_known_in_another_spelling(before: list[str]) -> None:
+def test_a_page_that_was_read_is_known_in_another_spelling(before):
     """
     A cycle of one, two or three pages ends the listing, whatever its addresses look
     like.
@@ -97,9 +89,7 @@ def test_a_page_that_was_read_is_known_in_another_spelling(before: list[str]) ->
         (NextPage(URL, is_trial=True, continues=True), [404, 416], [400, 403, 422]),
     ],
 )
-def test_what_a_status_means_depends_on_why_a_page_is_asked_for(
-    page: NextPage, ends: list[int], refusals: list[int]
-) -> None:
+def test_what_a_status_means_depends_on_why_a_page_is_asked_for(page, ends, refusals):
     """
     A page that the service named must come; a trial may be refused; a way has an end.
     """
@@ -110,9 +100,7 @@ def test_what_a_status_means_depends_on_why_a_page_is_asked_for(
 
 
 @pytest.mark.parametrize(("query", "last_id", "expected"), EXAMPLES["queries"])
-def test_a_number_that_may_count_rows_is_no_id(
-    query: str, last_id: int, expected: bool
-) -> None:
+def test_a_number_that_may_count_rows_is_no_id(query, last_id, expected):
     """
     Ids of a new inventory begin at 1, so the hundredth animal has the id 100; no
     service has so many more animals than came that 7,000 counts rows, and 150 may,
@@ -131,7 +119,7 @@ def test_a_number_that_may_count_rows_is_no_id(
     ],
     ids=str,
 )
-def test_a_query_that_cannot_be_is_refused(wrong: dict[str, Any]) -> None:
+def test_a_query_that_cannot_be_is_refused(wrong):
     """
     The message names the parameter and what was given; the ends of §4.1 are allowed.
     """
@@ -142,9 +130,7 @@ def test_a_query_that_cannot_be_is_refused(wrong: dict[str, Any]) -> None:
     assert {ListQuery(limit=limit, first=1).limit for limit in (1, 100)} == {1, 100}
 
 
-def test_a_link_to_another_host_is_not_followed_and_logged_once(
-    wire: responses.RequestsMock, store: PetStore, log: pytest.LogCaptureFixture
-) -> None:
+def test_a_link_to_another_host_is_not_followed_and_logged_once(wire, store, log):
     """So is any listing that ends incomplete; one that was asked to be short is not."""
     link = {"Link": f'<https://user:{KEY}@elsewhere.example/v2/pets>; rel="next"'}
     animals = [{"id": n, "name": "Rex", "categoryId": 1} for n in range(1, 101)]

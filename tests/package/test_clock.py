@@ -7,13 +7,13 @@ import pytest
 from petstore_tools.clock import ManualClock
 
 
-def test_time_stands_still_while_another_thread_works() -> None:
+def test_time_stands_still_while_another_thread_works():
     """The sleeper wakes only when the worker waits too, each at its own time."""
     clock = ManualClock(0.0)
     woke = {}
     started = threading.Barrier(2)
 
-    def wait(name: str, until: float) -> None:
+    def wait(name, until):
         with clock.working():
             started.wait()
             while clock.now() < until:
@@ -32,13 +32,13 @@ def test_time_stands_still_while_another_thread_works() -> None:
     assert woke == {"early": 10.0, "late": 20.0}
 
 
-def test_sleepers_are_woken_without_moving_time() -> None:
+def test_sleepers_are_woken_without_moving_time():
     """They ask again, since an answer may have come."""
     clock = ManualClock(0.0)
     awake = threading.Event()
     with clock.working():
 
-        def sleep() -> None:
+        def sleep():
             with clock.working():
                 clock.sleep_until(10.0)
             awake.set()
@@ -50,7 +50,7 @@ def test_sleepers_are_woken_without_moving_time() -> None:
     assert clock.now() == 0.0
 
 
-def test_time_is_advanced_only() -> None:
+def test_time_is_advanced_only():
     """A clock that runs backwards is another test's subject."""
     clock = ManualClock(100.0)
     clock.advance(5)

@@ -3,9 +3,6 @@ Every frame that the toolkit returns has the same columns and dtypes with pandas
 with pandas 3.
 """
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pandas as pd
 import pytest
 from tables import read_json
@@ -18,7 +15,7 @@ TEXT = text_dtype()
 
 
 @pytest.fixture(scope="module")
-def box() -> Iterator[Sandbox]:
+def box():
     """Two days of an inventory."""
     with Sandbox(animals=60, plan="pro") as sandbox:
         sandbox.store.snapshot()
@@ -27,13 +24,13 @@ def box() -> Iterator[Sandbox]:
         yield sandbox
 
 
-def dtypes(frame: pd.DataFrame) -> dict[str, str]:
+def dtypes(frame):
     """Return the dtypes of the columns by their names, `text` for that of texts."""
     names = frame.dtypes.astype(str).replace(TEXT, "text")
     return dict(zip(frame.columns.astype(str), names, strict=True))
 
 
-def test_text_is_str_with_pandas_3_and_string_with_pandas_2() -> None:
+def test_text_is_str_with_pandas_3_and_string_with_pandas_2():
     """Never `object`, which `str` means in pandas 2."""
     assert (
         {"2": "string", "3": "str"}[pd.__version__[0]]
@@ -42,7 +39,7 @@ def test_text_is_str_with_pandas_3_and_string_with_pandas_2() -> None:
     )
 
 
-def test_listings_and_snapshots(box: Sandbox) -> None:
+def test_listings_and_snapshots(box):
     """The four columns of the document, also when empty and when read from a file."""
     listed = box.store.list_pets()
     snapshot = box.store.history_file.rebuild(box.store.snapshots()[0])
@@ -52,7 +49,7 @@ def test_listings_and_snapshots(box: Sandbox) -> None:
     assert dtypes(box.traffic()) == TABLES["traffic"]
 
 
-def test_reports(box: Sandbox) -> None:
+def test_reports(box):
     """Each table, and its index."""
     report = box.store.status_report(since="1d", categories={1: "Dogs"})
 
@@ -61,7 +58,7 @@ def test_reports(box: Sandbox) -> None:
         assert dtypes(table.reset_index(names="index")) == expected
 
 
-def test_imports(box: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_imports(box, tmp_path, monkeypatch):
     """Problems, also where there are none, and results."""
     monkeypatch.chdir(tmp_path)
     animals = pd.DataFrame({"name": ["Rex", "Mia", None], "categoryId": [3, 4, 5]})

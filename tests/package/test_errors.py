@@ -17,7 +17,7 @@ from petstore_tools.errors import (
 )
 
 
-def test_every_error_hangs_in_the_drawn_tree() -> None:
+def test_every_error_hangs_in_the_drawn_tree():
     """
     One root, drawn by the module; an argument is a ValueError, an interrupt Python's
     own.
@@ -31,7 +31,7 @@ def test_every_error_hangs_in_the_drawn_tree() -> None:
     assert not issubclass(Interrupted, Exception)
 
 
-def test_what_is_expected_is_one_line_in_a_notebook_and_the_rest_a_traceback() -> None:
+def test_what_is_expected_is_one_line_in_a_notebook_and_the_rest_a_traceback():
     """Settings that are missing; a fault of the reader's own is shown whole."""
     cells = [
         (
@@ -56,7 +56,7 @@ def test_what_is_expected_is_one_line_in_a_notebook_and_the_rest_a_traceback() -
     assert len(unexpected) > 1
 
 
-def test_errors_and_results_come_back_from_another_process() -> None:
+def test_errors_and_results_come_back_from_another_process():
     """
     A pool of processes breaks at an error that cannot be pickled, and tells nobody
     which.
@@ -88,7 +88,7 @@ def test_errors_and_results_come_back_from_another_process() -> None:
     assert Listing.of(pickle.loads(pickle.dumps(frame))) == results[-1]
 
 
-def test_only_what_reads_is_to_be_called_again_after_a_500() -> None:
+def test_only_what_reads_is_to_be_called_again_after_a_500():
     """A create may have been carried out."""
     read, created = (
         ApiError(500, "x", "down", f"{method} /v1/pets") for method in ("GET", "POST")

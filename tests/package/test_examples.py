@@ -32,7 +32,7 @@ FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef)
 
 
-def docstrings(path: Path) -> list[str]:
+def docstrings(path):
     """Return the docstrings of a file that show an example."""
     source = path.read_text("utf-8")
     nodes = ast.walk(ast.parse(source)) if ">>> " in source else ()
@@ -49,11 +49,11 @@ EXAMPLES = {
 
 @pytest.mark.parametrize("module", EXAMPLES)
 def test_examples_in_docstrings_show_what_comes_out(
-    module: str,
-    request: pytest.FixtureRequest,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    module,
+    request,
+    tmp_path,
+    monkeypatch,
+):
     """Each docstring with an example is run, and none is overlooked."""
     monkeypatch.chdir(tmp_path)
     Path("animals.csv").write_text(samples.animals_csv(10), "utf-8")
@@ -75,7 +75,7 @@ def test_examples_in_docstrings_show_what_comes_out(
     assert sum(bool(test.examples) for test in tests) == len(EXAMPLES[module])
 
 
-def test_many_docstrings_show_an_example() -> None:
+def test_many_docstrings_show_an_example():
     """`pytest -rP` prints how many there are."""
     count = sum(map(len, EXAMPLES.values()))
     print(f"{count} docstrings with an example, in {len(EXAMPLES)} modules")

@@ -5,15 +5,11 @@ of a sentence.
 
 import itertools
 import sys
-from collections.abc import Callable
-from contextlib import AbstractContextManager, closing
-from pathlib import Path
-from typing import Any
+from contextlib import closing
 
 import pytest
 from commands import needs_terminal, run_on_terminal
 
-from petstore_tools import Sandbox
 from petstore_tools.importing.options import Progress
 from petstore_tools.progress import Display, import_progress
 
@@ -27,9 +23,7 @@ BARS = [
 
 
 @needs_terminal
-def test_a_preview_that_is_declined_stands_alone(
-    sandbox: Sandbox, tmp_path: Path
-) -> None:
+def test_a_preview_that_is_declined_stands_alone(sandbox, tmp_path):
     """No bar is drawn beside it, and nothing is sent."""
     (tmp_path / "small.csv").write_text("name,categoryId\nMia,1\n")
 
@@ -46,10 +40,10 @@ def test_a_preview_that_is_declined_stands_alone(
 
 @pytest.mark.parametrize(("progress", "report"), BARS)
 def test_a_bar_is_drawn_from_the_first_report_on(
-    progress: Callable[[bool], AbstractContextManager[Any]],
-    report: Callable[[Any], None],
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+    progress,
+    report,
+    capsys,
+):
     """An error before it leaves no empty bar."""
     with pytest.raises(LookupError), progress(True):
         raise LookupError
@@ -62,11 +56,11 @@ def test_a_bar_is_drawn_from_the_first_report_on(
 
 @pytest.mark.parametrize(("progress", "report"), BARS)
 def test_where_no_bar_can_be_drawn_a_line_a_minute_is_written(
-    progress: Callable[[bool | None], AbstractContextManager[Any]],
-    report: Callable[[Any], None],
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    progress,
+    report,
+    capsys,
+    monkeypatch,
+):
     """
     In a job's log; a run of less than a minute writes none, and `PETSTORE_PROGRESS=0`
     silences all.

@@ -15,11 +15,11 @@ from petstore_tools.sandbox import samples
 DATA = Path(__file__).parents[2] / "data"
 
 
-def public(thing: object) -> list[str]:
+def public(thing):
     return [name for name in dir(thing) if not name.startswith("_")]
 
 
-def test_public_names_are_pinned() -> None:
+def test_public_names_are_pinned():
     """A name that comes or goes is a decision, and a line in CHANGES.md."""
     names = (
         "ImportPreview ImportResult Listing PetStore Plan Quota Sandbox StatusReport"
@@ -47,7 +47,7 @@ def test_public_names_are_pinned() -> None:
     assert public(Sandbox) == "add advance change close connect remove traffic".split()
 
 
-def loaded_by(code: str) -> set[str]:
+def loaded_by(code):
     """
     Return the modules that a fresh interpreter holds after running a line of code.
     """
@@ -59,13 +59,13 @@ def loaded_by(code: str) -> set[str]:
     ("code", "absent"),
     read_table(__file__, "imports.json"),
 )
-def test_names_load_on_first_use(code: str, absent: str) -> None:
+def test_names_load_on_first_use(code, absent):
     """A frame loads pandas, a sandbox the server; neither a store nor help does."""
     assert not loaded_by(code) & set(absent.split())
 
 
 @pytest.mark.parametrize("kind", [PetStore, Sandbox, Plan])
-def test_public_docstrings_explain_each_argument(kind: type) -> None:
+def test_public_docstrings_explain_each_argument(kind):
     """Each public method has one; one with a list of arguments names all of them."""
     for name in public(kind):
         thing = inspect.unwrap(getattr(kind, name, None) or kind)
@@ -92,7 +92,7 @@ def test_public_docstrings_explain_each_argument(kind: type) -> None:
         assert "Raises:" in (inspect.getdoc(getattr(PetStore, name)) or ""), name
 
 
-def test_sample_animals_are_plausible() -> None:
+def test_sample_animals_are_plausible():
     """
     12 categories, all statuses and some unset, no two alike; another seed, other
     animals. The first thousand are a file of `data/`.

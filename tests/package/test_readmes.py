@@ -6,7 +6,6 @@ import re
 import shlex
 import shutil
 import sys
-from collections.abc import Iterator
 from functools import cache, partial
 from operator import attrgetter
 from pathlib import Path
@@ -68,7 +67,7 @@ NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
 
 @pytest.mark.parametrize("readme", [ROOT / "README.md", *ROOMS], ids=FOLDER)
-def test_the_links_of_a_readme_lead_somewhere(readme: Path) -> None:
+def test_the_links_of_a_readme_lead_somewhere(readme):
     """Each relative link is a file, and a heading in it where it names one."""
     text = readme.read_text("utf-8")
 
@@ -80,9 +79,7 @@ def test_the_links_of_a_readme_lead_somewhere(readme: Path) -> None:
 
 
 @pytest.mark.parametrize(("rule", "room"), read_json(__file__, "rules.json"))
-def test_a_rule_is_the_same_sentence_in_readme_room_and_help(
-    rule: str, room: str
-) -> None:
+def test_a_rule_is_the_same_sentence_in_readme_room_and_help(rule, room):
     """Whoever has read it once knows it everywhere."""
     texts = (
         README,
@@ -95,7 +92,7 @@ def test_a_rule_is_the_same_sentence_in_readme_room_and_help(
     assert all(rule in text for text in plain)
 
 
-def figures_of(text: str) -> dict[tuple[str, str], list[int]]:
+def figures_of(text):
     """
     Return the numbers in all tables of a page, by the names of row and column; none is
     0.
@@ -113,7 +110,7 @@ def figures_of(text: str) -> dict[tuple[str, str], list[int]]:
 
 
 @pytest.mark.parametrize("way", ["the loop", "petstore_tools"])
-def test_the_figures_of_the_readme_are_those_of_the_benchmarks(way: str) -> None:
+def test_the_figures_of_the_readme_are_those_of_the_benchmarks(way):
     """
     Of each row of its table the first ones that were printed for that program; time and
     size of its set-up commands.
@@ -132,8 +129,8 @@ def test_the_figures_of_the_readme_are_those_of_the_benchmarks(way: str) -> None
 
 
 def test_the_loop_of_the_readme_lists_as_few_animals_as_the_readme_says(
-    tmp_path: Path,
-) -> None:
+    tmp_path,
+):
     """From a service that sends 30 a page, whatever it was asked for."""
     claim, *_ = CLAIMS
     listed, stock = figures_of(README)[claim, "the loop"]
@@ -148,8 +145,8 @@ def test_the_loop_of_the_readme_lists_as_few_animals_as_the_readme_says(
 
 
 def test_a_table_of_a_benchmark_says_when_where_and_how_it_was_made(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+    monkeypatch, capsys
+):
     """Date, machine, and the command that prints it again."""
     monkeypatch.setattr(sys, "argv", ["/anywhere/faults.py", "50"])
 
@@ -164,7 +161,7 @@ def test_a_table_of_a_benchmark_says_when_where_and_how_it_was_made(
     assert table == "| rows | lost |\n| --- | ---: |"
 
 
-def test_the_first_success_prints_what_the_readme_shows() -> None:
+def test_the_first_success_prints_what_the_readme_shows():
     """The ten lines, run as they stand."""
     example = re.search(
         r"## First success\n```python\n(.*?)```\n```text\n(.*?)```", README, re.S
@@ -178,19 +175,19 @@ def test_the_first_success_prints_what_the_readme_shows() -> None:
 
 
 @cache
-def is_command(line: str) -> bool:
+def is_command(line):
     """Say whether the command line takes what stands behind `petstore-tools`."""
     words = [word.strip("\"'.,:;()") for word in line.split()]
     value = ["x"] if words[-1].startswith("-") else []
     return end_main(*words, *value, "--help") == 0
 
 
-def is_flag(flag: str) -> bool:
+def is_flag(flag):
     """Say whether a command takes it."""
     return any(is_command(f"{name} {flag}") for name in ALL_COMMANDS)
 
 
-def is_path(name: str) -> bool:
+def is_path(name):
     """Say whether a path of this repository ends so."""
     return any(path.endswith("/" + name.lstrip("./")) for path in PATHS)
 
@@ -218,7 +215,7 @@ EXISTS = {
 }
 
 
-def test_the_readme_has_each_variable() -> None:
+def test_the_readme_has_each_variable():
     """Its table of settings has those of the settings file, and three more."""
     names = re.findall(r"`PETSTORE_(\w+)`", README)
 
@@ -226,7 +223,7 @@ def test_the_readme_has_each_variable() -> None:
 
 
 @pytest.mark.parametrize("document", [ROOT / "README.md", *ROOMS, *TEXTS], ids=FOLDER)
-def test_what_a_document_names_is_there(document: Path) -> None:
+def test_what_a_document_names_is_there(document):
     """
     Commands, flags, options, attributes, variables, errors and paths that it shows as
     code; of messages and of the help of commands, too.
@@ -243,7 +240,7 @@ def test_what_a_document_names_is_there(document: Path) -> None:
 
 
 @pytest.fixture
-def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sandbox]:
+def shop(tmp_path, monkeypatch):
     """A service and the files that the READMEs name, in the current folder."""
     (tmp_path / "data").mkdir()
     shutil.copy(ROOT / "data" / "animals.xlsx", tmp_path / "data")
@@ -260,7 +257,7 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sandbox]:
 
 
 @pytest.mark.parametrize("room", [".", "history", "reporting", "sandbox"])
-def test_python_of_a_readme_runs(shop: Sandbox, room: str) -> None:
+def test_python_of_a_readme_runs(shop, room):
     """Its blocks one after the other, as in a notebook, against the real service."""
     readme = PACKAGE / room / "README.md" if room != "." else ROOT / "README.md"
     blocks = re.findall(r"```python\n(.*?)```", readme.read_text("utf-8"), re.S)
@@ -275,9 +272,7 @@ def test_python_of_a_readme_runs(shop: Sandbox, room: str) -> None:
         exec(compile(block, str(readme), "exec"), names)
 
 
-def test_commands_of_the_readmes_run(
-    shop: Sandbox, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_commands_of_the_readmes_run(shop, capsys):
     """Each ends as it should; one that asks says how to go ahead without a terminal."""
     lines = re.findall(
         r"^petstore-tools ((?:list|import|report|history) [^#\n]+)", ALL, re.M
@@ -297,7 +292,7 @@ def test_commands_of_the_readmes_run(
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_notebooks_are_stored_executed_and_leak_nothing(path: Path) -> None:
+def test_notebooks_are_stored_executed_and_leak_nothing(path):
     """Counts 1 to n, short cells, no error, no path, no key, no port in any output."""
     cells = json.loads(path.read_text("utf-8"))["cells"]
     code = [cell for cell in cells if cell["cell_type"] == "code"]

@@ -24,7 +24,6 @@ from petstore_tools.errors import (
     SettingsError,
     SheetError,
 )
-from petstore_tools.importing.results import ImportResult
 from petstore_tools.service.server import ThreadedServer
 from petstore_tools.settings import check_base_url
 from petstore_tools.text import flags as to_flags
@@ -34,29 +33,27 @@ CORPUS = Path(__file__).parents[1] / "importing" / "corpus"
 CALL = re.compile(r"^store\.\w+\(.*\)$", re.MULTILINE)
 
 
-def type_call(store: PetStore, message: object) -> object:
+def type_call(store, message):
     """Type the last call that a message prints, as it stands there."""
     call = CALL.findall(str(message))[-1]
     return eval(call, {"store": store})
 
 
-def option_of(message: object, name: str) -> dict[str, object]:
+def option_of(message, name):
     """Return the option that a message prints, in the words of Python."""
     values = r"\"[^\"]*\"|'[^']*'|\w+"
     (printed,) = {*re.findall(rf"\b({name}=(?:{values}))", str(message))}
     return eval(f"dict({printed})")
 
 
-def import_again(
-    store: PetStore, path: Path, message: object, option: str, **options: object
-) -> ImportResult:
+def import_again(store, path, message, option, **options):
     """Import again with an option that a message prints, in the words of Python."""
     said = option_of(message, option)
     return store.import_pets(path, progress=False, **{**options, **said})
 
 
 @pytest.fixture
-def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Sandbox:
+def shop(tmp_path, monkeypatch):
     """A service that settings name, and an empty current folder."""
     monkeypatch.chdir(tmp_path)
     box = Sandbox(plan=Plan(1_000, 100_000), clock="system", animals=25)
@@ -65,9 +62,7 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Sandbox:
     return box
 
 
-def type_command(
-    message: object, capsys: pytest.CaptureFixture[str], flags: str = "--yes"
-) -> str:
+def type_command(message, capsys, flags="--yes"):
     """Type the last command that a message prints; return what it writes."""
     command = re.findall(r"petstore-tools [^\n]+", str(message))[-1]
     code = end_main(*shlex.split(command)[1:], *flags.split())
@@ -76,9 +71,7 @@ def type_command(
     return output.out
 
 
-def test_the_call_that_asks_for_titles_and_words_imports(
-    fast: Sandbox, tmp_path: Path
-) -> None:
+def test_the_call_that_asks_for_titles_and_words_imports(fast, tmp_path):
     """Where each answer is proposed, no blank is left in it."""
     path = write_rows(
         tmp_path / "a.csv", "Rex,3,verkauft", header="Tiername,Kategorie,Status"
@@ -91,9 +84,7 @@ def test_the_call_that_asks_for_titles_and_words_imports(
     assert stored_animals(fast) == {("Rex", 3, "sold"): 1}
 
 
-def test_the_command_that_asks_for_titles_imports(
-    shop: Sandbox, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_that_asks_for_titles_imports(shop, capsys):
     """On the command line, the message prints a command."""
     write_rows(Path("a.csv"), "Rex,3,verkauft", header="Tiername,Kategorie,Status")
     end_main("import", "a.csv")
@@ -104,7 +95,7 @@ def test_the_command_that_asks_for_titles_imports(
     assert stored_animals(shop)["Rex", 3, "sold"] == 1
 
 
-def test_a_sheet_whose_hidden_rows_cannot_be_seen_is_named(fast: Sandbox) -> None:
+def test_a_sheet_whose_hidden_rows_cannot_be_seen_is_named(fast):
     """With the option that the refusal prints."""
     path = CORPUS / "hidden_by_filter.xls"
     with pytest.raises(SheetError) as refused:
@@ -118,9 +109,7 @@ def test_a_sheet_whose_hidden_rows_cannot_be_seen_is_named(fast: Sandbox) -> Non
 
 
 @pytest.mark.parametrize(("answer", "count"), [("skip", 1), ("send", 2)])
-def test_a_question_is_answered_as_it_says(
-    fast: Sandbox, tmp_path: Path, answer: str, count: int
-) -> None:
+def test_a_question_is_answered_as_it_says(fast, tmp_path, answer, count):
     """By one of its two options; a preview shows it whole."""
     fast.add([("Rex", 3, "sold")])
     path = write_rows(tmp_path / "a.csv", "Rex,3,sold")
@@ -136,9 +125,7 @@ def test_a_question_is_answered_as_it_says(
     assert stored_animals(fast) == {("Rex", 3, "sold"): count}
 
 
-def test_the_file_that_a_question_names_is_never_asked_about(
-    fast: Sandbox, tmp_path: Path
-) -> None:
+def test_the_file_that_a_question_names_is_never_asked_about(fast, tmp_path):
     """It is written by the import that was asked about."""
     path = write_rows(tmp_path / "a.csv", "Rex,3,sold", "Mia,4,sold", "Ida,5,sold")
     fast.store.import_pets(path, progress=False)
@@ -156,9 +143,7 @@ def test_the_file_that_a_question_names_is_never_asked_about(
     assert stored_animals(fast).total() == 3
 
 
-def test_a_row_that_was_left_out_is_sent_by_the_command_of_the_question(
-    shop: Sandbox, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_row_that_was_left_out_is_sent_by_the_command_of_the_question(shop, capsys):
     """For row N its number is typed."""
     shop.add([("Rex", 3, "sold")])
     write_rows(Path("a.csv"), "Mia,4,sold", "Rex,3,sold")
@@ -175,8 +160,8 @@ def test_a_row_that_was_left_out_is_sent_by_the_command_of_the_question(
 
 
 def test_what_became_of_a_lost_row_is_found_out_by_the_command_that_is_shown(
-    shop: Sandbox, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+    shop, capsys, monkeypatch
+):
     """By `imports show`, which the import names."""
     write_rows(Path("a.csv"), "Rex,3,sold")
     monkeypatch.setenv("PETSTORE_RECONCILE_AFTER_S", "1000")
@@ -191,7 +176,7 @@ def test_what_became_of_a_lost_row_is_found_out_by_the_command_that_is_shown(
     assert said == "1 created\n"
 
 
-def test_options_that_messages_print_are_taken_as_they_stand(tmp_path: Path) -> None:
+def test_options_that_messages_print_are_taken_as_they_stand(tmp_path):
     """Of a report, a listing, an import of a frame, a sandbox, and a plan."""
     frame = pd.DataFrame({"name": ["Rex"], "categoryId": [3]})
     with Sandbox(plan="3/1000", animals=250) as box:
@@ -224,14 +209,14 @@ def test_options_that_messages_print_are_taken_as_they_stand(tmp_path: Path) -> 
     read_table(__file__, "remedies.json"),
 )
 def test_an_option_that_an_import_prints_helps(
-    shop: Sandbox,
-    capsys: pytest.CaptureFixture[str],
-    rows: list[str],
-    options: dict[str, object],
-    name: str,
-    blanks: dict[str, str],
-    count: int,
-) -> None:
+    shop,
+    capsys,
+    rows,
+    options,
+    name,
+    blanks,
+    count,
+):
     """
     In a call as in a command; what stands there for a word of the user is replaced.
     """
@@ -265,9 +250,7 @@ def test_an_option_that_an_import_prints_helps(
     assert stored_animals(shop).total() == 25 + count
 
 
-def test_a_list_without_titles_is_read_by_the_columns_of_the_message(
-    fast: Sandbox, tmp_path: Path
-) -> None:
+def test_a_list_without_titles_is_read_by_the_columns_of_the_message(fast, tmp_path):
     """Letters in place of titles."""
     path = write_rows(tmp_path / "a.csv", "Mia,4,sold", header="Rex,3,sold")
     with pytest.raises(SheetError) as refused:
@@ -279,7 +262,7 @@ def test_a_list_without_titles_is_read_by_the_columns_of_the_message(
     assert stored_animals(fast).total() == 2
 
 
-def test_a_way_to_page_that_a_message_prints_lists_all() -> None:
+def test_a_way_to_page_that_a_message_prints_lists_all():
     """Where the service pages by a parameter that nobody would try."""
     service = PagingService(numbered_animals(250), "offset parameter=startAt")
     server = ThreadedServer(service).start()
@@ -292,9 +275,7 @@ def test_a_way_to_page_that_a_message_prints_lists_all() -> None:
     assert (len(pets), Listing.of(pets).completeness) == (250, "complete")
 
 
-def test_an_emptied_service_is_filled_again_by_the_command_that_is_shown(
-    shop: Sandbox, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_emptied_service_is_filled_again_by_the_command_that_is_shown(shop, capsys):
     """By `imports forget`."""
     path = write_rows(Path("a.csv"), "Rex,3,sold", "Mia,4,sold")
     first = PetStore().import_pets(path, progress=False)
@@ -320,7 +301,7 @@ def test_an_emptied_service_is_filled_again_by_the_command_that_is_shown(
         ("https://shop.example/api/v1?x=1#top", "https://shop.example/api/v1"),
     ],
 )
-def test_an_address_is_corrected_as_the_message_says(typed: str, meant: str) -> None:
+def test_an_address_is_corrected_as_the_message_says(typed, meant):
     """With its port, its brackets and its path, and without the password."""
     with pytest.raises(SettingsError, match="must hold no user name") as refused:
         check_base_url(typed)
@@ -339,13 +320,13 @@ def test_an_address_is_corrected_as_the_message_says(typed: str, meant: str) -> 
     ],
 )
 def test_the_command_of_a_hint_is_typed(
-    shop: Sandbox,
-    capsys: pytest.CaptureFixture[str],
-    words: str,
-    printed: str,
-    flag: str,
-    output: str,
-) -> None:
+    shop,
+    capsys,
+    words,
+    printed,
+    flag,
+    output,
+):
     """Where there is nothing yet, and where a name is wrong."""
     write_rows(Path("a.csv"), "Rex,3,sold")
     options = [flag] if words.startswith("keys") else []
@@ -356,9 +337,7 @@ def test_the_command_of_a_hint_is_typed(
     assert output in type_command(printed, capsys, flag)
 
 
-def test_a_history_is_begun_and_mended_as_its_messages_say(
-    shop: Sandbox, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_history_is_begun_and_mended_as_its_messages_say(shop, capsys):
     """A first listing, a date to compare with, and one that a wrong clock made."""
     store = PetStore()
     day = "2026-01-05"
@@ -379,9 +358,7 @@ def test_a_history_is_begun_and_mended_as_its_messages_say(
 
 
 @pytest.mark.parametrize("name", ["wait", "doubtful"])
-def test_a_listing_that_would_cost_a_day_is_answered_as_it_says(
-    tmp_path: Path, name: str
-) -> None:
+def test_a_listing_that_would_cost_a_day_is_answered_as_it_says(tmp_path, name):
     """By one of the two options that are printed."""
     path = write_rows(tmp_path / "a.csv", "Rex,3,sold", "Mia,4,sold")
     with Sandbox(plan=Plan(60, 50), animals=2_500) as box:

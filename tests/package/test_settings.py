@@ -19,12 +19,12 @@ GIVEN = {"base_url": "https://a/v1", "api_key": KEY}
 DIGITS = "1" * 5_000
 
 
-def refused(call: object, arguments: dict[str, object]) -> str:
+def refused(call, arguments):
     """
     Return the message of a refusal: short, and without the key in any frame or cause.
     """
     with pytest.raises(SettingsError) as raised:
-        call(**arguments)  # type: ignore[operator]
+        call(**arguments)
     message = str(raised.value)
     assert len(message) < 300
     assert "psk_" not in message
@@ -32,9 +32,7 @@ def refused(call: object, arguments: dict[str, object]) -> str:
     return message
 
 
-def test_arguments_beat_variables_and_variables_beat_the_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_arguments_beat_variables_and_variables_beat_the_file(tmp_path, monkeypatch):
     """
     One order, everywhere; staging has an address and a key of its own, and production
     is the default. A file counts from the folder of the settings file, which may begin
@@ -65,9 +63,7 @@ def test_arguments_beat_variables_and_variables_beat_the_file(
     )
 
 
-def test_one_load_reads_the_settings_file_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_one_load_reads_the_settings_file_once(tmp_path, monkeypatch):
     """All settings of a store are of one moment, folder and category file included."""
     (tmp_path / "config.toml").write_text('categories = "names.csv"')
     texts = []
@@ -81,7 +77,7 @@ def test_one_load_reads_the_settings_file_once(
     assert len(texts) == 1
 
 
-def test_a_missing_address_or_key_shows_all_ways_to_give_it() -> None:
+def test_a_missing_address_or_key_shows_all_ways_to_give_it():
     """
     Command, argument, variable, file, and the sandbox.
     """
@@ -109,14 +105,14 @@ def test_a_missing_address_or_key_shows_all_ways_to_give_it() -> None:
     ("typed", "address", "service_id"),
     read_json(__file__, "addresses.json"),
 )
-def test_an_address_has_one_spelling(typed: str, address: str, service_id: str) -> None:
+def test_an_address_has_one_spelling(typed, address, service_id):
     """It is asked as it is, in small letters; another port or path is another place."""
     loaded = settings.load(base_url=typed, api_key=KEY)
 
     assert (loaded.base_url, loaded.service_id) == (address, service_id)
 
 
-def test_all_that_is_kept_of_a_service_is_kept_at_one_place(tmp_path: Path) -> None:
+def test_all_that_is_kept_of_a_service_is_kept_at_one_place(tmp_path):
     """
     Budget, history, imports, and what is remembered; and no name of a file has the key.
     """
@@ -150,7 +146,7 @@ def test_all_that_is_kept_of_a_service_is_kept_at_one_place(tmp_path: Path) -> N
     assert not any(box.api_key in name for name in names)
 
 
-def test_plain_http_to_another_machine_warns() -> None:
+def test_plain_http_to_another_machine_warns():
     """The key would travel in clear."""
     with pytest.warns(UserWarning, match="unencrypted"):
         settings.check_base_url("http://10.0.0.1/v1")
@@ -174,8 +170,8 @@ def test_plain_http_to_another_machine_warns() -> None:
     ids=lambda value: ascii(value)[:40],
 )
 def test_an_odd_argument_is_one_sentence_without_the_key(
-    monkeypatch: pytest.MonkeyPatch, argument: str, value: object, message: str, by: str
-) -> None:
+    monkeypatch, argument, value, message, by
+):
     """
     Not an AttributeError, and not when the first request leaves; an address is answered
     with the right one. The key is an argument, too, or a variable.
@@ -188,7 +184,7 @@ def test_an_odd_argument_is_one_sentence_without_the_key(
 
 
 @pytest.mark.parametrize("number", [0, -1, 1.5, "60", True, 10**5_000], ids=range(6))
-def test_a_plan_of_odd_numbers_is_one_sentence(number: int) -> None:
+def test_a_plan_of_odd_numbers_is_one_sentence(number):
     """
     Whatever their length; any sensible size, and full-width digits, are taken (§8.2).
     """
@@ -203,9 +199,7 @@ def test_a_plan_of_odd_numbers_is_one_sentence(number: int) -> None:
     [*read_json(__file__, "odd_entries.json"), ("plan = " + "[" * 5_000, "recursion")],
     ids=lambda value: value[:30],
 )
-def test_an_odd_entry_of_the_file_is_one_sentence(
-    tmp_path: Path, content: str, message: str
-) -> None:
+def test_an_odd_entry_of_the_file_is_one_sentence(tmp_path, content, message):
     """It names the file and the entry; nothing of its value."""
     (tmp_path / "config.toml").write_text(f"{content}\n# {KEY}", encoding="latin-1")
 
@@ -218,9 +212,7 @@ def test_an_odd_entry_of_the_file_is_one_sentence(
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("0", 0.0), ("0.5", 0.5), ("", 60.0)])
-def test_the_delay_before_reconciling_may_be_nothing(
-    monkeypatch: pytest.MonkeyPatch, text: str, seconds: float
-) -> None:
+def test_the_delay_before_reconciling_may_be_nothing(monkeypatch, text, seconds):
     """
     Nought is a number, too; without one it is a minute; what is no number is refused.
     """
@@ -232,9 +224,7 @@ def test_the_delay_before_reconciling_may_be_nothing(
             settings.load(**GIVEN)
 
 
-def test_a_state_folder_is_one_place(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_state_folder_is_one_place(tmp_path, monkeypatch):
     """
     The home folder is known by its sign; a relative folder is refused with the one to
     write.

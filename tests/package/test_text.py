@@ -9,7 +9,7 @@ NAMES = ["\x01", "", "a|b", "1e5", "Tom\r\nCat", "\x1b[31mred", "- <i>x</i>", "æ
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_no_cell_adds_a_line_takes_one_away_or_moves_a_column(name: str) -> None:
+def test_no_cell_adds_a_line_takes_one_away_or_moves_a_column(name):
     """Also where it holds what the library takes for a rule, a number or a colour."""
     titles, rows = ("name", "animals"), [(name, 1_200), ("007", None)]
 
@@ -26,6 +26,6 @@ def test_no_cell_adds_a_line_takes_one_away_or_moves_a_column(name: str) -> None
     assert "<i>" not in marks[2]
 
 
-def test_only_what_cannot_be_printed_is_spelt_out() -> None:
+def test_only_what_cannot_be_printed_is_spelt_out():
     """A backslash and quotation marks stay as they are."""
     assert printable('C:\\Tom\'s "cat"\x07') == 'C:\\Tom\'s "cat"\\x07'

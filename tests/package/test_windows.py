@@ -2,33 +2,29 @@
 
 import os
 import sys
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 
-from petstore_tools import Sandbox
 from petstore_tools.tabular.atomic import replace_file
 from petstore_tools.text import write_command
 
 PETS = "name,categoryId\nRex,3\nMia,cats\n"
 
 
-def open_files() -> set[str]:
+def open_files():
     """Return the files that this process has open."""
     links = (f"/proc/self/fd/{number}" for number in os.listdir("/proc/self/fd"))
     return {os.readlink(link) for link in links if os.path.lexists(link)}
 
 
 @pytest.fixture
-def files_in_use(monkeypatch: pytest.MonkeyPatch) -> None:
+def files_in_use(monkeypatch):
     """As Windows does: no file is replaced, moved or removed while it is open."""
     if sys.platform != "linux":
         pytest.skip("needs /proc")
 
-    def refusing(call: Callable[..., None]) -> Callable[..., None]:
-        def careful(*paths: Any, **options: Any) -> None:
+    def refusing(call):
+        def careful(*paths, **options):
             targets = {os.path.realpath(os.fsdecode(path)) for path in paths}
             if not options and targets & open_files():
                 raise PermissionError(
@@ -43,9 +39,7 @@ def files_in_use(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("files_in_use")
-def test_no_job_replaces_or_removes_a_file_that_it_has_open(
-    fast: Sandbox, tmp_path: Path
-) -> None:
+def test_no_job_replaces_or_removes_a_file_that_it_has_open(fast, tmp_path):
     """Import, import again, snapshots, history, and a report over an older one."""
     path = tmp_path / "pets.csv"
     for text in (PETS, PETS + "Tom,4\n"):
@@ -62,8 +56,8 @@ def test_no_job_replaces_or_removes_a_file_that_it_has_open(
 
 
 def test_a_file_that_another_program_reads_for_a_moment_is_replaced(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    tmp_path, monkeypatch
+):
     """
     A scanner for viruses holds it: it is tried again for less than a second, and then
     said.
@@ -72,7 +66,7 @@ def test_a_file_that_another_program_reads_for_a_moment_is_replaced(
     real = os.replace
     refused = iter(range(3))
 
-    def busy(*paths: Any) -> None:
+    def busy(*paths):
         if next(refused, None) is not None:
             raise PermissionError(13, "in use")
         real(*paths)
@@ -88,8 +82,8 @@ def test_a_file_that_another_program_reads_for_a_moment_is_replaced(
 
 
 def test_a_line_to_copy_is_quoted_as_cmd_and_powershell_read_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    monkeypatch,
+):
     """In double quotes: there, a single quote is a letter like another."""
     monkeypatch.setattr(sys, "platform", "win32")
     words = ["import", r"C:\pets\a&b's.csv", "--statuses", 'a "b"=sold']

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def chromium(page: Path, folder: Path, *options: str) -> str:
+def chromium(page, folder, *options):
     """Open a page without a window; return what the browser wrote to its log."""
     plain = "--headless --no-sandbox --disable-gpu --no-first-run --hide-scrollbars"
     plain += (
@@ -46,9 +46,7 @@ def chromium(page: Path, folder: Path, *options: str) -> str:
     return done.stderr
 
 
-def look(
-    page: Path, folder: Path, *, dark: bool, width: int = 900
-) -> tuple[Image.Image, str, list[str]]:
+def look(page, folder, *, dark, width=900):
     """
     Open a page; return its screenshot, what it wrote to the console, and addresses it
     asked.
@@ -73,7 +71,7 @@ def look(
 
 
 @pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def report(tmp_path_factory):
     """A report with changes and a history."""
     path = tmp_path_factory.mktemp("report") / "report.html"
     with Sandbox(animals=250) as box:
@@ -89,8 +87,8 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_report_is_drawn_by_day_and_by_night_without_a_word_or_a_request(
-    report: Path, tmp_path: Path
-) -> None:
+    report, tmp_path
+):
     """
     No console line, no network request; the dark page is another picture, and so is the
     phone's.
@@ -106,7 +104,7 @@ def test_the_report_is_drawn_by_day_and_by_night_without_a_word_or_a_request(
     assert corners == [(255, 255, 255), (22, 27, 34), (255, 255, 255)]
 
 
-def test_paper_keeps_every_colour_and_every_table(report: Path, tmp_path: Path) -> None:
+def test_paper_keeps_every_colour_and_every_table(report, tmp_path):
     """
     Swatches, bar, legend and areas of each status; and no table that must be opened
     first.
@@ -133,7 +131,7 @@ def test_paper_keeps_every_colour_and_every_table(report: Path, tmp_path: Path) 
     assert pdf.read_bytes().count(b"/Type /Page\n") <= 2
 
 
-def test_the_notebooks_outputs_are_drawn_without_error(tmp_path: Path) -> None:
+def test_the_notebooks_outputs_are_drawn_without_error(tmp_path):
     """
     Their HTML as JupyterLab would hold it: tables and pictures, nothing that asks the
     network.

@@ -3,8 +3,6 @@
 import email
 import email.policy
 import re
-from email.message import EmailMessage
-from typing import Any
 
 import pytest
 from inventories import listing_frame
@@ -12,11 +10,10 @@ from tables import read_json
 
 from petstore_tools import Sandbox, status_report
 from petstore_tools.errors import ArgumentError
-from petstore_tools.reporting.report import StatusReport
 
 
 @pytest.fixture(scope="module")
-def report() -> StatusReport:
+def report():
     """Two days of an inventory, compared."""
     with Sandbox(animals=60) as box:
         box.store.snapshot()
@@ -32,15 +29,15 @@ def report() -> StatusReport:
         )
 
 
-def parsed(content: bytes) -> EmailMessage:
+def parsed(content):
     return email.message_from_bytes(content, policy=email.policy.default)
 
 
-def html_of(mail: EmailMessage) -> str:
+def html_of(mail):
     return mail.get_body(("html",)).get_content()
 
 
-def test_a_mail_has_the_headers_of_a_draft(report: StatusReport) -> None:
+def test_a_mail_has_the_headers_of_a_draft(report):
     """
     A domain of other letters is written as DNS spells it; whoever sends it adds the
     sender.
@@ -64,7 +61,7 @@ def test_a_mail_has_the_headers_of_a_draft(report: StatusReport) -> None:
     )
 
 
-def test_a_mail_has_text_picture_tables_page_and_workbook(report: StatusReport) -> None:
+def test_a_mail_has_text_picture_tables_page_and_workbook(report):
     """
     Its body is tables and inline styles alone, and long names wrap; nothing from
     outside is markup. Single animals are in the files.
@@ -95,7 +92,7 @@ def test_a_mail_has_text_picture_tables_page_and_workbook(report: StatusReport) 
     assert "#8a4b00" not in html
 
 
-def test_the_picture_of_a_mail_is_bars_of_cells(report: StatusReport) -> None:
+def test_the_picture_of_a_mail_is_bars_of_cells(report):
     """
     One now and a thin one before for each status, of a width that is its share of the
     largest; a status without animals has no bar.
@@ -115,7 +112,7 @@ def test_the_picture_of_a_mail_is_bars_of_cells(report: StatusReport) -> None:
     assert sorted(shown) == sorted(expected)
 
 
-def test_a_mail_says_in_colour_that_a_listing_is_not_complete() -> None:
+def test_a_mail_says_in_colour_that_a_listing_is_not_complete():
     """Above all tables; one that is too wide for a phone leaves statuses out."""
     rows = [(n, "Rex", 1, f"status {n}") for n in range(9)]
     report = status_report(listing_frame(rows).head(8), partial=True)
@@ -128,9 +125,7 @@ def test_a_mail_says_in_colour_that_a_listing_is_not_complete() -> None:
 
 
 @pytest.mark.parametrize("options", read_json(__file__, "odd_mails.json"))
-def test_what_would_add_a_header_to_a_mail_is_refused(
-    report: StatusReport, options: dict[str, Any]
-) -> None:
+def test_what_would_add_a_header_to_a_mail_is_refused(report, options):
     """Line breaks in a subject or an address, what is no address, and two in one."""
     with pytest.raises(ArgumentError):
         report.to_mail(**options)

@@ -9,10 +9,8 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import nbformat
 import pandas as pd
@@ -27,7 +25,7 @@ NOTEBOOKS = ROOT / "notebooks"
 
 
 @pytest.fixture
-def box() -> Iterator[Sandbox]:
+def box():
     """A service that the settings file alone names, as `configure` writes it."""
     with Sandbox(plan="pro", clock="system", animals=120) as service:
         address = f'base_url = "{service.base_url}"\nplan = "pro"\n'
@@ -39,7 +37,7 @@ def box() -> Iterator[Sandbox]:
 run = partial(subprocess.run, capture_output=True, text=True)
 
 
-def run_nightly(folder: Path, parameters: str) -> tuple[int, str]:
+def run_nightly(folder, parameters):
     """Run the nightly notebook as a job does; return exit code, and what it said."""
     path = folder / "tonight.ipynb"
     notebook = NOTEBOOKS / "06_nightly_report.ipynb"
@@ -49,7 +47,7 @@ def run_nightly(folder: Path, parameters: str) -> tuple[int, str]:
     return done.returncode, done.stderr + path.read_text("utf-8")
 
 
-def run_cells(name: str, **parameters: object) -> dict[str, Any]:
+def run_cells(name, **parameters):
     """Run the cells of a notebook in this process; return what its names stand for."""
     names = {}
     for cell in nbformat.read(NOTEBOOKS / name, 4).cells:
@@ -60,9 +58,7 @@ def run_cells(name: str, **parameters: object) -> dict[str, Any]:
     return names
 
 
-def test_settings_from_the_file_alone_are_those_of_all(
-    box: Sandbox, tmp_path: Path
-) -> None:
+def test_settings_from_the_file_alone_are_those_of_all(box, tmp_path):
     """
     Command line, library and nightly notebook list the same service, and call it by the
     same name. The page that is written is what `last` means the next night; the
@@ -90,7 +86,7 @@ def test_settings_from_the_file_alone_are_those_of_all(
     assert re.findall(r"<td>([+-]\d+)</td>", page) != []
 
 
-def test_without_settings_the_job_fails_and_names_configure(tmp_path: Path) -> None:
+def test_without_settings_the_job_fails_and_names_configure(tmp_path):
     """
     It never falls back to a sandbox; papermill names a parameter that is misspelt.
     """
@@ -103,7 +99,7 @@ def test_without_settings_the_job_fails_and_names_configure(tmp_path: Path) -> N
     assert "unknown parameter: STATSU" in notebook
 
 
-def test_a_sandbox_is_reported_on_where_it_is_asked_for(box: Sandbox) -> None:
+def test_a_sandbox_is_reported_on_where_it_is_asked_for(box):
     """And then it is called one; a filter is a parameter."""
     report = run_cells("06_nightly_report.ipynb", SANDBOX=True, STATUS="sold")["report"]
 
@@ -111,15 +107,15 @@ def test_a_sandbox_is_reported_on_where_it_is_asked_for(box: Sandbox) -> None:
     assert len(box.traffic()) == 0
 
 
-def cells_of(folder: Path) -> str:
+def cells_of(folder):
     """Return what stands in all sheets of the workbook."""
     path = folder / "status_report.xlsx"
     return pd.concat(pd.read_excel(path, sheet_name=None, engine="calamine")).to_csv()
 
 
 def test_the_sample_report_and_its_picture_are_what_the_notebook_writes(
-    tmp_path: Path,
-) -> None:
+    tmp_path,
+):
     """
     Page, workbook, and the page that the picture carries; `python
     notebooks/pictures.py` makes them again.
@@ -133,7 +129,7 @@ def test_the_sample_report_and_its_picture_are_what_the_notebook_writes(
         assert picture.info["page"] == page
 
 
-def test_without_nbval_notebooks_are_run_and_compared(tmp_path: Path) -> None:
+def test_without_nbval_notebooks_are_run_and_compared(tmp_path):
     """One that stores what it prints passes, one that stores another number fails."""
     for text in ("3\n", "4\n"):
         output = nbformat.v4.new_output("stream", text=text)

@@ -6,7 +6,6 @@ import time
 import zipfile
 from datetime import UTC, datetime
 from itertools import pairwise
-from pathlib import Path
 from urllib.parse import unquote
 from xml.etree import ElementTree
 
@@ -17,7 +16,7 @@ from inventories import listing_frame
 from reports import report_on
 from tables import read_json
 
-from petstore_tools import Sandbox, StatusReport, status_report
+from petstore_tools import Sandbox, status_report
 from petstore_tools.reporting.page import chart
 from petstore_tools.reporting.presentation import (
     LOOKS,
@@ -30,11 +29,11 @@ from petstore_tools.text import cell_text
 
 
 def report_of(
-    folder: Path,
-    times: list[float],
-    counts: list[dict[str, int]],
-    since: str = "9999d",
-) -> StatusReport:
+    folder,
+    times,
+    counts,
+    since="9999d",
+):
     """Report on the last of several listings with so many animals in each status."""
     listings = []
     for time_s, statuses in zip(times, counts, strict=True):
@@ -47,14 +46,12 @@ def report_of(
 @pytest.mark.parametrize(
     ("value", "style", "text"), read_json(__file__, "rounded.json")
 )
-def test_a_number_is_rounded_as_a_spreadsheet_rounds_it(
-    value: float | None, style: str, text: str
-) -> None:
+def test_a_number_is_rounded_as_a_spreadsheet_rounds_it(value, style, text):
     """A half goes up, a change has its sign, and what is not known is a dash."""
     assert cell_text(show(value, style)) == text
 
 
-def test_what_came_from_outside_is_text_in_every_format() -> None:
+def test_what_came_from_outside_is_text_in_every_format():
     """
     A name that is a formula or markup, a label and an environment that are HTML, a
     title and a note that would begin a list.
@@ -78,8 +75,8 @@ def test_what_came_from_outside_is_text_in_every_format() -> None:
 
 
 def test_text_of_a_workbook_is_never_run_and_no_number_is_rounded(
-    tmp_path: Path,
-) -> None:
+    tmp_path,
+):
     """Formulas, addresses, long names, ids above 2^53; a status that is a formula."""
     names = ["=1+1", "https://a.example", "x" * 40_000]
     ids = [2**53 + 1, 3, -(2**60)]
@@ -101,7 +98,7 @@ def test_text_of_a_workbook_is_never_run_and_no_number_is_rounded(
     ]
 
 
-def test_a_workbook_begins_with_the_report_and_its_chart(tmp_path: Path) -> None:
+def test_a_workbook_begins_with_the_report_and_its_chart(tmp_path):
     """
     Sheets have the width of a page; lines are straight between listings, on an axis of
     times with the ticks of the page; a title names both zones of an autumn.
@@ -133,7 +130,7 @@ def test_a_workbook_begins_with_the_report_and_its_chart(tmp_path: Path) -> None
     assert "scatterChart" in drawn
 
 
-def test_times_are_those_of_the_reader_and_in_json_iso() -> None:
+def test_times_are_those_of_the_reader_and_in_json_iso():
     """As people write them, with the zone; JSON has UTC, and nothing internal."""
     with Sandbox(animals=5) as box:
         box.store.snapshot()
@@ -156,9 +153,7 @@ def test_times_are_those_of_the_reader_and_in_json_iso() -> None:
     assert not {"digest", "doubles", "pages"} & set(document["listing"])
 
 
-def test_without_a_zone_all_times_are_those_of_the_machine(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_a_zone_all_times_are_those_of_the_machine(tmp_path, monkeypatch):
     """
     Headline, picture, and days of single animals: noon in London is the next day in
     Auckland.
@@ -186,7 +181,7 @@ def test_without_a_zone_all_times_are_those_of_the_machine(
     assert "5 January 2026" not in page
 
 
-def test_the_order_is_that_of_importance() -> None:
+def test_the_order_is_that_of_importance():
     """What happened, by status, by category, then single animals, then how."""
     with Sandbox(animals=20) as box:
         for pet_id, status in enumerate(("sold", "pending", "sold"), 3):
@@ -215,8 +210,8 @@ def test_the_order_is_that_of_importance() -> None:
 
 
 def test_lines_have_round_ticks_labels_apart_and_a_dot_a_listing(
-    tmp_path: Path,
-) -> None:
+    tmp_path,
+):
     """
     Nine listings in an hour, the tenth a month later; said in words, too. A notebook
     shows an image, since one that is not trusted shows no SVG.
@@ -242,9 +237,7 @@ def test_lines_have_round_ticks_labels_apart_and_a_dot_a_listing(
 
 
 @pytest.mark.parametrize(("low", "high"), [(1, 7), (900, 940), (2_400, 4_700), (5, 5)])
-def test_an_axis_begins_at_0_or_says_that_it_does_not(
-    low: int, high: int, tmp_path: Path
-) -> None:
+def test_an_axis_begins_at_0_or_says_that_it_does_not(low, high, tmp_path):
     """
     Its highest tick is its upper edge, near the highest line; the compared time is
     shaded from the older listing on.
@@ -265,7 +258,7 @@ def test_an_axis_begins_at_0_or_says_that_it_does_not(
     assert '<path class="shade" d="M250 0H500V180H250z"/>' in report.to_html()
 
 
-def test_each_of_eight_statuses_has_a_colour_of_its_own(tmp_path: Path) -> None:
+def test_each_of_eight_statuses_has_a_colour_of_its_own(tmp_path):
     """Whatever their words are; the total of a table has no bar."""
     words = "available pending frei belegt verkauft reserviert krank متاح".split()
     report = report_of(tmp_path, [1.0, 2.0], [dict.fromkeys(words, 2)] * 2)
@@ -280,8 +273,8 @@ def test_each_of_eight_statuses_has_a_colour_of_its_own(tmp_path: Path) -> None:
 
 
 def test_a_page_of_a_year_is_not_much_longer_than_that_of_a_month(
-    tmp_path: Path,
-) -> None:
+    tmp_path,
+):
     """At most one point a pixel, and half as long again; the last listing is drawn."""
     sizes = []
     for nights in (30, 365):
@@ -298,10 +291,10 @@ def test_a_page_of_a_year_is_not_much_longer_than_that_of_a_month(
     assert sizes[1] <= 1.5 * sizes[0]
 
 
-def test_colours_of_the_graphic_stand_out_from_both_papers() -> None:
+def test_colours_of_the_graphic_stand_out_from_both_papers():
     """At least 3:1 by day and by night."""
 
-    def light(code: str) -> float:
+    def light(code):
         parts = [int(code[start : start + 2], 16) / 255 for start in (1, 3, 5)]
         linear = [
             p / 12.92 if p <= 0.03928 else ((p + 0.055) / 1.055) ** 2.4 for p in parts

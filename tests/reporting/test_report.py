@@ -6,8 +6,6 @@ asks.
 import re
 from datetime import date
 from html import unescape
-from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
@@ -28,13 +26,13 @@ from petstore_tools.errors import (
 from petstore_tools.sandbox import samples
 
 
-def animals(count: int) -> pd.DataFrame:
+def animals(count):
     """Return a listing of sample animals."""
     return listing_frame((n, *row) for n, row in enumerate(samples.animals(count), 1))
 
 
 @pytest.mark.parametrize("status", ["sold", "available"])
-def test_a_report_on_one_status_has_sums_and_guesses_nothing(status: str) -> None:
+def test_a_report_on_one_status_has_sums_and_guesses_nothing(status):
     """
     An animal that is not in the older listing of what is sold may be new as well; no
     row of zeros, no table of events.
@@ -62,8 +60,8 @@ SENT |= {blank: f"blank ({blank!r})" for blank in ("", "  ")}
 
 
 def test_statuses_that_are_blank_or_called_like_columns_of_ours_are_kept_apart(
-    tmp_path: Path,
-) -> None:
+    tmp_path,
+):
     """In every format under a name, in their places, and counted once."""
     numbered = list(enumerate(SENT, 1))
     before = listing_frame(
@@ -98,8 +96,8 @@ def test_statuses_that_are_blank_or_called_like_columns_of_ours_are_kept_apart(
 
 
 def test_a_report_after_a_listing_of_no_animals_has_no_share_of_them(
-    tmp_path: Path,
-) -> None:
+    tmp_path,
+):
     """
     No animals have a status with no share of them; what is new is no share of those
     before.
@@ -113,7 +111,7 @@ def test_a_report_after_a_listing_of_no_animals_has_no_share_of_them(
     assert status_report(listing_frame([])).breakdown["share"].isna().all()
 
 
-def test_a_history_that_cannot_be_marked_stops_no_output(tmp_path: Path) -> None:
+def test_a_history_that_cannot_be_marked_stops_no_output(tmp_path):
     """
     Both files are written, and a warning says that `last` does not mean this report.
     """
@@ -130,8 +128,8 @@ def test_a_history_that_cannot_be_marked_stops_no_output(tmp_path: Path) -> None
 
 
 def test_an_animal_that_one_listing_alone_lacks_is_not_seen_before_it_is_gone(
-    tmp_path: Path,
-) -> None:
+    tmp_path,
+):
     """
     Where that listing may have a hole; it has a line of its own, outside the sums.
     """
@@ -154,8 +152,8 @@ def test_an_animal_that_one_listing_alone_lacks_is_not_seen_before_it_is_gone(
 
 
 def test_an_animal_counts_once_on_each_way_from_status_to_status(
-    tmp_path: Path,
-) -> None:
+    tmp_path,
+):
     """However often it goes there and back; each time is an event."""
     statuses = [None, "sold", None, "sold", None]
     listings = [
@@ -172,7 +170,7 @@ def test_an_animal_counts_once_on_each_way_from_status_to_status(
     assert report.tables()["summary"]["animals"].tolist() == [2, 0, 1, 0, 2]
 
 
-def test_a_listing_that_is_not_kept_is_counted_and_compared(tmp_path: Path) -> None:
+def test_a_listing_that_is_not_kept_is_counted_and_compared(tmp_path):
     """Its sums and ways are there; single events are those of kept listings alone."""
     animals = [(1, "Rex", 1, "sold"), (2, "Mia", 1, "sold"), (3, "Ida", 1, None)]
     now = [(2, "Mia", 1, None), (3, "Ida", 1, "sold"), (4, "Max", 1, "sold")]
@@ -196,8 +194,8 @@ def test_a_listing_that_is_not_kept_is_counted_and_compared(tmp_path: Path) -> N
 
 
 def test_the_longest_in_a_status_says_where_nobody_saw_it_begin(
-    tmp_path: Path,
-) -> None:
+    tmp_path,
+):
     """
     With a sign in front of a number, in every format; where somebody saw it, without.
     Whom nobody saw begin stands before those whose day is known, and a column of dashes
@@ -226,8 +224,8 @@ def test_the_longest_in_a_status_says_where_nobody_saw_it_begin(
 
 
 def test_rows_and_columns_of_words_that_the_service_does_not_use_are_left_out(
-    tmp_path: Path,
-) -> None:
+    tmp_path,
+):
     """
     Those of the document, too, and `unset`; what a kept listing had is shown, also
     where it is 0 now. The frames have them all.
@@ -255,8 +253,8 @@ def test_rows_and_columns_of_words_that_the_service_does_not_use_are_left_out(
     ],
 )
 def test_what_cannot_be_used_is_refused_before_the_first_request(
-    looks: dict[str, Any],
-) -> None:
+    looks,
+):
     """With what to write."""
     with Sandbox(animals=3) as box:
         call = box.store.list_pets if "max_age" in looks else box.store.status_report
@@ -265,7 +263,7 @@ def test_what_cannot_be_used_is_refused_before_the_first_request(
         assert len(box.traffic()) == 0
 
 
-def test_a_title_takes_any_printable_text_and_a_frame_no_column_twice() -> None:
+def test_a_title_takes_any_printable_text_and_a_frame_no_column_twice():
     """
     No-break spaces, soft hyphens, joined emoji; two columns of one name are refused.
     """
@@ -279,7 +277,7 @@ def test_a_title_takes_any_printable_text_and_a_frame_no_column_twice() -> None:
         status_report(pets).to_excel("r.xls")
 
 
-def test_a_report_that_is_written_is_not_returned(tmp_path: Path) -> None:
+def test_a_report_that_is_written_is_not_returned(tmp_path):
     """So the last line of a cell shows no page."""
     report = status_report(animals(3))
 
@@ -293,8 +291,8 @@ def test_a_report_that_is_written_is_not_returned(tmp_path: Path) -> None:
 
 
 def test_a_listing_that_is_not_whole_is_reported_on_only_when_asked(
-    tmp_path: Path,
-) -> None:
+    tmp_path,
+):
     """And then the headline says it, and nothing is kept."""
     with open_store(PagingService(numbered_animals(250), "nothing"), tmp_path) as store:
         with pytest.raises(IncompleteListingError):
@@ -308,7 +306,7 @@ def test_a_listing_that_is_not_whole_is_reported_on_only_when_asked(
     assert (report.notes, report.events) == ((note,), None)
 
 
-def test_a_csv_that_list_wrote_is_reported_on_as_unproven(tmp_path: Path) -> None:
+def test_a_csv_that_list_wrote_is_reported_on_as_unproven(tmp_path):
     """
     Read with plain pandas; without `partial` the error says how to keep what a frame
     knows.
@@ -327,7 +325,7 @@ def test_a_csv_that_list_wrote_is_reported_on_as_unproven(tmp_path: Path) -> Non
         status_report(frame)
 
 
-def test_a_report_whose_snapshot_cannot_be_kept_is_made_and_says_so() -> None:
+def test_a_report_whose_snapshot_cannot_be_kept_is_made_and_says_so():
     """The listing was paid for; so it is with a listing that was to be kept."""
     with Sandbox(animals=12) as box:
         box.state_dir.mkdir(exist_ok=True)
@@ -361,8 +359,8 @@ def test_a_report_whose_snapshot_cannot_be_kept_is_made_and_says_so() -> None:
     ],
 )
 def test_a_report_that_cannot_be_written_is_one_sentence_of_the_toolkit(
-    tmp_path: Path, path: str, reason: str
-) -> None:
+    tmp_path, path, reason
+):
     """An OSError, too."""
     (tmp_path / "r.xlsx").mkdir()
     report = status_report(animals(3))
@@ -373,7 +371,7 @@ def test_a_report_that_cannot_be_written_is_one_sentence_of_the_toolkit(
     assert [entry.name for entry in tmp_path.iterdir()] == ["r.xlsx"]
 
 
-def test_a_report_between_two_dates_of_the_past_sends_nothing(tmp_path: Path) -> None:
+def test_a_report_between_two_dates_of_the_past_sends_nothing(tmp_path):
     """
     It is the report that was made then, `until` means the end of that day, and `last`
     means what it meant; before the first listing, and without `since`, it is refused.

@@ -9,11 +9,9 @@ import json
 import random
 import re
 from collections import Counter
-from collections.abc import Sequence
 from datetime import datetime
 from html import unescape
 from io import BytesIO
-from pathlib import Path
 from typing import Any
 
 import mistune
@@ -27,7 +25,7 @@ from petstore_tools import spec
 from petstore_tools.history.reading import History
 from petstore_tools.reporting.facts import check_looks
 from petstore_tools.reporting.presentation import TITLES, TOP, WITH_TOTAL
-from petstore_tools.reporting.report import StatusReport, report_and_keep
+from petstore_tools.reporting.report import report_and_keep
 
 Row = tuple[str, ...]
 Tables = dict[str, list[list[Any]]]
@@ -41,9 +39,7 @@ T0 = 1_767_603_600.4
 DAY = 86_400.0
 
 
-def inventory(
-    rng: random.Random, rows: int, categories: int, statuses: list[str | None]
-) -> Any:
+def inventory(rng, rows, categories, statuses):
     """Return three listings of an inventory that changes, each a day later."""
     animals = {
         n: (rng.choice(HOSTILE), rng.randrange(1, categories + 1), rng.choice(statuses))
@@ -59,7 +55,7 @@ def inventory(
         animals[10**9 + day] = ("Newcomer", 1, "sold")
 
 
-def cell(column: str, value: Any) -> str:
+def cell(column, value):
     """Return a cell as text that is the same in all formats."""
     if pd.isna(value) or value == "-":
         return "-"
@@ -71,7 +67,7 @@ def cell(column: str, value: Any) -> str:
     return f"{float(text.removesuffix('%')) * factor + 1e-7:.1f}"
 
 
-def rows_of(columns: Sequence[str], lines: Any) -> Counter[Row]:
+def rows_of(columns, lines):
     """Return the rows of a table, without times."""
     return Counter(
         tuple(
@@ -83,7 +79,7 @@ def rows_of(columns: Sequence[str], lines: Any) -> Counter[Row]:
     )
 
 
-def frames_of(report: StatusReport, names: dict[int, str]) -> dict[str, pd.DataFrame]:
+def frames_of(report, names):
     """Return the tables that people should read, made of the frames of a report."""
     events = report.events
     if report.days is not None:
@@ -121,7 +117,7 @@ def frames_of(report: StatusReport, names: dict[int, str]) -> dict[str, pd.DataF
     return {name: frame for name, frame in frames.items() if frame is not None}
 
 
-def page(content: str) -> Tables:
+def page(content):
     """Return the tables of a page or a mail, by the heading above each."""
     tables = Tables()
     for part in re.split("<h2[^>]*>", content)[1:]:
@@ -137,7 +133,7 @@ def page(content: str) -> Tables:
     return tables
 
 
-def workbook(content: bytes) -> Tables:
+def workbook(content):
     """Return the tables of a workbook: those of the first sheet, and the lists."""
     book = python_calamine.CalamineWorkbook.from_filelike(BytesIO(content))
     sheets = {
@@ -161,7 +157,7 @@ def workbook(content: bytes) -> Tables:
     return tables
 
 
-def tables_by_format(report: StatusReport) -> dict[str, Tables]:
+def tables_by_format(report):
     """Return the tables of each format."""
     mail = email.message_from_bytes(report.to_mail(), policy=email.policy.default)
     attached, book = mail.iter_attachments()
@@ -174,9 +170,7 @@ def tables_by_format(report: StatusReport) -> dict[str, Tables]:
     }
 
 
-def check_table(
-    frame: pd.DataFrame, lines: list[list[Any]], *, has_total: bool, top: int
-) -> None:
+def check_table(frame, lines, *, has_total, top):
     """Compare the rows that a format shows with those of a frame, and its sums."""
     columns = list(frame)[: len(lines[0])]  # a mail leaves columns out
     frame = frame[columns]
@@ -188,7 +182,7 @@ def check_table(
     assert shown.total() == min(len(frame), top) + total.total()
 
 
-def check(rng: random.Random, folder: Path, rows: int, categories: int) -> None:
+def check(rng, folder, rows, categories):
     """Compare each table of each format with the frame of the report."""
     statuses = [*spec.STATUSES, None, *rng.sample(STATUSES, rng.randrange(4))]
     names = {n: f"{rng.choice(HOSTILE)} {n}" for n in range(1, max(2, categories))}
@@ -237,9 +231,7 @@ SEEDS = [
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_every_table_has_the_same_numbers_in_every_format(
-    seed: int, tmp_path: Path
-) -> None:
+def test_every_table_has_the_same_numbers_in_every_format(seed, tmp_path):
     """
     Hostile names, statuses that are blank or called like words of ours, no category or
     500, no animal or one; of the long ones, one of 100,000 animals.

@@ -1,10 +1,8 @@
 """Faults on purpose, and the fixtures that other people's tests get."""
 
 import time
-from typing import Any
 
 import pytest
-from postgres import Postgres
 from tables import read_json
 
 from petstore_tools import Sandbox
@@ -22,9 +20,9 @@ EXISTS = {
 
 
 @pytest.mark.parametrize("kind", EXISTS)
-def test_each_fault_does_what_it_says(kind: str) -> None:
+def test_each_fault_does_what_it_says(kind):
     """What the caller sees, and whether the animal exists."""
-    with Sandbox(animals=0, faults=[Fault(kind, method="POST", numbers=(1,))]) as box:  # type: ignore[arg-type]
+    with Sandbox(animals=0, faults=[Fault(kind, method="POST", numbers=(1,))]) as box:
         with pytest.raises((TransportError, ApiError, ProtocolError)):
             box.store.create_pet("Rex", category_id=1)
         existing = len(box.store.list_pets())
@@ -33,7 +31,7 @@ def test_each_fault_does_what_it_says(kind: str) -> None:
     assert existing == EXISTS[kind]
 
 
-def test_slow_answers_take_their_time_and_faults_may_change_meanwhile() -> None:
+def test_slow_answers_take_their_time_and_faults_may_change_meanwhile():
     """Of the machine's clock, not of the sandbox's; also where no operation is."""
     with Sandbox(animals=1, faults=[Fault("slow", seconds=0.3)]) as box:
         began_at = time.monotonic()
@@ -56,18 +54,14 @@ def test_slow_answers_take_their_time_and_faults_may_change_meanwhile() -> None:
         ("Sandbox", {"faults": Fault("garbage")}, "must be a list of Fault"),
     ],
 )
-def test_what_cannot_be_is_refused(
-    sandbox: Sandbox, call: str, arguments: dict[str, Any], says: str
-) -> None:
+def test_what_cannot_be_is_refused(sandbox, call, arguments, says):
     """The message says what is possible."""
     calls = {"Fault": Fault, "Sandbox": Sandbox}
     with pytest.raises(ArgumentError, match=says):
         calls.get(call, sandbox.advance)(**arguments)
 
 
-def test_the_fixtures_serve_the_tests_of_other_projects(
-    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_fixtures_serve_the_tests_of_other_projects(pytester, monkeypatch):
     """
     Installed with the toolkit; the marker's arguments are the sandbox's; each test has
     its own. A test that uses none of it loads nothing of the toolkit.
@@ -94,7 +88,7 @@ def test_the_fixtures_serve_the_tests_of_other_projects(
     pytester.runpytest_subprocess(*options).assert_outcomes(passed=3)
 
 
-def test_the_sandbox_runs_on_postgresql_too(postgres: Postgres) -> None:
+def test_the_sandbox_runs_on_postgresql_too(postgres):
     """The same service, the same clock that is turned."""
     with Sandbox(plan="60/5", animals=3, database=postgres.database()) as box:
         box.change(1, status="sold")

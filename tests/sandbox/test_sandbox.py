@@ -10,7 +10,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -19,13 +18,13 @@ import pytest
 import requests
 from services import is_port_closed, wait_until
 
-from petstore_tools import PetStore, Sandbox
+from petstore_tools import Sandbox
 from petstore_tools.errors import ArgumentError, SettingsError
 from petstore_tools.sandbox.faults import Fault
 
 
 @pytest.fixture(autouse=True)
-def _leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _leaves_nothing(tmp_path, monkeypatch):
     """No thread, open file, socket or folder is left by any of these tests."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     Sandbox(animals=0).close()  # what asyncio opens once for good
@@ -39,20 +38,18 @@ def _leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator
     assert list(tmp_path.glob("petstore-sandbox-*")) == []
 
 
-def _open_files() -> int:
+def _open_files():
     """Count open files and sockets, where the system shows them."""
     folder = Path("/proc/self/fd")
     return len(os.listdir(folder)) if folder.exists() else 0
 
 
-def remaining(store: PetStore) -> tuple[int | None, int | None]:
+def remaining(store):
     quota = store.quota()
     return quota.minute.left, quota.day.left
 
 
-def test_a_connected_store_shares_the_budget_and_one_on_another_plan_has_its_own() -> (
-    None
-):
+def test_a_connected_store_shares_the_budget_and_one_on_another_plan_has_its_own():
     """The service knows the key of the other plan and its numbers."""
     with Sandbox(plan="free", animals=3) as box:
         same = box.connect()
@@ -72,7 +69,7 @@ def test_a_connected_store_shares_the_budget_and_one_on_another_plan_has_its_own
         assert box.traffic()["status"].eq(200).all()
 
 
-def test_other_settings_are_taken_by_their_names(tmp_path: Path) -> None:
+def test_other_settings_are_taken_by_their_names(tmp_path):
     """A name that is none is refused, and so is a plan without both numbers."""
     with Sandbox(animals=0) as box:
         settings = box.connect(
@@ -86,7 +83,7 @@ def test_other_settings_are_taken_by_their_names(tmp_path: Path) -> None:
     assert (settings.state_dir, settings.pagination) == (tmp_path / "elsewhere", "skip")
 
 
-def test_animals_are_added_outside_the_interface() -> None:
+def test_animals_are_added_outside_the_interface():
     """They are listed as they are; no request is sent for them, and none is counted."""
     with Sandbox(animals=0) as box:
         ids = box.add([("Rex", 3, "sold"), ("Mia", 2, None)])
@@ -99,7 +96,7 @@ def test_animals_are_added_outside_the_interface() -> None:
         assert listed == [(ids[0], "Rex", 3, "sold"), (ids[1], "Mia", 2, None)]
 
 
-def test_connected_stores_end_with_the_sandbox_and_may_be_closed_before() -> None:
+def test_connected_stores_end_with_the_sandbox_and_may_be_closed_before():
     """In any order; then no further store can be connected."""
     files = _open_files()
     box = Sandbox(animals=3)
@@ -128,8 +125,8 @@ def test_connected_stores_end_with_the_sandbox_and_may_be_closed_before() -> Non
     "store_of", [lambda box: box.store, lambda box: box.connect(plan="pro")]
 )
 def test_a_store_keeps_its_sandbox_and_so_does_a_listing_under_way(
-    store_of: Callable[[Sandbox], PetStore],
-) -> None:
+    store_of,
+):
     """
     `Sandbox().store` and `store.pages()` of it go on; dropped with them, the sandbox
     ends.
@@ -155,12 +152,12 @@ def test_a_store_keeps_its_sandbox_and_so_does_a_listing_under_way(
 class Collecting(Fault):
     """Collects garbage in the thread that serves."""
 
-    def hits(self, number: int) -> bool:
+    def hits(self, number):
         gc.collect()
         return False
 
 
-def test_a_sandbox_that_is_collected_in_its_own_thread_ends_too() -> None:
+def test_a_sandbox_that_is_collected_in_its_own_thread_ends_too():
     """
     Garbage is collected wherever it comes to mind; a thread cannot wait for its own
     end.
@@ -179,7 +176,7 @@ def test_a_sandbox_that_is_collected_in_its_own_thread_ends_too() -> None:
 @pytest.mark.parametrize(
     "end", ["", "raise SystemExit(0)", "1 / 0"], ids=["end", "exit", "error"]
 )
-def test_a_sandbox_ends_with_its_process(tmp_path: Path, end: str) -> None:
+def test_a_sandbox_ends_with_its_process(tmp_path, end):
     """Without a word, within seconds, and without a folder left."""
     program = (
         "from petstore_tools import Sandbox\nbox ="
@@ -198,7 +195,7 @@ def test_a_sandbox_ends_with_its_process(tmp_path: Path, end: str) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_fails_on_the_way_up_leaves_nothing() -> None:
+def test_what_fails_on_the_way_up_leaves_nothing():
     """A database that cannot be reached."""
     with pytest.raises(SettingsError, match="PostgreSQL"):
         Sandbox(database="postgresql://nobody@127.0.0.1:9/nothing")

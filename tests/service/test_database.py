@@ -16,7 +16,6 @@ from urllib.parse import urlsplit
 import psycopg
 import pytest
 from harms import damage
-from postgres import Postgres
 from pydantic import SecretStr
 from services import NOON, WIDE_PLAN, serve_in_thread, stored_ids
 from tables import read_json
@@ -26,7 +25,7 @@ from petstore_tools.service.database import Database
 from petstore_tools.throttle.ledger import PostgresLedger
 
 
-def make_database(path: Path) -> Path:
+def make_database(path):
     """Make a database with an animal in it."""
     database = Database(path)
     database.add_many([("Rex", 3, "sold")])
@@ -34,7 +33,7 @@ def make_database(path: Path) -> Path:
     return path
 
 
-def refusal(where: str | Path) -> str:
+def refusal(where):
     """Return what is said of a database; it never shows the password."""
     with pytest.raises(SettingsError) as refused:
         Database(where)
@@ -42,13 +41,13 @@ def refusal(where: str | Path) -> str:
     return str(refused.value)
 
 
-def test_programs_that_start_at_once_share_one_new_file(tmp_path: Path) -> None:
+def test_programs_that_start_at_once_share_one_new_file(tmp_path):
     """
     None of them meets it half made, and none replaces it; it is its owner's alone.
     """
     path = tmp_path / "service.db"
 
-    def start(n: int) -> str:
+    def start(n):
         database = Database(path)
         key_id, _ = database.create_key(WIDE_PLAN, label=str(n), now=NOON)
         database.close()
@@ -63,9 +62,7 @@ def test_programs_that_start_at_once_share_one_new_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("harm", "text"), read_json(__file__, "harms.json"))
-def test_a_file_that_is_not_ours_is_refused_and_stays_as_it_was(
-    tmp_path: Path, harm: str, text: str
-) -> None:
+def test_a_file_that_is_not_ours_is_refused_and_stays_as_it_was(tmp_path, harm, text):
     """
     Another program's, one of another version, one that was emptied: not a byte of it
     changes.
@@ -90,8 +87,8 @@ def test_a_file_that_is_not_ours_is_refused_and_stays_as_it_was(
     ],
 )
 def test_a_postgresql_with_other_tables_of_our_names_is_refused(
-    postgres: Postgres, statement: str, text: str
-) -> None:
+    postgres, statement, text
+):
     """Some of them, or of another version."""
     url = postgres.database()
     Database(url).close()
@@ -106,8 +103,8 @@ def test_a_postgresql_with_other_tables_of_our_names_is_refused(
 )
 @pytest.mark.parametrize("change", ["removed", "replaced", "emptied"])
 def test_a_file_that_is_removed_or_replaced_while_serving_takes_no_animal(
-    tmp_path: Path, change: str
-) -> None:
+    tmp_path, change
+):
     """They would be gone at the next start. The same file, put back, is served on."""
     path = tmp_path / "service.db"
     aside = tmp_path / "aside.db"
@@ -148,8 +145,8 @@ def test_a_file_that_is_removed_or_replaced_while_serving_takes_no_animal(
     ],
 )
 def test_an_address_of_another_kind_is_no_name_of_a_file(
-    address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    address, tmp_path, monkeypatch
+):
     """It is refused without its password, and no file or folder is made of it."""
     monkeypatch.chdir(tmp_path)
 
@@ -157,9 +154,7 @@ def test_an_address_of_another_kind_is_no_name_of_a_file(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_paths_that_look_a_little_like_addresses_are_files(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_paths_that_look_a_little_like_addresses_are_files(tmp_path, monkeypatch):
     """Colons and equals signs are allowed in the names of files."""
     monkeypatch.chdir(tmp_path)
     for name in ("my:service.db", "a=b.db", "sub/host.db"):
@@ -167,7 +162,7 @@ def test_paths_that_look_a_little_like_addresses_are_files(
         assert Path(name).stat().st_size > 0
 
 
-def test_messages_name_host_and_database_and_nothing_else(postgres: Postgres) -> None:
+def test_messages_name_host_and_database_and_nothing_else(postgres):
     """Wherever the password is in the address."""
     parts = urlsplit(postgres.database())
     name = parts.path[1:]
@@ -183,9 +178,7 @@ def test_messages_name_host_and_database_and_nothing_else(postgres: Postgres) ->
 @pytest.mark.parametrize(
     "server", ["127.0.0.1:1/db", "127.0.0.1:{port}/nothing", "127.0.0.1:port/db"]
 )
-def test_a_server_that_cannot_be_reached_is_told_without_its_password(
-    postgres: Postgres, server: str
-) -> None:
+def test_a_server_that_cannot_be_reached_is_told_without_its_password(postgres, server):
     """A closed port, a database that is not there, an address that is none."""
     message = refusal(
         "postgresql://u:a-secret-word@" + server.format(port=postgres.port)
@@ -194,7 +187,7 @@ def test_a_server_that_cannot_be_reached_is_told_without_its_password(
     assert "on PostgreSQL cannot be reached. Check" in message
 
 
-def test_a_server_in_sql_ascii_is_served_and_keeps_a_budget(postgres: Postgres) -> None:
+def test_a_server_in_sql_ascii_is_served_and_keeps_a_budget(postgres):
     """
     In one database: names come back as they were, and what was counted is read again.
     """

@@ -15,7 +15,7 @@ DOCUMENT = ROOT.parent / "shared" / "INTERFACE.md"
 SILENCES = Path(__file__).with_name("silences.txt").read_text("utf-8").splitlines()[1:]
 
 
-def test_each_cited_section_is_in_the_documents_list() -> None:
+def test_each_cited_section_is_in_the_documents_list():
     """`spec` opens with the sections; nothing cites one that is not there."""
     sections = set(re.findall(r"^- (\d(?:\.\d)?) ", inspect.getdoc(spec) or "", re.M))
 
@@ -26,7 +26,7 @@ def test_each_cited_section_is_in_the_documents_list() -> None:
 
 
 @pytest.mark.parametrize("line", SILENCES)
-def test_each_silence_of_the_document_has_a_row_of_choices(line: str) -> None:
+def test_each_silence_of_the_document_has_a_row_of_choices(line):
     """
     What is not shown or not stated is decided, in the table of the service's README.
     """
@@ -38,7 +38,7 @@ def test_each_silence_of_the_document_has_a_row_of_choices(line: str) -> None:
 
 
 @pytest.mark.document
-def test_needing_the_document_each_of_its_silences_is_listed_in_its_words() -> None:
+def test_needing_the_document_each_of_its_silences_is_listed_in_its_words():
     """Its lines that say so are paired, with words that stand there."""
     document = DOCUMENT.read_text("utf-8")
     words = [line.rpartition(" | ")[0].strip() for line in SILENCES]

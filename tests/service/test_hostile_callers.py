@@ -6,17 +6,13 @@ it: the key comes first, and 8 KiB are the most.
 import socket
 import threading
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, suppress
-from pathlib import Path
 
 import pytest
 from serving import (
     JSON_TYPE,
     REX_BODY,
-    Answer,
-    ServeProcess,
     create_key,
     read_answer,
     run_serve,
@@ -41,12 +37,12 @@ ENDLESS = {  # what begins it, and what follows again and again
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServeProcess]:
+def served(tmp_path_factory):
     with run_serve(tmp_path_factory.mktemp("served") / "service.db") as service:
         yield service
 
 
-def flood(served: ServeProcess, head: bytes, part: bytes) -> Answer:
+def flood(served, head, part):
     """
     Send what does not end; return the answer, once it is seen that little of it was
     read.
@@ -64,8 +60,8 @@ def flood(served: ServeProcess, head: bytes, part: bytes) -> Answer:
 
 
 def test_a_head_of_60_kib_is_served_and_one_without_an_end_is_cut_off(
-    served: ServeProcess,
-) -> None:
+    served,
+):
     """At 64 KiB, which is our setting."""
     long = served.request_head("GET /v1/pets?limit=1", f"X-Long: {'x' * 61_000}")
 
@@ -75,8 +71,8 @@ def test_a_head_of_60_kib_is_served_and_one_without_an_end_is_cut_off(
 
 
 def test_a_body_without_an_end_is_refused_at_8_kib_and_a_byte(
-    served: ServeProcess,
-) -> None:
+    served,
+):
     """In chunks, with a valid key: 413, and the connection closed; 8 KiB are read."""
     head = served.request_head("POST /v1/pets", JSON_TYPE, "Transfer-Encoding: chunked")
 
@@ -88,8 +84,8 @@ def test_a_body_without_an_end_is_refused_at_8_kib_and_a_byte(
 
 
 def test_the_longest_name_in_its_longest_spelling_is_created(
-    served: ServeProcess,
-) -> None:
+    served,
+):
     """255 characters, each as two escapes of six bytes: 3 KB."""
     name = b"\\ud83d\\udc15" * 255
 
@@ -100,7 +96,7 @@ def test_the_longest_name_in_its_longest_spelling_is_created(
     assert (answer.status, answer.body["name"]) == (201, "🐕" * 255)
 
 
-def test_a_websocket_upgrade_is_answered_as_any_request(served: ServeProcess) -> None:
+def test_a_websocket_upgrade_is_answered_as_any_request(served):
     """The service speaks HTTP only: it says so with an ordinary answer."""
     upgrade = ("Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13")
     head = served.request_head(
@@ -121,9 +117,7 @@ def test_a_websocket_upgrade_is_answered_as_any_request(served: ServeProcess) ->
         ("POST /v1/store/orders", b"", 501),
     ],
 )
-def test_the_key_and_its_quota_are_judged_whatever_is_sent(
-    served: ServeProcess, line: str, body: bytes, status: int
-) -> None:
+def test_the_key_and_its_quota_are_judged_whatever_is_sent(served, line, body, status):
     """
     401 for a wrong key, 429 for one that is used up; other refusals cost one. What has
     no operation is refused before its body comes.
@@ -131,7 +125,7 @@ def test_the_key_and_its_quota_are_judged_whatever_is_sent(
     key = create_key(served.where, Plan(100, 2))
     head = (line, JSON_TYPE, f"Content-Length: {max(len(body), 1_000)}")
 
-    def send(used: str) -> Answer:
+    def send(used):
         return served.send(served.request_head(*head, key=used) + body, timeout=20)
 
     with ThreadPoolExecutor(3) as pool:
@@ -143,8 +137,8 @@ def test_the_key_and_its_quota_are_judged_whatever_is_sent(
 
 
 def test_bodies_of_many_small_values_cost_other_callers_nothing(
-    tmp_path: Path,
-) -> None:
+    tmp_path,
+):
     """All that a free key may send in a minute at once: others wait at most 2 s."""
     body = (b'{"x":[' + b",".join([b"[]"] * 2_700) + b"]}").ljust(LARGEST)
     waits = []
@@ -161,7 +155,7 @@ def test_bodies_of_many_small_values_cost_other_callers_nothing(
     assert max(waits) < 2
 
 
-def test_a_create_in_two_parts_is_counted_once(served: ServeProcess) -> None:
+def test_a_create_in_two_parts_is_counted_once(served):
     """When it is answered."""
     sent = served.create_request()
     with served.connect() as connection:
@@ -177,7 +171,7 @@ def test_a_create_in_two_parts_is_counted_once(served: ServeProcess) -> None:
     assert left[0] - left[1] == 1
 
 
-def test_two_keys_in_one_request_are_none(served: ServeProcess) -> None:
+def test_two_keys_in_one_request_are_none(served):
     """Nobody knows which is meant: 401 in either order, also where both are right."""
     good = served.key
 
@@ -190,8 +184,8 @@ def test_two_keys_in_one_request_are_none(served: ServeProcess) -> None:
 
 
 def test_a_request_that_does_not_come_to_its_end_is_given_up_within_seconds(
-    served: ServeProcess,
-) -> None:
+    served,
+):
     """
     408 where the body is missing; what is no whole head is closed without a word. A
     long page waits longer for who reads slowly.
@@ -201,7 +195,7 @@ def test_a_request_that_does_not_come_to_its_end_is_given_up_within_seconds(
     body = served.request_head("POST /v1/pets", "Content-Length: 9") + b"x"
     parts = (body, b"", b"GET /v1/pets HTTP/1.1\r\nHost:")
 
-    def send(part: bytes) -> int:
+    def send(part):
         return served.send(part, timeout=20).status
 
     with served.connect() as slow, ThreadPoolExecutor() as pool:
@@ -215,9 +209,7 @@ def test_a_request_that_does_not_come_to_its_end_is_given_up_within_seconds(
 
 
 @pytest.mark.parametrize("kind", ENDLESS)
-def test_twenty_hostile_callers_keep_nobody_out(
-    served: ServeProcess, kind: str
-) -> None:
+def test_twenty_hostile_callers_keep_nobody_out(served, kind):
     """
     Fifty listings beside them, over a new connection each time, are answered; memory
     stays under 300 MB.
@@ -225,7 +217,7 @@ def test_twenty_hostile_callers_keep_nobody_out(
     head, part = ENDLESS[kind]
     end = threading.Event()
 
-    def annoy() -> None:
+    def annoy():
         while not end.wait(0.05):
             with suppress(OSError), served.connect(2) as connection:
                 connection.sendall(head)
@@ -246,9 +238,7 @@ def test_twenty_hostile_callers_keep_nobody_out(
 
 
 @pytest.mark.parametrize("kind", ["heads", "bodies"])
-def test_a_crowd_of_half_sent_requests_holds_others_up_for_seconds(
-    tmp_path: Path, kind: str
-) -> None:
+def test_a_crowd_of_half_sent_requests_holds_others_up_for_seconds(tmp_path, kind):
     """Behind 900 of them a further caller is served, and memory is bounded."""
     with run_serve(tmp_path / "service.db") as served, ExitStack() as crowd:
         half = served.create_request(b"x" * LARGEST)[:-1]

@@ -1,13 +1,11 @@
 """The service's quotas and its ban, also under a clock that is set forward and back."""
 
-from collections.abc import Sequence
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tables import read_table
 
-from petstore_tools.service.limiter import BAN_S, Decision, Usage, consume
+from petstore_tools.service.limiter import BAN_S, Usage, consume
 from petstore_tools.spec import DAY_S, MINUTE_S
 
 PER_MINUTE = 3
@@ -17,7 +15,7 @@ DAY_START = 1_799_971_200
 UNUSED = Usage()
 
 
-def send(times: Sequence[float], usage: Usage = UNUSED) -> list[Decision]:
+def send(times, usage=UNUSED):
     decisions = []
     for time in times:
         usage, decision = consume(usage, PER_MINUTE, PER_DAY, time)
@@ -25,14 +23,14 @@ def send(times: Sequence[float], usage: Usage = UNUSED) -> list[Decision]:
     return decisions
 
 
-def sign(decision: Decision) -> str:
+def sign(decision):
     if decision.banned:
         return "!"
     return "+" if decision.allowed else "-"
 
 
 @pytest.mark.parametrize(("times", "expected"), read_table(__file__, "quotas.json"))
-def test_whole_minutes_days_and_bans(times: list[float], expected: str) -> None:
+def test_whole_minutes_days_and_bans(times, expected):
     """
     A plan of three a minute and five a day; what becomes of each second's request: +
     allowed, - refused, ! banned.
@@ -42,9 +40,7 @@ def test_whole_minutes_days_and_bans(times: list[float], expected: str) -> None:
     assert "".join(map(sign, decisions)) == expected
 
 
-def test_headers_speak_of_the_window_with_fewer_left_and_on_a_tie_of_the_later() -> (
-    None
-):
+def test_headers_speak_of_the_window_with_fewer_left_and_on_a_tie_of_the_later():
     """
     Minute first; when both have two left, the day, which resets later; a minute that
     began while the clock was ahead may lead beyond the day.
@@ -72,8 +68,8 @@ set_either_way = st.one_of(
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.tuples(passed, set_back), max_size=60))
 def test_whatever_is_set_back_no_stretch_shorter_than_a_window_has_more_than_two(
-    steps: list[tuple[float, float]],
-) -> None:
+    steps,
+):
     """
     Two, since a border may lie in it; of real seconds, not of those that the clock
     showed.
@@ -100,8 +96,8 @@ def test_whatever_is_set_back_no_stretch_shorter_than_a_window_has_more_than_two
     )
 )
 def test_no_wait_is_longer_than_its_window_and_who_waits_as_told_is_served(
-    bursts: list[tuple[float, float, int]],
-) -> None:
+    bursts,
+):
     """
     Also right after the clock was set; and the headers' reset is where the wait leads,
     or before it.

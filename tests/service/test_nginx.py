@@ -2,14 +2,13 @@
 
 import shutil
 import subprocess
-from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from importlib.resources import files
 
 import pytest
 from services import free_port, is_port_closed, wait_until
-from serving import ServeProcess, run_serve
+from serving import run_serve
 
 SETTINGS = (files("petstore_tools.service") / "nginx.conf").read_text()
 MAIN = """
@@ -32,7 +31,7 @@ REFUSED = {
 
 
 @pytest.fixture(scope="module")
-def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServeProcess]:
+def proxy(tmp_path_factory):
     """Serve behind nginx: connections are made to nginx."""
     if shutil.which("nginx") is None:
         pytest.skip("nginx is not installed (Debian: apt-get install nginx-light)")
@@ -50,7 +49,7 @@ def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServeProcess]:
 
 
 @pytest.mark.parametrize("kind", REFUSED)
-def test_what_nginx_refuses_is_an_error_body(proxy: ServeProcess, kind: str) -> None:
+def test_what_nginx_refuses_is_an_error_body(proxy, kind):
     """With the status of the answer in it (§2.5)."""
     request, status = REFUSED[kind]
 
@@ -60,7 +59,7 @@ def test_what_nginx_refuses_is_an_error_body(proxy: ServeProcess, kind: str) -> 
     assert set(answer.body) == {"code", "message", "status"}
 
 
-def test_idle_callers_and_half_sent_bodies_hold_up_nobody(proxy: ServeProcess) -> None:
+def test_idle_callers_and_half_sent_bodies_hold_up_nobody(proxy):
     """
     Of an address that sends 40 bodies at once, nginx refuses some; of 1,500 idle
     connections the service sees none.
@@ -79,8 +78,8 @@ def test_idle_callers_and_half_sent_bodies_hold_up_nobody(proxy: ServeProcess) -
 
 
 def test_a_service_that_has_ended_is_a_502_with_an_error_body(
-    proxy: ServeProcess,
-) -> None:
+    proxy,
+):
     """And with a time to wait."""
     proxy.process.terminate()
     proxy.process.wait(30)

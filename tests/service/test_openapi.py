@@ -7,7 +7,6 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 from services import serve_in_thread
@@ -22,7 +21,7 @@ TREE = json.loads(OPENAPI)
 FIELDS = read_json(__file__, "openapi_fields.json")
 
 
-def resolve(tree: Any, path: str) -> Any:
+def resolve(tree, path):
     """
     Follow a path. `json` stands for the schema of a body, `keys` for the names in an
     object, and a reference is what it names.
@@ -38,14 +37,14 @@ def resolve(tree: Any, path: str) -> Any:
 
 
 @pytest.mark.parametrize("section", FIELDS)
-def test_the_document_says_what_the_interface_says(section: str) -> None:
+def test_the_document_says_what_the_interface_says(section):
     """Field by field; and nothing beyond its operations and schemas."""
     fields = FIELDS[section]
 
     assert {path: resolve(TREE, path) for path in fields} == fields
 
 
-def test_each_answer_it_names_carries_the_rate_headers() -> None:
+def test_each_answer_it_names_carries_the_rate_headers():
     """Every API response does (§8.3), but where nothing could be counted."""
     operations = [
         operation for path in TREE["paths"].values() for operation in path.values()
@@ -67,7 +66,7 @@ def test_each_answer_it_names_carries_the_rate_headers() -> None:
         assert "example" in response["content"]["application/json"]
 
 
-def test_the_document_has_the_routes_and_the_models() -> None:
+def test_the_document_has_the_routes_and_the_models():
     """Its operations, parameters and fields are those that are checked."""
     operations = {
         (spec.PATH_PREFIX + path.replace("petId", "pet_id"), method)
@@ -104,7 +103,7 @@ def test_the_document_has_the_routes_and_the_models() -> None:
     ["sqlite", pytest.param("postgresql", marks=pytest.mark.soak, id="part001")],
     indirect=True,
 )
-def test_schemathesis_finds_nothing(tmp_path: Path, where: str) -> None:
+def test_schemathesis_finds_nothing(tmp_path, where):
     """
     All checks, examples, coverage, fuzzing and stateful, by a tool that knows nothing
     but the document: what it announces is what the service takes.

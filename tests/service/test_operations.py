@@ -5,22 +5,19 @@ lost.
 
 import time
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import psycopg
 import pytest
-from postgres import Bouncer, Postgres
 from services import NOON, WIDE_PLAN, Caller, serve_in_thread, stored_ids, wait_until
 
 from petstore_tools.service.database import (
     Database,
     PostgresSession,
-    Session,
     digest_key,
 )
 
 
-def test_a_restart_forgets_nothing(where: str) -> None:
+def test_a_restart_forgets_nothing(where):
     """Animals, keys, counters; and the second start finds the tables as they are."""
     with serve_in_thread(where) as (_, caller):
         before = caller.post()
@@ -43,7 +40,7 @@ def test_a_restart_forgets_nothing(where: str) -> None:
         {"name": "%s ? ;", "categoryId": 7.0, "status": "sold"},
     ],
 )
-def test_animals_come_back_as_they_were(where: str, body: dict[str, Any]) -> None:
+def test_animals_come_back_as_they_were(where, body):
     """Whatever the database's own text can hold; 7.0 counts as an integer."""
     with serve_in_thread(where) as (_, caller):
         created = caller.post(**body).json()
@@ -52,7 +49,7 @@ def test_animals_come_back_as_they_were(where: str, body: dict[str, Any]) -> Non
     assert created == listed == {"id": 1, **body}
 
 
-def test_staff_changes_show_at_once(where: str) -> None:
+def test_staff_changes_show_at_once(where):
     """Whichever connection made them."""
     admin = Database(where)
     with serve_in_thread(where) as (database, caller):
@@ -76,14 +73,14 @@ ADD = "INSERT INTO pet (name, category_id) VALUES ('held', 1) RETURNING id"
 WAITING = "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
 
 
-def test_ids_become_visible_in_order(postgres: Postgres) -> None:
+def test_ids_become_visible_in_order(postgres):
     """
     While a lower id is not committed no higher one is: a reader that pages on misses
     none.
     """
     url = postgres.database()
 
-    def create() -> int:
+    def create():
         # on a busy machine, it may wait too long for the lock
         while (answer := caller.post()).status_code != 201:
             assert answer.status_code == 503
@@ -109,7 +106,7 @@ def test_ids_become_visible_in_order(postgres: Postgres) -> None:
     assert stored_ids(url) == {first, held, last}
 
 
-def test_it_serves_behind_pgbouncer(postgres: Postgres, pgbouncer: Bouncer) -> None:
+def test_it_serves_behind_pgbouncer(postgres, pgbouncer):
     """
     In transaction mode each transaction may be in another session: each has its limits,
     and none leaves a name or a setting behind.
@@ -136,7 +133,7 @@ def test_it_serves_behind_pgbouncer(postgres: Postgres, pgbouncer: Bouncer) -> N
     assert len(stored_ids(url)) == 60
 
 
-def test_the_time_is_read_when_the_counters_are_held(postgres: Postgres) -> None:
+def test_the_time_is_read_when_the_counters_are_held(postgres):
     """
     A request that waited for another worker's commit belongs to the window in which it
     was counted.
@@ -145,7 +142,7 @@ def test_the_time_is_read_when_the_counters_are_held(postgres: Postgres) -> None
     database = Database(url)
     _, key = database.create_key(WIDE_PLAN, label="", now=NOON)
 
-    def find_time(session: Session) -> float:
+    def find_time(session):
         *_, counted_at = session.find_key(digest_key(key)) or (None,)
         return counted_at or 0.0
 

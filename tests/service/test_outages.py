@@ -8,17 +8,15 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
-import requests
-from postgres import Bouncer, Postgres, missing_postgres, run_postgres
+from postgres import missing_postgres, run_postgres
 from services import (
     database_change,
     database_lock,
@@ -34,12 +32,11 @@ from tcp_proxy import TcpProxy
 from petstore_tools.service.app import Job
 from petstore_tools.service.database import (
     Database,
-    Session,
     UnavailableError,
 )
 
 
-def is_refused(answer: requests.Response) -> bool:
+def is_refused(answer):
     """Say whether it is a 503 that is safe to send again, and says when."""
     if answer.status_code != 503:
         return False
@@ -48,12 +45,12 @@ def is_refused(answer: requests.Response) -> bool:
     return answer.headers["Retry-After"] == "5"
 
 
-def refuses(path: str, answers: list[requests.Response]) -> bool:
+def refuses(path, answers):
     return any(is_refused(answer) for answer in answers if path in answer.url)
 
 
 @contextmanager
-def calling(served: ServeProcess) -> Iterator[list[requests.Response]]:
+def calling(served):
     """
     Callers that create, list and ask for health, each again and again: all their
     answers.
@@ -61,7 +58,7 @@ def calling(served: ServeProcess) -> Iterator[list[requests.Response]]:
     end = threading.Event()
     answers = []
 
-    def call(path: str) -> None:
+    def call(path):
         while not end.is_set():
             answers.append(served.caller.get(path) if path else served.caller.post())
 
@@ -89,7 +86,7 @@ class Target:
 
 
 @contextmanager
-def do_and_undo(do: Callable[[], object], undo: Callable[[], object]) -> Iterator[None]:
+def do_and_undo(do, undo):
     do()
     yield
     undo()
@@ -101,7 +98,7 @@ CHANGES = read_json(__file__, "outages.json")
 LOST = ("silent", "sessions ended", "read-only", "stopped")
 
 
-def befall(target: Target, outage: str) -> AbstractContextManager[None]:
+def befall(target, outage):
     """Let an outage last as long as the block."""
     match outage:
         case "silent":
@@ -113,7 +110,7 @@ def befall(target: Target, outage: str) -> AbstractContextManager[None]:
 
 
 @pytest.fixture(scope="module")
-def on_postgres() -> Iterator[Target]:
+def on_postgres():
     """Four workers on a server of their own."""
     if reason := missing_postgres():
         pytest.skip(f"no PostgreSQL: {reason}")
@@ -124,16 +121,14 @@ def on_postgres() -> Iterator[Target]:
 
 
 @pytest.fixture(scope="module")
-def on_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
+def on_sqlite(tmp_path_factory):
     path = tmp_path_factory.mktemp("outages") / "service.db"
     with run_serve(path) as served:
         yield Target(served, str(path))
 
 
 @pytest.mark.parametrize("outage", [*CHANGES, "silent", "stopped"])
-def test_whatever_becomes_of_a_database_is_a_503_and_passes(
-    request: pytest.FixtureRequest, outage: str
-) -> None:
+def test_whatever_becomes_of_a_database_is_a_503_and_passes(request, outage):
     """
     While it lasts all are refused, and nothing was changed; behind it all is well, with
     every worker, and nothing that was acknowledged is missing.
@@ -170,7 +165,7 @@ def test_whatever_becomes_of_a_database_is_a_503_and_passes(
     assert len(created) <= len(acknowledged) + len(unknown)
 
 
-def test_a_lock_is_waited_for_by_all_and_a_short_one_costs_no_error(where: str) -> None:
+def test_a_lock_is_waited_for_by_all_and_a_short_one_costs_no_error(where):
     """Meanwhile health is a 503 within a second, and the document is served."""
     with serve_in_thread(where) as (_, caller), ThreadPoolExecutor(16) as pool:
         with database_lock(where):
@@ -187,7 +182,7 @@ def test_a_lock_is_waited_for_by_all_and_a_short_one_costs_no_error(where: str) 
     assert (well.status_code, well.json()) == (200, {"status": "ok", "database": "ok"})
 
 
-def test_only_a_create_whose_commit_was_sent_is_not_known(postgres: Postgres) -> None:
+def test_only_a_create_whose_commit_was_sent_is_not_known(postgres):
     """
     The connection is cut behind COMMIT, before its answer: a 500 that says so, made
     once; a create that would have been refused is safe to send again.
@@ -214,7 +209,7 @@ def test_only_a_create_whose_commit_was_sent_is_not_known(postgres: Postgres) ->
 
 
 @pytest.fixture(scope="module")
-def still_disk(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def still_disk(tmp_path_factory):
     """Return the library in which a disk stands still while a file exists."""
     compiler = shutil.which("cc")
     if compiler is None:
@@ -228,9 +223,7 @@ def still_disk(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="preloads a library")
-def test_a_disk_that_stands_still_costs_answers_and_no_animal(
-    tmp_path: Path, still_disk: Path
-) -> None:
+def test_a_disk_that_stands_still_costs_answers_and_no_animal(tmp_path, still_disk):
     """
     The one create that is in its commit is not known, all others were refused; health
     is a 503, what asks no database is served, and all is well behind it.
@@ -263,7 +256,7 @@ def test_a_disk_that_stands_still_costs_answers_and_no_animal(
     assert created.status_code == 201
 
 
-def test_a_database_that_takes_no_writes_is_not_well(postgres: Postgres) -> None:
+def test_a_database_that_takes_no_writes_is_not_well(postgres):
     """Health is asked by writing something: a value that stays would be none."""
     url = postgres.database()
     apply, undo, end_sessions = CHANGES["read-only"]
@@ -277,8 +270,8 @@ def test_a_database_that_takes_no_writes_is_not_well(postgres: Postgres) -> None
 
 
 def test_a_session_that_ended_while_nobody_asked_costs_no_error(
-    postgres: Postgres,
-) -> None:
+    postgres,
+):
     """The next transaction has a connection of its own, whichever thread it is in."""
     url = postgres.database()
     ended, _ = CHANGES["sessions ended"]
@@ -292,8 +285,8 @@ def test_a_session_that_ended_while_nobody_asked_costs_no_error(
 
 
 def test_a_session_that_stands_still_lets_go_of_what_others_wait_for(
-    postgres: Postgres, pgbouncer: Bouncer
-) -> None:
+    postgres, pgbouncer
+):
     """
     As a machine that was paused within a commit: others do not wait until it wakes,
     behind PgBouncer either.
@@ -301,7 +294,7 @@ def test_a_session_that_stands_still_lets_go_of_what_others_wait_for(
     url = pgbouncer.url(postgres.database())
     undone_ids = []
 
-    def pause(session: Session) -> None:
+    def pause(session):
         session.execute("SELECT * FROM key FOR UPDATE")
         undone_ids.extend(session.add_pets([("lost", 1, None)]))
         created.append(caller.post())
@@ -320,7 +313,7 @@ def test_a_session_that_stands_still_lets_go_of_what_others_wait_for(
     assert stored_ids(url) == {1, answer.json()["id"]}
 
 
-def test_a_row_that_the_database_refuses_is_a_400_that_is_counted(where: str) -> None:
+def test_a_row_that_the_database_refuses_is_a_400_that_is_counted(where):
     """As where its owner lets no name repeat."""
     change = "CREATE UNIQUE INDEX one ON pet (name)", "DROP INDEX one"
 
@@ -337,13 +330,13 @@ def test_a_row_that_the_database_refuses_is_a_400_that_is_counted(where: str) ->
 class Work:
     """A job's work: it asks for its commit, and takes its time."""
 
-    def __init__(self, *, creates: bool, asks_late: bool = False) -> None:
+    def __init__(self, *, creates, asks_late=False):
         self.has_begun = threading.Event()
         self.may_end = threading.Event()
         self._creates = creates
         self._asks_late = asks_late
 
-    def __call__(self, may_commit: Callable[[bool], bool]) -> str:
+    def __call__(self, may_commit):
         is_allowed = not self._asks_late and may_commit(self._creates)
         self.has_begun.set()
         assert self.may_end.wait(30)
@@ -352,7 +345,7 @@ class Work:
         return "committed" if is_allowed else "undone"
 
 
-async def give_up(work: Work, *, begins: bool) -> tuple[bool, list[str]]:
+async def give_up(work, *, begins):
     """
     Give a job up; say whether it is unknown what became of it, and what its work said,
     if it was begun at all.
@@ -382,7 +375,7 @@ GIVEN_UP = {
 
 
 @pytest.mark.parametrize("case", GIVEN_UP)
-def test_only_a_create_that_commits_is_unknown_when_it_is_given_up(case: str) -> None:
+def test_only_a_create_that_commits_is_unknown_when_it_is_given_up(case):
     """What waits is never begun then, and what runs is not committed."""
     work, unknown, said = GIVEN_UP[case]
 
@@ -390,11 +383,11 @@ def test_only_a_create_that_commits_is_unknown_when_it_is_given_up(case: str) ->
 
 
 @pytest.mark.parametrize(("patience_s", "may"), [(60, True), (-1, False)])
-def test_what_is_late_is_not_committed(patience_s: float, may: bool) -> None:
+def test_what_is_late_is_not_committed(patience_s, may):
     """Also where the event loop had no time to give it up."""
     said = []
 
-    async def ask() -> None:
+    async def ask():
         Job(lambda may_commit: said.append(may_commit(True)), patience_s).run()
 
     asyncio.run(ask())

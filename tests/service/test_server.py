@@ -11,18 +11,15 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 import pytest
 import requests
 from commands import run_program
-from postgres import Postgres
 from services import database_lock, free_port, is_port_closed, stored_ids, wait_until
-from serving import REX_BODY, ServeProcess, find_workers, read_answer, run_serve
+from serving import REX_BODY, find_workers, read_answer, run_serve
 from tcp_proxy import TcpProxy
 
 END = REX_BODY[5:]
@@ -32,7 +29,7 @@ needs_linux = pytest.mark.skipif(
 DELAYS_S = (0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5)
 
 
-def delays(*played: float) -> list[Any]:
+def delays(*played):
     """Return the seconds after which a signal comes: some each time, all under soak."""
     return [
         pytest.param(delay_s, marks=[pytest.mark.soak] * (delay_s not in played))
@@ -40,7 +37,7 @@ def delays(*played: float) -> list[Any]:
     ]
 
 
-def begin_create(served: ServeProcess) -> socket.socket:
+def begin_create(served):
     """
     Send all of a create but the end of its body, on a connection that the service has.
     """
@@ -54,7 +51,7 @@ def begin_create(served: ServeProcess) -> socket.socket:
 
 
 @contextmanager
-def starting(folder: Path) -> Iterator[subprocess.Popen[str]]:
+def starting(folder):
     """Start `serve` as a terminal does."""
     command = f"{sys.executable} -m petstore_tools serve --port {free_port()}"
     with subprocess.Popen(
@@ -69,7 +66,7 @@ def starting(folder: Path) -> Iterator[subprocess.Popen[str]]:
             process.kill()
 
 
-def replace_worker(served: ServeProcess, proxy: TcpProxy) -> int:
+def replace_worker(served, proxy):
     """
     Silence the database and kill the only worker; return it when the one in its place
     waits for the database.
@@ -82,9 +79,7 @@ def replace_worker(served: ServeProcess, proxy: TcpProxy) -> int:
 
 
 @pytest.mark.parametrize(("sign", "end"), [(signal.SIGTERM, b""), (signal.SIGINT, END)])
-def test_a_signal_answers_what_is_under_way_and_ends_with_0(
-    tmp_path: Path, sign: signal.Signals, end: bytes
-) -> None:
+def test_a_signal_answers_what_is_under_way_and_ends_with_0(tmp_path, sign, end):
     """
     A create whose body is still coming is made; one whose body never comes does not
     matter.
@@ -107,7 +102,7 @@ def test_a_signal_answers_what_is_under_way_and_ends_with_0(
     assert len(served.log_text().splitlines()) == 1
 
 
-def test_a_create_that_waits_for_a_lock_at_sigterm_is_made(where: str) -> None:
+def test_a_create_that_waits_for_a_lock_at_sigterm_is_made(where):
     """It is answered, not cut; the lock ends while the service does."""
     with run_serve(where) as served, served.connect(30) as connection:
         with database_lock(where):
@@ -124,8 +119,8 @@ def test_a_create_that_waits_for_a_lock_at_sigterm_is_made(where: str) -> None:
 
 
 def test_a_silent_database_does_not_keep_a_service_from_ending(
-    postgres: Postgres,
-) -> None:
+    postgres,
+):
     """What waits for it gets its 503."""
     with (
         TcpProxy(postgres.port) as proxy,
@@ -146,7 +141,7 @@ def test_a_silent_database_does_not_keep_a_service_from_ending(
     assert not any(word in log for word in ("Traceback", served.key, "a-secret-word"))
 
 
-def test_no_worker_outlives_its_supervisor(postgres: Postgres) -> None:
+def test_no_worker_outlives_its_supervisor(postgres):
     """Killed, it leaves nobody on the port; what is under way is answered."""
     with (
         run_serve(postgres.database(), "--workers", "2") as served,
@@ -164,8 +159,8 @@ def test_no_worker_outlives_its_supervisor(postgres: Postgres) -> None:
 
 @needs_linux
 def test_no_worker_that_waits_for_its_database_outlives_its_supervisor(
-    postgres: Postgres,
-) -> None:
+    postgres,
+):
     """
     One that took the place of another while PostgreSQL is silent; the supervisor is
     killed.
@@ -187,9 +182,7 @@ def test_no_worker_that_waits_for_its_database_outlives_its_supervisor(
 
 @needs_linux
 @pytest.mark.parametrize("delay_s", delays(0.05, 0.5))
-def test_sigterm_while_it_loads_ends_it_without_an_error(
-    tmp_path: Path, delay_s: float
-) -> None:
+def test_sigterm_while_it_loads_ends_it_without_an_error(tmp_path, delay_s):
     """With 0, or, before it has begun, as the system ends a program."""
     with starting(tmp_path) as process:
         time.sleep(delay_s)
@@ -202,9 +195,7 @@ def test_sigterm_while_it_loads_ends_it_without_an_error(
 
 @needs_linux
 @pytest.mark.parametrize("delay_s", [None, 0.0, *delays(0.2)])
-def test_ctrl_c_ends_a_service_with_0_also_while_it_starts(
-    tmp_path: Path, delay_s: float | None
-) -> None:
+def test_ctrl_c_ends_a_service_with_0_also_while_it_starts(tmp_path, delay_s):
     """As a terminal sends it, to all processes at once: no traceback, and no wait."""
     with starting(tmp_path) as process:
         assert "Ctrl-C stops it" in process.stderr.readline()
@@ -216,14 +207,14 @@ def test_ctrl_c_ends_a_service_with_0_also_while_it_starts(
 
 
 @needs_linux
-def test_kill_9_of_workers_loses_nothing_acknowledged(where: str) -> None:
+def test_kill_9_of_workers_loses_nothing_acknowledged(where):
     """Each is replaced, however often it is killed; no id is given twice."""
     workers = 4 if where.startswith("postgresql") else 1
     kills = max(2, workers)
     acknowledged = []
     end = threading.Event()
 
-    def create() -> None:
+    def create():
         while not end.is_set():
             with suppress(requests.ConnectionError):
                 acknowledged.append(served.caller.post().json()["id"])
@@ -247,7 +238,7 @@ def test_kill_9_of_workers_loses_nothing_acknowledged(where: str) -> None:
     assert set(acknowledged) <= stored_ids(where)
 
 
-def test_the_access_log_is_json_without_keys(tmp_path: Path) -> None:
+def test_the_access_log_is_json_without_keys(tmp_path):
     """
     Each answer a line on stderr, with line breaks spelt out, and what looks like a key
     masked.
@@ -264,7 +255,7 @@ def test_the_access_log_is_json_without_keys(tmp_path: Path) -> None:
     assert served.key[4:] not in served.log_text()
 
 
-def test_an_address_other_than_this_machines_is_warned_of(tmp_path: Path) -> None:
+def test_an_address_other_than_this_machines_is_warned_of(tmp_path):
     """`::` takes IPv4, too."""
     with run_serve(tmp_path / "service.db", "--host", "::") as served:
         assert served.caller.get().status_code == 200
@@ -273,8 +264,8 @@ def test_an_address_other_than_this_machines_is_warned_of(tmp_path: Path) -> Non
 
 
 def test_a_worker_that_waits_for_its_database_says_so_now_and_then(
-    postgres: Postgres,
-) -> None:
+    postgres,
+):
     """One line in ten seconds, not one a second."""
     with (
         TcpProxy(postgres.port) as proxy,
@@ -290,7 +281,7 @@ def test_a_worker_that_waits_for_its_database_says_so_now_and_then(
     assert len(lines) == 1
 
 
-def test_options_that_cannot_be_are_refused(tmp_path: Path) -> None:
+def test_options_that_cannot_be_are_refused(tmp_path):
     """
     Before anything listens; two services would share a port, each with half of the
     callers.

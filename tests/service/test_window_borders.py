@@ -10,7 +10,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 
 import pytest
-from postgres import Postgres
 from services import NOON, Caller, serve_in_thread, wait_until
 
 from petstore_tools.clock import ManualClock
@@ -21,7 +20,7 @@ CALLERS = 12
 STEP_S, STEPS = 0.01, 20  # the clock passes a border in so many steps
 
 
-def cross_borders(url: str, count: int, borders: int) -> list[list[str]]:
+def cross_borders(url, count, borders):
     """
     Hammer services on one database with one key while their clock passes a border, with
     another key at each.
@@ -63,7 +62,7 @@ def cross_borders(url: str, count: int, borders: int) -> list[list[str]]:
     return resets_by_border
 
 
-def hammer(caller: Caller, resets: list[str], finished: threading.Event) -> None:
+def hammer(caller, resets, finished):
     while not finished.is_set():
         answer = caller.get("/pets?limit=1")
         if answer.status_code == 200:
@@ -74,9 +73,7 @@ def hammer(caller: Caller, resets: list[str], finished: threading.Event) -> None
 
 @pytest.mark.parametrize("borders", [1, pytest.param(40, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("count", [1, pytest.param(2, marks=pytest.mark.soak), 4])
-def test_no_request_over_the_plan_at_borders(
-    postgres: Postgres, count: int, borders: int
-) -> None:
+def test_no_request_over_the_plan_at_borders(postgres, count, borders):
     """And none short of it: both windows are used up exactly."""
     for resets in cross_borders(postgres.database(), count, borders):
         assert list(Counter(resets).values()) == [LIMIT, LIMIT]

@@ -8,11 +8,9 @@ import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 
 import pytest
 
-from petstore_tools import Sandbox
 from petstore_tools.cli import main
 
 needs_terminal = pytest.mark.skipif(
@@ -24,7 +22,7 @@ needs_signals = pytest.mark.skipif(
 RunCommand = Callable[..., subprocess.CompletedProcess[str]]
 
 
-def connection(sandbox: Sandbox) -> dict[str, str]:
+def connection(sandbox):
     """Return the settings that name a sandbox."""
     return {
         "PETSTORE_BASE_URL": sandbox.base_url,
@@ -33,13 +31,13 @@ def connection(sandbox: Sandbox) -> dict[str, str]:
 
 
 def run_program(
-    *arguments: str,
-    code: str | None = None,
-    sandbox: Sandbox | None = None,
-    cwd: Path | None = None,
-    stdin: str | int = "",
-    **env: str,
-) -> subprocess.CompletedProcess[str]:
+    *arguments,
+    code=None,
+    sandbox=None,
+    cwd=None,
+    stdin="",
+    **env,
+):
     """
     Run a command of ours, or Python code, to its end; it never shows a traceback or the
     key.
@@ -53,7 +51,7 @@ def run_program(
         encoding="utf-8",
         cwd=cwd,
         env={**os.environ, **(connection(sandbox) if sandbox else {}), **env},
-        **source,  # type: ignore[call-overload]
+        **source,
         timeout=60,
     )
     assert "Traceback" not in process.stderr
@@ -61,7 +59,7 @@ def run_program(
     return process
 
 
-def end_main(*words: str) -> int:
+def end_main(*words):
     """Run a command of ours in this process, and return its exit code."""
     with pytest.raises(SystemExit) as ended:
         main(words)
@@ -69,12 +67,12 @@ def end_main(*words: str) -> int:
 
 
 def run_on_terminal(
-    *arguments: str,
-    sandbox: Sandbox,
-    cwd: Path,
-    answers: str = "",
-    before_answer: Callable[[], object] = lambda: None,
-) -> tuple[int, str]:
+    *arguments,
+    sandbox,
+    cwd,
+    answers="",
+    before_answer=lambda: None,
+):
     """
     Run a command of ours on a terminal of its own; return its exit code and all that
     the screen showed. While its question is read, something else may happen.

@@ -1,20 +1,18 @@
 """What befalls a program's files: another one changes them, or the disk is full."""
 
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from pathlib import Path
 
 import pytest
 
 
-def execute(path: Path, statements: str) -> None:
+def execute(path, statements):
     """Change a database, or make a new one."""
     with closing(sqlite3.connect(path)) as database:
         database.executescript(statements)
 
 
-def damage(path: Path, harm: str) -> None:
+def damage(path, harm):
     """
     Empty a database, cut it, write zeros over all pages but the first, or put a text or
     a folder in its place; or run SQL in it, behind `new: ` in one of another program.
@@ -39,7 +37,7 @@ def damage(path: Path, harm: str) -> None:
 
 
 @contextmanager
-def full_disk(size: int = 1_000) -> Iterator[None]:
+def full_disk(size=1_000):
     """Let no file grow beyond so many bytes."""
     resource = pytest.importorskip("resource")
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)

@@ -6,11 +6,7 @@ Who has a row is a number. Whom nobody can tell apart, since they shared a name 
 category in files that were imported, are counted together: their *circle*.
 """
 
-from __future__ import annotations
-
-import random
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 from pathlib import Path
 from typing import NamedTuple
@@ -20,7 +16,7 @@ import pandas as pd
 from petstore_tools.clock import ManualClock
 from petstore_tools.importing.entries import Entry
 from petstore_tools.importing.options import ImportOptions
-from petstore_tools.importing.read_sheet import ReadSheet, read_sheet
+from petstore_tools.importing.read_sheet import read_sheet
 from petstore_tools.importing.values import PetValues
 
 NAMES = [f"{name} {n}" for name in ("rex", "mia", "max", "ida") for n in range(5)]
@@ -43,12 +39,12 @@ FEW_KEYS = "a list of which most keys bear other names in another list"
 KEY = "a row of another list that has a known key and the same name and category"
 
 
-def new_rows(contents: Iterable[PetValues]) -> list[Entry]:
+def new_rows(contents):
     """Return the rows of a file that no journal has."""
     return [Entry(number, values) for number, values in enumerate(contents, 2)]
 
 
-def values(text: str) -> PetValues:
+def values(text):
     """Read `rex/3/sold`, of which all but the name may be left out."""
     name, category_id, status = [*text.split("/"), *["3", ""][text.count("/") :]]
     return PetValues(name, int(category_id), status or None)
@@ -77,7 +73,7 @@ class Sheet:
         answer: What the next run says about the rows that the last one asked about.
     """
 
-    def __init__(self, name: str, rows: list[Row], source: Sheet | None = None) -> None:
+    def __init__(self, name, rows, source=None):
         self.name = name
         self.rows = rows
         self.before = source.before or source.rows[:] if source else []
@@ -88,7 +84,7 @@ class Sheet:
         self.part = []
         self.answer = "ask"
 
-    def read(self, rows: Iterable[Row], way: str) -> ReadSheet:
+    def read(self, rows, way):
         """Read rows of it, as an import does."""
         cells = [(*row.values, row.row_key, row.pet_id) for row in rows]
         columns = ["name", "categoryId", "status", "Chip", "petstore_id"]
@@ -118,7 +114,7 @@ class World:
         risks: Which stated risk was taken by a person, or with a name and category.
     """
 
-    def __init__(self, rng: random.Random, folder: Path) -> None:
+    def __init__(self, rng, folder):
         self.rng = rng
         self.folder = folder
         self.way = rng.choice(WAYS)
@@ -141,48 +137,48 @@ class World:
         for _ in range(rng.randint(1, 8)):
             first.rows.append(self.new_row(first))
 
-    def circle(self, node: object) -> object:
+    def circle(self, node):
         """Return with whom a person, or a name and category, is counted."""
         while node in self.circles:
             node = self.circles[node]
         return node
 
-    def count(self, nodes: Iterable[object]) -> Counter[object]:
+    def count(self, nodes):
         """Count people, or names and categories, by their circle."""
         return Counter(map(self.circle, nodes))
 
-    def group(self, values: PetValues) -> object:
+    def group(self, values):
         """Return the name and category that the service makes of values."""
         return self.stored(values)[:2]
 
-    def stored(self, values: PetValues) -> PetValues:
+    def stored(self, values):
         """Return what the service makes of values."""
         name, category_id, status = values
         name = name.upper() if self.writes_capitals else name
         return PetValues(name, category_id, status or "available")
 
-    def values(self) -> PetValues:
+    def values(self):
         """Return values of a row."""
         return PetValues(*map(self.rng.choice, (NAMES, (1, 2), STATUSES)))
 
-    def new_row(self, sheet: Sheet) -> Row:
+    def new_row(self, sheet):
         """Return the row of a new animal; a counter may be its key."""
         self.people += 1
         keys = [int(row.row_key) for row in sheet.rows]
         key = self.people if self.way != "numbers" else max(keys, default=0) + 1
         return Row(self.people, self.values(), str(key))
 
-    def may_remove(self, rows: Iterable[Row]) -> bool:
+    def may_remove(self, rows):
         """Say whether no import is still to send one of these rows."""
         claimed = {person for person, _ in self.claims} - self.made
         return claimed.isdisjoint(row.person for row in rows)
 
-    def entries(self) -> list[Entry]:
+    def entries(self):
         """Return the rows of all imports."""
         journals = self.journals.values()
         return [entry for journal in journals for entry in journal.read()]
 
-    def take_version(self, sheet: Sheet, rows: list[Row]) -> None:
+    def take_version(self, sheet, rows):
         """Take the rows of a run, with the risks that they take."""
         if self.way in ("values", "ids"):
             source = sheet.source or sheet
@@ -220,9 +216,7 @@ class World:
             sheet.before = rows
             sheet.source = None
 
-    def copy_risks(
-        self, other: Sheet, sheet: Sheet, rows: list[Row]
-    ) -> Iterator[tuple[int, str]]:
+    def copy_risks(self, other, sheet, rows):
         """
         Yield who is renamed in a list beside its copy, where more than that differs, or
         the other one was not sent to its end.
@@ -240,7 +234,7 @@ class World:
             if old - {row.values[:2]} and row.person not in sheet.imported:
                 yield row.person, MOVED
 
-    def key_risks(self, sheet: Sheet, rows: list[Row]) -> Iterator[tuple[int, str]]:
+    def key_risks(self, sheet, rows):
         """Yield who bears another name in a list of which less than half agrees."""
         by_key = {row.row_key: row for row in rows}
         for other in self.sheets:
@@ -257,7 +251,7 @@ class World:
                     if by_key[row.row_key].person == row.person
                 )
 
-    def person(self, rows: Iterable[Row], entry: Entry) -> int:
+    def person(self, rows, entry):
         """Return who has an entry of a sheet; of equal rows, somebody without one."""
         people = {
             (row.person in self.made, number != entry.number): row.person
@@ -266,14 +260,14 @@ class World:
         }
         return people[min(people)]
 
-    def create(self, values: PetValues) -> int:
+    def create(self, values):
         """Make an animal, as the service does."""
         pet_id = max(self.animals, default=0) + 1
         self.animals[pet_id] = self.stored(values)
         self.sent[self.group(values)] += 1
         return pet_id
 
-    def failures(self, *, is_over: bool) -> dict[str, str]:
+    def failures(self, *, is_over):
         """
         Return which circles have more animals than people, and, in the end, which have
         fewer than people in sheets; each with a risk that was taken, "" for none.
@@ -297,11 +291,11 @@ class World:
 
 
 def name_risks(
-    before: Sequence[Row],
-    order: Sequence[int],
-    past: Iterable[Row],
-    rows: Sequence[Row],
-) -> Iterator[tuple[int, str]]:
+    before,
+    order,
+    past,
+    rows,
+):
     """
     Yield who takes which of the risks that DESIGN states for rows without a key.
 
@@ -337,7 +331,7 @@ def name_risks(
             yield from ((person, TAKEN) for person in people)
 
 
-def edit(world: World) -> None:
+def edit(world):
     """Do one thing that a person does to a sheet, or the staff to an animal."""
     rng = world.rng
     sheet = rng.choice(world.sheets)
@@ -368,7 +362,7 @@ def edit(world: World) -> None:
             copy_sheet(world, sheet, action)
 
 
-def replace_rows(world: World, sheet: Sheet, action: str, position: int) -> None:
+def replace_rows(world, sheet, action, position):
     """Put other animals, or none, in the place of a row, or of all."""
     rows = sheet.rows
     chosen = slice(position, position + 1) if action != "next" else slice(None)
@@ -379,7 +373,7 @@ def replace_rows(world: World, sheet: Sheet, action: str, position: int) -> None
             rows.insert(position, world.new_row(sheet))
 
 
-def copy_sheet(world: World, sheet: Sheet, action: str) -> None:
+def copy_sheet(world, sheet, action):
     """Copy a sheet as it was imported: with other statuses, or with its ids."""
     rows = list(sheet.rows)
     is_open = rows != sheet.before or not world.may_remove(rows)
@@ -399,7 +393,7 @@ def copy_sheet(world: World, sheet: Sheet, action: str) -> None:
     world.sheets.append(copy)
 
 
-def change_animal(world: World) -> None:
+def change_animal(world):
     """Let the staff change the status of an animal."""
     pet_id = world.rng.choice(list(world.animals))
     values = world.animals[pet_id]

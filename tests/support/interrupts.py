@@ -5,10 +5,7 @@ import dis
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
-from types import CodeType, FrameType
-from typing import Any
 
 import petstore_tools
 
@@ -18,7 +15,7 @@ _NOP, _RETURN = dis.opmap["NOP"], dis.opmap["RETURN_VALUE"]
 Point = tuple[str, int, str]  # file, line, and what happens there
 
 
-def _is_client_code(code: CodeType) -> bool:
+def _is_client_code(code):
     return code.co_filename.startswith(_PACKAGE) and not code.co_filename.startswith(
         _SERVICE_ROOMS
     )
@@ -41,12 +38,12 @@ class Interrupter:
         has_interrupted: Whether the thread came to its point.
     """
 
-    def __init__(self, point: Point | None = None) -> None:
+    def __init__(self, point=None):
         self._point = point
-        self.pass_counts: Counter[Point] = Counter()
+        self.pass_counts = Counter()
         self.has_interrupted = False
 
-    def run(self, call: Callable[[], object]) -> object:
+    def run(self, call):
         """Make the call, with an interrupt at the point."""
         before = sys.gettrace()
         sys.settrace(self._trace_call)
@@ -55,7 +52,7 @@ class Interrupter:
         finally:
             sys.settrace(before)
 
-    def _trace_call(self, frame: FrameType, event: str, arg: object) -> Any:
+    def _trace_call(self, frame, event, arg):
         caller = frame.f_back
         if _is_client_code(frame.f_code):
             return self._trace_line
@@ -69,13 +66,13 @@ class Interrupter:
                 return self._trace_context
         return None
 
-    def _trace_line(self, frame: FrameType, event: str, arg: object) -> Any:
+    def _trace_line(self, frame, event, arg):
         # no signal comes where nothing is done, such as at a `try:`
         if event == "line" and frame.f_code.co_code[frame.f_lasti] != _NOP:
             self._count_point(frame, "line")
         return self._trace_line
 
-    def _trace_context(self, frame: FrameType, event: str, arg: object) -> Any:
+    def _trace_context(self, frame, event, arg):
         if (
             event == "opcode"
             and frame.f_code.co_code[frame.f_lasti] == _RETURN
@@ -84,7 +81,7 @@ class Interrupter:
             self._count_point(frame.f_back, "enter")
         return self._trace_context
 
-    def _count_point(self, frame: FrameType, kind: str) -> None:
+    def _count_point(self, frame, kind):
         point = frame.f_code.co_filename, frame.f_lineno, kind
         self.pass_counts[point] += 1
         if point == self._point and self.pass_counts[point] == 1:

@@ -5,24 +5,19 @@ a test names, and stores that reach it through a proxy or on a plan.
 
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterable
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
-import pandas as pd
-from proxy import Action, FaultProxy
+from proxy import FaultProxy
 
-from petstore_tools import Listing, PetStore, Sandbox, spec
+from petstore_tools import Listing, PetStore, spec
 from petstore_tools.listing.frames import PetColumns
-from petstore_tools.plans import Plan
 from petstore_tools.sandbox import samples
 
 Animals = Counter[tuple[str, int, str | None]]
 ROWS = 60  # of the file that most tests of imports send
 
 
-def stored_animals(sandbox: Sandbox) -> Animals:
+def stored_animals(sandbox):
     """
     Read the service's own database: how many animals there are of each name, category
     and status.
@@ -35,30 +30,26 @@ def stored_animals(sandbox: Sandbox) -> Animals:
     return animals
 
 
-def write_rows(path: Path, *rows: str, header: str = "name,categoryId,status") -> Path:
+def write_rows(path, *rows, header="name,categoryId,status"):
     """Write a file as it stands: one animal a row, such as `Rex,3,sold`."""
     path.write_text("\n".join([header, *rows, ""]), "utf-8")
     return path
 
 
-def listing_frame(
-    rows: Iterable[tuple[Any, ...]], ended_at: float = 1.0, **changes: Any
-) -> pd.DataFrame:
+def listing_frame(rows, ended_at=1.0, **changes):
     """
     Return a complete listing of animals (id, name, categoryId, status) that ended at a
     time.
     """
     columns = PetColumns()
-    columns.add([dict(zip(spec.PET_FIELDS, row, strict=True)) for row in rows])  # type: ignore[misc]
+    columns.add([dict(zip(spec.PET_FIELDS, row, strict=True)) for row in rows])
     listing = Listing(
         "complete", "said so", None, 0, "", 3, ended_at - 1, ended_at, "sandbox"
     )
     return columns.to_frame(replace(listing, **changes))
 
 
-def connect_through(
-    sandbox: Sandbox, proxy: FaultProxy, *, state: Path | None = None
-) -> PetStore:
+def connect_through(sandbox, proxy, *, state=None):
     """
     Return a store that reaches the sandbox through a proxy, from another machine if
     `state` is given.
@@ -68,19 +59,19 @@ def connect_through(
     )
 
 
-def faulty_creates(sandbox: Sandbox, fate: Callable[[int], Action]) -> FaultProxy:
+def faulty_creates(sandbox, fate):
     """Return a proxy that does something to each create, by its number."""
     return FaultProxy(
         sandbox.base_url, lambda method, n: fate(n) if method == "POST" else "pass"
     )
 
 
-def sample_animals(rows: int = ROWS) -> Animals:
+def sample_animals(rows=ROWS):
     """Return the animals of a file of so many samples."""
     return Counter(samples.animals(rows))
 
 
-def store_on_plan(store: PetStore, plan: Plan) -> PetStore:
+def store_on_plan(store, plan):
     """
     Return the store on another plan; one so slow that one connection is enough keeps
     the order of rows.

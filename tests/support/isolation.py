@@ -11,7 +11,7 @@ from pathlib import Path
 _FOLDER = "PETSTORE_TESTS_FOLDER"
 
 
-def isolate_settings() -> None:
+def isolate_settings():
     """
     Take every setting out of the environment, and name folders of our own; once a
     process.

@@ -4,7 +4,6 @@ causes.
 """
 
 import traceback
-from collections.abc import Iterator
 from pathlib import Path
 
 from _pytest._io.saferepr import saferepr
@@ -13,7 +12,7 @@ from IPython.core.ultratb import VerboseTB
 TESTS = str(Path(__file__).parents[1])
 
 
-def error_chain(error: BaseException | None) -> Iterator[BaseException]:
+def error_chain(error):
     """Yield an error and all it came of, whatever was suppressed."""
     if error is not None:
         yield error
@@ -21,7 +20,7 @@ def error_chain(error: BaseException | None) -> Iterator[BaseException]:
         yield from error_chain(error.__context__)
 
 
-def visible_text(error: BaseException) -> str:
+def visible_text(error):
     """
     Return all that can be shown of an error, but for the frames of the test that caught
     it.

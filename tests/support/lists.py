@@ -8,13 +8,12 @@ import random
 import shutil
 import warnings
 from collections import Counter
-from pathlib import Path
 
 import pandas as pd
 from commands import run_program
 from pandas import DataFrame
 
-from petstore_tools import DoubtfulRowsError, Sandbox
+from petstore_tools import DoubtfulRowsError
 
 WAYS = ("by values", "by petstore_id", "by row key")
 NEXT_STATUS = {"available": "sold", "sold": "pending", "pending": "available"}
@@ -38,7 +37,7 @@ class Story:
         files: What the last import wrote.
     """
 
-    def __init__(self, way: str, folder: Path, box: Sandbox) -> None:
+    def __init__(self, way, folder, box):
         self.way = way
         self.folder = folder
         self.box = box
@@ -54,13 +53,13 @@ class Story:
         self.counts = Counter()
         self.rng = random.Random(1)
 
-    def connect(self, state_dir: Path) -> None:
+    def connect(self, state_dir):
         """Go on at a machine, which is known by its state folder."""
         self.store = self.box.connect(
             environment="production", reconcile_after_s=0.3, state_dir=state_dir
         )
 
-    def new(self, count: int) -> DataFrame:
+    def new(self, count):
         """Return rows of so many animals that were in no list."""
         numbers = range(self.animals, self.animals + count)
         self.animals += count
@@ -74,7 +73,7 @@ class Story:
         )
 
 
-def edit_rows(story: Story, rows: DataFrame, verb: str, what: str) -> DataFrame:
+def edit_rows(story, rows, verb, what):
     """Return a list with an edit of some rows."""
     places = [*rows.index]
     named = {"first": places[:1], "last": places[-1:], "all": places}
@@ -98,7 +97,7 @@ def edit_rows(story: Story, rows: DataFrame, verb: str, what: str) -> DataFrame:
     return rows
 
 
-def edit_list(story: Story, edit: str) -> None:
+def edit_list(story, edit):
     """Edit the list, or go on with another list, machine or state folder."""
     verb, _, what = edit.partition(" ")
     rows = story.lists.get(story.file)
@@ -142,7 +141,7 @@ def edit_list(story: Story, edit: str) -> None:
     story.paths.setdefault(story.file, story.folder / f"{book}.xlsx")
 
 
-def write_list(story: Story) -> tuple[Path, dict[str, str]]:
+def write_list(story):
     """Write the list, with the others of its workbook; return how it is imported."""
     path = story.paths[story.file]
     by_ids = story.way == "by petstore_id"
@@ -159,7 +158,7 @@ def write_list(story: Story) -> tuple[Path, dict[str, str]]:
     return path, options | ({"row_key": "Chip"} if story.way == "by row key" else {})
 
 
-def import_list(story: Story) -> None:
+def import_list(story):
     """Write and import the list; by ids, go on with its created file."""
     path, options = write_list(story)
     import_file(story, path, story.lists[story.file], options)
@@ -169,9 +168,7 @@ def import_list(story: Story) -> None:
         story.lists[story.file] = rows[COLUMNS].dropna(subset="animal")
 
 
-def import_file(
-    story: Story, path: Path, rows: DataFrame, options: dict[str, str]
-) -> None:
+def import_file(story, path, rows, options):
     """Import a file, answer its questions, and count what comes of it."""
     answer = "ask"
     to_send = []
@@ -196,7 +193,7 @@ def import_file(
     story.files = result.files
 
 
-def new_rows(story: Story, rows: DataFrame, asked: DataFrame) -> list[int]:
+def new_rows(story, rows, asked):
     """Return which of the rows that are asked about are new; of equal rows, as many."""
     # those with an id are told apart
     is_made = rows["animal"].isin(story.made) & (rows["petstore_id"] == "")
@@ -205,7 +202,7 @@ def new_rows(story: Story, rows: DataFrame, asked: DataFrame) -> list[int]:
     return [*asked.index[is_new] + 2]
 
 
-def mark_absent(story: Story, row: str) -> None:
+def mark_absent(story, row):
     """Mark a row to be sent that was left out, with the command."""
     run_program(
         *f"imports reconcile {row} --absent --yes".split(),
@@ -214,7 +211,7 @@ def mark_absent(story: Story, row: str) -> None:
     )
 
 
-def count_animals(story: Story, rows: DataFrame) -> None:
+def count_animals(story, rows):
     """Say whose the new animals are; one more than rows is made twice."""
     with warnings.catch_warnings():
         # the last create of a killed command may arrive meanwhile

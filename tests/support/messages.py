@@ -7,7 +7,6 @@ rows`. The help of a command is its docstring.
 
 import ast
 import re
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -17,7 +16,7 @@ NO_PROSE = re.compile(
 )
 
 
-def template(node: ast.AST) -> str:
+def template(node):
     """
     Return a string as it is written, an f-string with its expressions in braces, "" for
     all else.
@@ -31,7 +30,7 @@ def template(node: ast.AST) -> str:
     )
 
 
-def texts(node: ast.AST) -> Iterator[tuple[int, str]]:
+def texts(node):
     """Yield line and text of each string below a node."""
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
         return  # a docstring, or what describes the field above
@@ -41,14 +40,14 @@ def texts(node: ast.AST) -> Iterator[tuple[int, str]]:
             yield node.lineno, ast.get_docstring(node) or ""
     text = template(node)
     if re.search(r"[A-Za-z}]\S* \S*[A-Za-z{]", text) and not NO_PROSE.match(text):
-        yield node.lineno, text  # type: ignore[attr-defined]
+        yield node.lineno, text
         return
     for child in ast.iter_child_nodes(node):
         yield from texts(child)
 
 
 @cache
-def package_messages() -> str:
+def package_messages():
     """Return all texts, one after the other."""
     parts = []
     for path in sorted(PACKAGE.rglob("*.py")):

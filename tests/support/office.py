@@ -3,10 +3,9 @@
 import io
 import re
 import zipfile
-from pathlib import Path
 
 
-def workbook_part(content: bytes | Path, name: str) -> str:
+def workbook_part(content, name):
     """Return a part of a workbook as text."""
     with zipfile.ZipFile(
         io.BytesIO(content) if isinstance(content, bytes) else content
@@ -14,7 +13,7 @@ def workbook_part(content: bytes | Path, name: str) -> str:
         return book.read(name).decode()
 
 
-def list_rules(content: bytes | Path) -> dict[str, str]:
+def list_rules(content):
     """Return kind and list of each rule on the first sheet, by the cells' column."""
     xml = workbook_part(content, "xl/worksheets/sheet1.xml")
     elements = re.findall(r"<dataValidation ([^>]*)><formula1>(.*?)</formula1>", xml)

@@ -2,16 +2,12 @@
 
 import asyncio
 import json
-from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache, partial
-from pathlib import Path
-from typing import Any
 from urllib.parse import parse_qsl
 
 from starlette.responses import Response
-from starlette.types import Receive, Scope, Send
-from ways import Animal, Service, Way, animals
+from ways import Service, Way, animals
 
 from petstore_tools import PetStore, Plan
 from petstore_tools.service.server import ThreadedServer
@@ -21,7 +17,7 @@ numbered_animals = partial(animals, first=1, step=1)
 
 
 @lru_cache(maxsize=20_000)
-def page_body(page: tuple[Animal, ...]) -> bytes:
+def page_body(page):
     """Return the body of an answer with these animals."""
     rows = [
         {
@@ -45,14 +41,12 @@ class PagingService(Service):
         latency_s: Before each answer.
     """
 
-    def __init__(
-        self, rows: list[Animal], way: str = "link", *, latency_s: float = 0.0
-    ) -> None:
+    def __init__(self, rows, way="link", *, latency_s=0.0):
         super().__init__(Way.read(way), rows)
         self.latency_s = latency_s
         self.max_concurrency = self._open_requests = 0
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope, receive, send):
         """Answer one request."""
         query = dict(parse_qsl(scope["query_string"].decode()))
         self.queries.append(query)
@@ -70,9 +64,7 @@ class PagingService(Service):
 
 
 @contextmanager
-def open_store(
-    service: PagingService, folder: Path, **options: Any
-) -> Iterator[PetStore]:
+def open_store(service, folder, **options):
     """Serve in a thread, and open a store on a plan that does not stand in the way."""
     server = ThreadedServer(service).start()
     settings = {"api_key": "k", "plan": AMPLE, "state_dir": folder} | options

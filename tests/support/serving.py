@@ -3,8 +3,6 @@ The service as `petstore-tools serve` runs it, a process of its own, and raw con
 to it.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -14,7 +12,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from http.client import HTTPResponse
@@ -23,7 +20,6 @@ from typing import Any
 
 from services import WIDE_PLAN, Caller, free_port, wait_until
 
-from petstore_tools.plans import Plan
 from petstore_tools.service.database import Database
 
 REX_BODY = b'{"name":"Rex","categoryId":1}'
@@ -51,42 +47,42 @@ class ServeProcess:
     log_path: Path
     final_log: str = ""
 
-    def log_text(self) -> str:
+    def log_text(self):
         """Return what it has written to stderr."""
         return self.log_path.read_text() if self.log_path.exists() else self.final_log
 
     @property
-    def base_url(self) -> str:
+    def base_url(self):
         return f"http://127.0.0.1:{self.port}/v1"
 
     @property
-    def caller(self) -> Caller:
+    def caller(self):
         return Caller(self.base_url, self.key)
 
-    def connect(self, timeout: float = 15) -> socket.socket:
+    def connect(self, timeout=15):
         """Open a connection."""
         return socket.create_connection(("127.0.0.1", self.port), timeout=timeout)
 
-    def request_head(self, line: str, *headers: str, key: str | None = None) -> bytes:
+    def request_head(self, line, *headers, key=None):
         """Return a request's head; without `key`, with the valid one."""
         key = self.key if key is None else key
         authorization = f"Authorization: Bearer {key}"
         lines = f"{line} HTTP/1.1", "Host: h", authorization, *headers, "", ""
         return "\r\n".join(lines).encode()
 
-    def create_request(self, body: bytes = REX_BODY) -> bytes:
+    def create_request(self, body=REX_BODY):
         """Return a create with this body."""
         length = f"Content-Length: {len(body)}"
         return self.request_head("POST /v1/pets", JSON_TYPE, length) + body
 
-    def send(self, request: bytes, *, timeout: float = 15) -> Answer:
+    def send(self, request, *, timeout=15):
         """Send bytes on a connection of their own, and return the first answer."""
         with self.connect(timeout) as connection:
             with suppress(ConnectionError):  # it may be closed while we send
                 connection.sendall(request)
             return read_answer(connection)
 
-    def measure_wait_s(self) -> float:
+    def measure_wait_s(self):
         """Return how long a caller with a key and a new connection waits for a page."""
         began_at = time.monotonic()
         answer = self.send(
@@ -95,11 +91,11 @@ class ServeProcess:
         assert answer.status == 200, answer
         return time.monotonic() - began_at
 
-    def workers(self) -> list[int]:
+    def workers(self):
         """Return the processes that serve."""
         return find_workers(self._pid)
 
-    def memory_mb(self, field: str = "VmRSS") -> float:
+    def memory_mb(self, field="VmRSS"):
         """
         Return what the processes hold in memory; `VmHWM`: the most they ever held.
         """
@@ -111,7 +107,7 @@ class ServeProcess:
         return size_kb / 1024
 
     @property
-    def _pid(self) -> int:
+    def _pid(self):
         return self.process.pid
 
 
@@ -133,7 +129,7 @@ class Answer:
     closed: bool = False
 
 
-def read_answer(connection: socket.socket) -> Answer:
+def read_answer(connection):
     """Read one answer, and wait for the end of the connection where it is announced."""
     with HTTPResponse(connection) as response:
         try:
@@ -152,14 +148,14 @@ def read_answer(connection: socket.socket) -> Answer:
     )
 
 
-def create_key(where: str | Path, plan: Plan) -> str:
+def create_key(where, plan):
     """Return a key of a service."""
     with closing(Database(where)) as database:
         return database.create_key(plan, label="", now=time.time())[1]
 
 
 @contextmanager
-def run_serve(where: str | Path, *options: str, **env: str) -> Iterator[ServeProcess]:
+def run_serve(where, *options, **env):
     """
     Run `petstore-tools serve` on a database until the block ends; nothing is left of
     it.
@@ -190,7 +186,7 @@ def run_serve(where: str | Path, *options: str, **env: str) -> Iterator[ServePro
         log_path.unlink()
 
 
-def find_workers(supervisor: int) -> list[int]:
+def find_workers(supervisor):
     """
     Return the processes that serve, children of the supervisor; one child cleans up.
     """
@@ -198,13 +194,13 @@ def find_workers(supervisor: int) -> list[int]:
     return [int(pid) for pid in children.split() if _is_worker(pid)]
 
 
-def _is_worker(pid: str) -> bool:
+def _is_worker(pid):
     with suppress(OSError):  # it has ended
         return b"resource_tracker" not in Path(f"/proc/{pid}/cmdline").read_bytes()
     return False
 
 
-def _is_ready(serve_process: ServeProcess) -> bool:
+def _is_ready(serve_process):
     assert serve_process.process.poll() is None, "serve ended"
     with suppress(OSError, AssertionError):  # one that starts may close a connection
         return serve_process.measure_wait_s() < 5

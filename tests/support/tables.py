@@ -1,9 +1,7 @@
 """Tables of cases that are kept as text or JSON beside their tests."""
 
 import json
-from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -12,7 +10,7 @@ CORPUS = TESTS / "importing" / "corpus"
 WIRE = sorted((TESTS / "wire").glob("*.json"))
 
 
-def read_cases(test_file: str, name: str) -> list[Any]:
+def read_cases(test_file, name):
     """
     Read a table beside a test, one case a line: `title: cell | cell`.
 
@@ -28,12 +26,12 @@ def read_cases(test_file: str, name: str) -> list[Any]:
     return cases
 
 
-def read_json(test_file: str, name: str) -> Any:
+def read_json(test_file, name):
     """Read what stands as JSON beside a test."""
     return json.loads(Path(test_file).with_name(name).read_text("utf-8"))
 
 
-def soak_parts(parts: Iterable[Any]) -> list[Any]:
+def soak_parts(parts):
     """Return the parts of a long test: one is played each time, all with `-m soak`."""
     return [
         pytest.param(
@@ -43,13 +41,13 @@ def soak_parts(parts: Iterable[Any]) -> list[Any]:
     ]
 
 
-def soak_seeds(first: int, size: int, *, total: int) -> list[Any]:
+def soak_seeds(first, size, *, total):
     """Return the seeds of a random test: the first few, and the others in parts."""
     starts = range(first, total, size)
     return soak_parts([range(first), *(range(n, n + size) for n in starts)])
 
 
-def read_table(test_file: str, name: str) -> list[Any]:
+def read_table(test_file, name):
     """Read a table beside a test, a JSON object: title and cells of each case."""
     rows = read_json(test_file, name)
     return [pytest.param(*cells, id=title) for title, cells in rows.items()]

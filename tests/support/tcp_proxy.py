@@ -29,9 +29,7 @@ class TcpProxy(Listener):
             is cut.
     """
 
-    def __init__(
-        self, port: int, *, delay_s: float = 0.0, cut_behind: bytes = b""
-    ) -> None:
+    def __init__(self, port, *, delay_s=0.0, cut_behind=b""):
         self._upstream = port
         self._delay_s = delay_s
         self.round_trips = 0
@@ -41,15 +39,15 @@ class TcpProxy(Listener):
         self.flowing.set()
         super().__init__()
 
-    def __exit__(self, *error: object) -> None:
+    def __exit__(self, *error):
         super().__exit__(*error)
         self.flowing.set()
 
-    def url(self, url: str) -> str:
+    def url(self, url):
         """Return the same database's address, through this proxy."""
         return url.replace(f":{urlsplit(url).port}/", f":{self.port}/")
 
-    def handle(self, connection: socket.socket) -> None:
+    def handle(self, connection):
         """Forward what both sides say, until one of them ends."""
         upstream = socket.create_connection(("127.0.0.1", self._upstream))
         for end in (connection, upstream):
@@ -61,11 +59,11 @@ class TcpProxy(Listener):
 
     def _forward(
         self,
-        source: socket.socket,
-        target: socket.socket,
-        is_caller: bool,
-        open_requests: list[bool],
-    ) -> None:
+        source,
+        target,
+        is_caller,
+        open_requests,
+    ):
         with source, suppress(OSError):
             while data := source.recv(1 << 16):
                 self.flowing.wait()

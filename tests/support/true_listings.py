@@ -3,12 +3,10 @@ The truth of a history of listings: what each complete one showed, the stays and
 that follow from it, and how a history and a report are held against them.
 """
 
-import random
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import groupby, pairwise
 from math import nan
@@ -22,12 +20,10 @@ from inventories import listing_frame
 
 from petstore_tools import spec
 from petstore_tools.errors import HistoryError
-from petstore_tools.history.reading import History
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.frames import PetColumns
 from petstore_tools.reporting.facts import check_looks
 from petstore_tools.reporting.report import (
-    StatusReport,
     report_and_keep,
     report_on_snapshot,
 )
@@ -52,7 +48,7 @@ class TrueListing:
     facts: Listing
 
 
-def true_listing(frame: pd.DataFrame) -> TrueListing:
+def true_listing(frame):
     """Return what a listing showed."""
     rows = rows_of(frame)
     animals = {pet: (name, category, status) for pet, name, category, status in rows}
@@ -60,12 +56,12 @@ def true_listing(frame: pd.DataFrame) -> TrueListing:
 
 
 def make_listing(
-    animals: Mapping[int, Values],
-    started_at: float = T0,
-    ended_at: float | None = None,
+    animals,
+    started_at=T0,
+    ended_at=None,
     *,
-    hole: bool = False,
-) -> TrueListing:
+    hole=False,
+):
     """Return a complete listing of these animals, which ends as it began."""
     ended_at = ended_at or started_at
     rows = [(pet_id, *values) for pet_id, values in animals.items()]
@@ -74,7 +70,7 @@ def make_listing(
     )
 
 
-def simulate_listings(rng: random.Random) -> Iterator[TrueListing]:
+def simulate_listings(rng):
     """
     Yield listings of an inventory that changes: at any fraction of a second, or each
     night, then of 0 to 20 seconds; some have holes. Its statuses are those of the
@@ -123,9 +119,7 @@ def simulate_listings(rng: random.Random) -> Iterator[TrueListing]:
         )
 
 
-def true_stays(
-    listings: Sequence[TrueListing], key: Callable[[Values], tuple[Any, ...]] = tuple
-) -> list[Stay]:
+def true_stays(listings, key=tuple):
     """
     Return each stay: id, values, begun after, first seen, last seen, and the interval
     of its end.
@@ -160,9 +154,7 @@ def true_stays(
     return stays
 
 
-def events(
-    listings: Sequence[TrueListing], since: int, only: str = ""
-) -> Iterator[tuple[int, str, str]]:
+def events(listings, since, only=""):
     """
     Yield what happened after a listing, from each one to the next: animal, from and to.
     Where only one status is looked at, an animal with another one is as good as absent.
@@ -180,18 +172,18 @@ def events(
                 yield pet_id, begin, end
 
 
-def status_stays(listings: Sequence[TrueListing]) -> list[Stay]:
+def status_stays(listings):
     """Return each unbroken time of an animal in a status."""
     return true_stays(listings, lambda values: values[2:])
 
 
-def rows_of(frame: pd.DataFrame) -> list[tuple[Any, ...]]:
+def rows_of(frame):
     """Return the rows of a frame, with None where a value is missing."""
     values = frame.astype("object").where(frame.notna(), None)
     return [*values.itertuples(index=False, name=None)]
 
 
-def history_rows(history: pd.DataFrame) -> list[Stay]:
+def history_rows(history):
     """Return the rows of a history in the form of the truth."""
     return [
         (pet, (name, category, status), began, first, last, by and (after, by))
@@ -201,7 +193,7 @@ def history_rows(history: pd.DataFrame) -> list[Stay]:
     ]
 
 
-def expected_rows(stays: Sequence[Stay]) -> list[Stay]:
+def expected_rows(stays):
     """Return stays of the truth with the times that a history has."""
     return [
         (
@@ -216,7 +208,7 @@ def expected_rows(stays: Sequence[Stay]) -> list[Stay]:
     ]
 
 
-def animals_in(listings: Sequence[TrueListing], n: int) -> dict[int, Values]:
+def animals_in(listings, n):
     """
     Return the animals that were there in listing n, as it and the one before it tell.
     """
@@ -224,9 +216,7 @@ def animals_in(listings: Sequence[TrueListing], n: int) -> dict[int, Values]:
     return {**unseen, **listings[n].animals}
 
 
-def true_events(
-    listings: Sequence[TrueListing], since: int, until: int
-) -> list[tuple[Any, ...]]:
+def true_events(listings, since, until):
     """Return what happened after a listing, by another one, as `store.events` does."""
     rows = []
     for n in range(since + 1, until + 1):
@@ -247,11 +237,11 @@ def true_events(
 
 
 def check_history(
-    history: History,
-    listings: Sequence[TrueListing],
-    report: StatusReport,
-    rng: random.Random,
-) -> None:
+    history,
+    listings,
+    report,
+    rng,
+):
     """
     Compare all that the history says with the truth, of any two listings, too, and a
     report on the last one. What is left when listings are forgotten at both ends is a
@@ -285,9 +275,7 @@ def check_history(
     assert history_rows(history.history()) == expected_rows(true_stays(left))
 
 
-def check_period(
-    history: History, listings: Sequence[TrueListing], since: int, until: int
-) -> None:
+def check_period(history, listings, since, until):
     """
     Compare the animals of a listing, the days in a status since an earlier one, and the
     events of each day in between with the truth.
@@ -307,23 +295,23 @@ def check_period(
     )
 
 
-def status_name(status: str | None) -> str:
+def status_name(status):
     """Return a status as tables name it."""
     names = {None: "unset", "": "blank ('')", "from": "'from' as sent"}
     return names.get(status, str(status))
 
 
-def status_of(animals: Mapping[int, Values], pet_id: int, absent: str) -> str:
+def status_of(animals, pet_id, absent):
     """Return the status of an animal as a report names it."""
     return status_name(animals[pet_id][2]) if pet_id in animals else absent
 
 
-def count_animals(animals: Mapping[int, Values]) -> Counter[str]:
+def count_animals(animals):
     """Count animals by the status that a report names."""
     return Counter(status_of(animals, pet_id, "") for pet_id in animals)
 
 
-def compared_position(listings: Sequence[TrueListing], report: StatusReport) -> int:
+def compared_position(listings, report):
     """
     Return the position of the listing that a report on the last one is compared with.
     """
@@ -337,9 +325,7 @@ def compared_position(listings: Sequence[TrueListing], report: StatusReport) -> 
     )
 
 
-def nearest_position(
-    listings: Sequence[TrueListing], age_s: float, begin_s: float
-) -> int:
+def nearest_position(listings, age_s, begin_s):
     """
     Return the position of the listing whose begin is nearest to an age, of two at the
     same distance the older one, of some that began at once the newest.
@@ -350,9 +336,7 @@ def nearest_position(
     return max(n for n, begin in enumerate(begins) if begin == begins[first])
 
 
-def ended_position(
-    listings: Sequence[TrueListing], moment: date, zone: tzinfo
-) -> int | None:
+def ended_position(listings, moment, zone):
     """
     Return the position of the newest listing that had ended by a time, or by the end of
     a day in a zone; None where there is none.
@@ -365,9 +349,7 @@ def ended_position(
     return positions[-1] if positions else None
 
 
-def pick_moment(
-    rng: random.Random, listings: Sequence[TrueListing], zone: tzinfo, kept: int
-) -> tuple[Any, int | None]:
+def pick_moment(rng, listings, zone, kept):
     """
     Return an age, a date or a time, some without an offset, that is older than the last
     of some listings, and the position of the listing that it means, of those that are
@@ -396,7 +378,7 @@ def pick_moment(
             )
 
 
-def count_moves(report: StatusReport) -> Counter[tuple[Any, ...]]:
+def count_moves(report):
     """Count what a report says of animals: their id, from and to."""
     sides = report.tables()["events"].fillna({"from": "new", "to": "gone"})
     moves = Counter(zip(sides["id"], sides["from"], sides["to"], strict=True))
@@ -406,7 +388,7 @@ def count_moves(report: StatusReport) -> Counter[tuple[Any, ...]]:
     return moves
 
 
-def true_times(listings: Sequence[TrueListing]) -> dict[str, tuple[Any, ...]]:
+def true_times(listings):
     """
     Return of each status the stays that ended, the median of their days, the days that
     90 % of them took at most, the stays that are open, the longest of these, and
@@ -439,7 +421,7 @@ def true_times(listings: Sequence[TrueListing]) -> dict[str, tuple[Any, ...]]:
     }
 
 
-def check_report(report: StatusReport, listings: Sequence[TrueListing]) -> None:
+def check_report(report, listings):
     """Compare a report on the last listing with the truth."""
     tables = report.tables()
     last = len(listings) - 1
@@ -496,9 +478,7 @@ def check_report(report: StatusReport, listings: Sequence[TrueListing]) -> None:
     )
 
 
-def check_reports_of_the_past(
-    history: History, listings: Sequence[TrueListing], rng: random.Random
-) -> None:
+def check_reports_of_the_past(history, listings, rng):
     """
     Compare a report on a snapshot of the past with the truth of the listings up to it,
     whichever two moments say which, in any zone.
@@ -517,9 +497,7 @@ def check_reports_of_the_past(
     check_report(report, listings[: until + 1])
 
 
-def run_script(
-    rng: random.Random, history: History
-) -> tuple[list[TrueListing], StatusReport]:
+def run_script(rng, history):
     """
     Keep listings of a script, and report on the last; a report on one status, which is
     not kept, counts what was kept in between: what has another status is as good as

@@ -1,14 +1,11 @@
 """Services in memory that page in any of the usual ways, and in some unusual ones."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import product
 from pathlib import Path
 from random import Random
-from typing import Any, Self
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from pydantic.dataclasses import dataclass as parsed_dataclass
@@ -23,7 +20,7 @@ Animal = tuple[int, str]
 STATUSES = ("available", "pending", "sold")
 
 
-def animals(count: int, *, first: int = 7, step: int = 3) -> list[Animal]:
+def animals(count, *, first=7, step=3):
     """Animals with ascending ids."""
     return [(first + n * step, STATUSES[n % 3]) for n in range(count)]
 
@@ -39,7 +36,7 @@ ESTIMATES = {
 }
 
 
-def with_status(rows: list[Animal], status: str | None) -> list[Animal]:
+def with_status(rows, status):
     """Return the animals with a status, all for None."""
     return rows if status is None else [row for row in rows if row[1] == status]
 
@@ -96,13 +93,13 @@ class Way:
     numbered: int = 0
 
     @classmethod
-    def read(cls, line: str) -> Self:
+    def read(cls, line):
         """Read a way such as `offset cap=64 total=listing`."""
         speaks, *rules = line.split()
         return cls(speaks, **dict(rule.split("=", 1) for rule in rules))
 
     @cached_property
-    def scheme(self) -> Scheme:
+    def scheme(self):
         """How the next page is named."""
         parameter = "cursor" if self.speaks == "link" else self.speaks.partition("=")[2]
         scheme = SCHEMES.get(
@@ -117,10 +114,10 @@ class Service:
 
     way: Way
     rows: list[Animal]
-    change: Callable[[Service], object] = lambda service: None
+    change: Callable = lambda service: None
     queries: list[dict[str, str]] = field(default_factory=list)
 
-    def listed(self, status: str | None) -> list[Animal]:
+    def listed(self, status):
         """Return the animals in the order of a listing."""
         rows = self.rows
         if self.way.order == "descending":
@@ -129,7 +126,7 @@ class Service:
             rows = sorted(rows, key=lambda animal: Random(animal[0]).random())
         return with_status(rows, status) if self.way.filters == "first" else rows
 
-    def answer(self, query: dict[str, str]) -> tuple[int, dict[str, str], list[Animal]]:
+    def answer(self, query):
         """Return status, headers and animals."""
         way = self.way
         status = query.get("status")
@@ -168,7 +165,7 @@ class Service:
             page = with_status(page, status)
         return 200, headers, page
 
-    def _start(self, rows: list[Animal], value: str | None, size: int) -> int:
+    def _start(self, rows, value, size):
         scheme = self.way.scheme
         if value is None:
             return 0
@@ -180,9 +177,7 @@ class Service:
             return max(0, (number - scheme.base) * (self.way.stride or size))
         return number
 
-    def _signs(
-        self, query: dict[str, str], page: list[Animal], stop: int, count: int
-    ) -> dict[str, str]:
+    def _signs(self, query, page, stop, count):
         way = self.way
         more = stop < count
         header, _, parameter = way.speaks.partition("=")
@@ -210,19 +205,19 @@ class Outcome:
     doubles: int
 
     @property
-    def complete(self) -> bool:
+    def complete(self):
         """Whether it is called complete."""
         return self.end.completeness == "complete"
 
 
 def read_service(
-    service: Service,
-    status: str | None = None,
+    service,
+    status=None,
     *,
-    limit: int = 100,
-    pagination: str | None = None,
-    **options: Any,
-) -> Outcome:
+    limit=100,
+    pagination=None,
+    **options,
+):
     """Let a pager read a service to its end."""
     first_query = {"limit": str(limit)} | ({} if status is None else {"status": status})
     url = f"https://host/v1/pets?{urlencode(first_query)}"
@@ -265,20 +260,18 @@ def read_service(
     )
 
 
-def list_animals(
-    way: str, count: int = 250, status: str | None = None, **options: Any
-) -> Outcome:
+def list_animals(way, count=250, status=None, **options):
     """Read a service of so many animals to its end."""
     return read_service(Service(Way.read(way), animals(count)), status, **options)
 
 
-def alternatives(line: str) -> list[str]:
+def alternatives(line):
     """Spell out a line: `offset|page cap=1|cap=7` is four ways."""
     choices = [word.split("|") for word in line.split()]
     return [" ".join(words) for words in product(*choices)]
 
 
-def _read_ways(name: str) -> list[str]:
+def _read_ways(name):
     lines = Path(__file__).with_name(name).read_text("utf-8").splitlines()
     return [way for line in lines for way in alternatives(line)]
 

@@ -9,7 +9,7 @@ T0 = 1_800_000_000.0
 PET = {"id": 17, "name": "Rex", "categoryId": 3, "status": "sold"}
 
 
-def rate_headers(remaining: int = 59, **headers: str) -> dict[str, str]:
+def rate_headers(remaining=59, **headers):
     """Return the rate headers of a minute on plan Free, and others."""
     return {
         "X-RateLimit-Limit": "60",

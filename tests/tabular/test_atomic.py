@@ -2,7 +2,6 @@
 
 import os
 import stat
-from pathlib import Path
 
 import pytest
 
@@ -14,15 +13,13 @@ posix = pytest.mark.skipif(
 )
 
 
-def rights(path: Path) -> int:
+def rights(path):
     return stat.S_IMODE(path.stat().st_mode)
 
 
 @posix
 @pytest.mark.parametrize("mode", [None, 0o600, 0o640, 0o666])
-def test_a_file_that_is_replaced_keeps_its_rights(
-    tmp_path: Path, mode: int | None
-) -> None:
+def test_a_file_that_is_replaced_keeps_its_rights(tmp_path, mode):
     """
     Settings with a key in them stay closed, and what was opened for a group stays open;
     a new file has the rights of any new file.
@@ -41,7 +38,7 @@ def test_a_file_that_is_replaced_keeps_its_rights(
 
 
 @posix
-def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
+def test_a_file_is_replaced_whole_or_not_at_all(tmp_path):
     """What cannot be moved to its place leaves the old one there, and no other file."""
     path = tmp_path / "report.html"
     (path / "old").mkdir(parents=True)
@@ -55,8 +52,8 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
 
 @posix
 def test_what_a_symbolic_link_names_is_written_and_the_link_stays(
-    tmp_path: Path,
-) -> None:
+    tmp_path,
+):
     """Whoever opens either sees the new one."""
     (tmp_path / "old.html").write_bytes(b"old")
     link = tmp_path / "newest.html"
@@ -69,7 +66,7 @@ def test_what_a_symbolic_link_names_is_written_and_the_link_stays(
 
 
 @posix
-def test_a_device_is_not_replaced_by_a_file(tmp_path: Path) -> None:
+def test_a_device_is_not_replaced_by_a_file(tmp_path):
     """Nor is one that a symbolic link names."""
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "report.html").symlink_to(tmp_path / "pipe")

@@ -1,8 +1,5 @@
 """What categories are called: dicts, Series, frames and files."""
 
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -32,9 +29,7 @@ FRAME = pd.DataFrame({"id": [3, 4], "name": ["Dogs", "Cats"]})
         (FRAME.assign(id=[3, None]), "the DataFrame row 1: '' is not an id"),
     ],
 )
-def test_categories_come_from_whatever_people_keep_them_in(
-    tmp_path: Path, source: Any, reason: str
-) -> None:
+def test_categories_come_from_whatever_people_keep_them_in(tmp_path, source, reason):
     """
     Keys or values, of any kind of whole number; else a sentence says where it is wrong.
     """

@@ -2,14 +2,12 @@
 
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
-from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pyarrow
 import pytest
 
-from petstore_tools import Sandbox, status_report
+from petstore_tools import status_report
 from petstore_tools.tabular.sources import to_pandas
 
 ROWS = [("Rex", 2**53 + 1, "sold"), ("Mia", 4, None)]
@@ -21,7 +19,7 @@ class Polars:
 
     columns = ("name", "categoryId", "status")
 
-    def rows(self) -> list[tuple[Any, ...]]:
+    def rows(self):
         """Return the values as Python's own."""
         return ROWS
 
@@ -32,8 +30,8 @@ class Polars:
     ids=["pandas", "pyarrow", "polars"],
 )
 def test_frames_of_other_libraries_are_imported_and_reported(
-    sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, frame: Any
-) -> None:
+    sandbox, tmp_path, monkeypatch, frame
+):
     """Every digit stays, and so does a missing value; the same name goes on."""
     monkeypatch.chdir(tmp_path)
 
@@ -52,7 +50,7 @@ def test_frames_of_other_libraries_are_imported_and_reported(
     }
 
 
-def read_result() -> list[list[Any]]:
+def read_result():
     """Return the cells of a result of duckdb, titles first."""
     import duckdb
 
@@ -60,7 +58,7 @@ def read_result() -> list[list[Any]]:
     return [list(frame.columns), *frame.to_numpy().tolist()]
 
 
-def test_a_result_of_duckdb_is_read_as_a_frame() -> None:
+def test_a_result_of_duckdb_is_read_as_a_frame():
     """
     In a process of its own: hypothesis keeps all modules, and duckdb complains then
     when the process ends.

@@ -2,13 +2,11 @@
 
 import os
 import zipfile
-from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 from tables import CORPUS, read_json
 
-from petstore_tools import Sandbox
 from petstore_tools.cli import cli
 from petstore_tools.errors import SheetError
 from petstore_tools.tabular.sources import FORMATS, open_source
@@ -18,8 +16,8 @@ from petstore_tools.tabular.sources import FORMATS, open_source
     ("source", "name", "created"), read_json(__file__, "created_files.json")
 )
 def test_a_file_is_read_as_what_it_holds_and_its_created_file_is_known(
-    sandbox: Sandbox, tmp_path: Path, source: str, name: str, created: str
-) -> None:
+    sandbox, tmp_path, source, name, created
+):
     """
     People rename files, and programs call a text .xls; result files have the right
     ending. The created file is the list to go on with, and stays it: nothing of it is
@@ -52,8 +50,8 @@ def test_a_file_is_read_as_what_it_holds_and_its_created_file_is_known(
 
 
 def test_each_ending_is_named_by_the_help_and_by_the_refusal_of_another(
-    tmp_path: Path,
-) -> None:
+    tmp_path,
+):
     """Both take them from the table."""
     help_text = CliRunner().invoke(cli, ["import", "--help"]).output
     with pytest.raises(SheetError, match="save the sheet as one of these: ") as refused:
@@ -68,7 +66,7 @@ def test_each_ending_is_named_by_the_help_and_by_the_refusal_of_another(
     ("name", "reason"),
     read_json(__file__, "unopened.json"),
 )
-def test_what_cannot_be_opened_is_named(tmp_path: Path, name: str, reason: str) -> None:
+def test_what_cannot_be_opened_is_named(tmp_path, name, reason):
     """One sentence each, whatever the format."""
     (tmp_path / "folder.xlsx").mkdir()
     (tmp_path / "text.csv").write_text("name,categoryId")

@@ -1,7 +1,5 @@
 """Texts read: the delimiter that is found, and encodings."""
 
-from pathlib import Path
-
 import pytest
 from tables import read_table
 
@@ -14,14 +12,12 @@ from petstore_tools.tabular.text_files import read_csv
     ("text", "delimiter"),
     read_table(__file__, "delimiters.json"),
 )
-def test_the_delimiter_is_the_one_that_splits_most_rows_alike(
-    text: str, delimiter: str
-) -> None:
+def test_the_delimiter_is_the_one_that_splits_most_rows_alike(text, delimiter):
     """No title is known, so the number of cells alone tells."""
     assert read_csv(text.encode(), "pets.csv").delimiter == delimiter
 
 
-def test_an_encoding_that_does_not_exist_is_named(tmp_path: Path) -> None:
+def test_an_encoding_that_does_not_exist_is_named(tmp_path):
     """
     Also one that Python has for other things than text; the file is not called broken.
     """

@@ -6,7 +6,6 @@ import struct
 import zipfile
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
-from pathlib import Path
 
 import pytest
 import xlsxwriter
@@ -15,18 +14,18 @@ from tables import CORPUS, read_json, soak_parts
 from petstore_tools.errors import SheetError
 from petstore_tools.importing.options import ImportOptions
 from petstore_tools.importing.read_sheet import open_layout, read_rows
-from petstore_tools.tabular.cells import NonTextCell, Sheet
+from petstore_tools.tabular.cells import NonTextCell
 from petstore_tools.tabular.sources import open_source
 
 SPACE = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 
 
-def with_kind(cell: str) -> str | list[str]:
+def with_kind(cell):
     """Return a cell, one that was no text with what it was."""
     return [str(cell), cell.kind] if isinstance(cell, NonTextCell) else cell
 
 
-def read_sheet(path: Path, rows: str, *, before: str = "", after: str = "") -> Sheet:
+def read_sheet(path, rows, *, before="", after=""):
     """Write the XML of the second sheet of a workbook, and read it."""
     with xlsxwriter.Workbook(path) as book:
         book.add_worksheet("notes")
@@ -60,9 +59,7 @@ COVERED = "part of the merged cell F1"
         ),
     ],
 )
-def test_cells_are_read_from_the_xml_as_programs_write_it(
-    tmp_path: Path, rows: str, records: list[list[object]]
-) -> None:
+def test_cells_are_read_from_the_xml_as_programs_write_it(tmp_path, rows, records):
     """Rows that hold nothing are left out; the place of a button is no row."""
     button = (
         '<d:row xmlns:d="http://schemas.openxmlformats.org/drawingml/2006/x">4</d:row>'
@@ -82,9 +79,7 @@ def test_cells_are_read_from_the_xml_as_programs_write_it(
     ("rows", "before", "reason"),
     read_json(__file__, "broken_sheets.json"),
 )
-def test_a_workbook_that_cannot_be_read_is_refused(
-    tmp_path: Path, rows: str, before: str, reason: str
-) -> None:
+def test_a_workbook_that_cannot_be_read_is_refused(tmp_path, rows, before, reason):
     """In one sentence; no entity is followed."""
     with pytest.raises(
         SheetError, match=rf"not a workbook that can be read \(.*{reason}"
@@ -92,7 +87,7 @@ def test_a_workbook_that_cannot_be_read_is_refused(
         read_sheet(tmp_path / "book.xlsx", rows, before=before)
 
 
-def test_what_would_fill_the_memory_or_is_locked_is_refused(tmp_path: Path) -> None:
+def test_what_would_fill_the_memory_or_is_locked_is_refused(tmp_path):
     """
     A bomb, a cell far away in another format, and a password; of a large .xls alone
     nobody can tell what it hides.
@@ -134,7 +129,7 @@ def test_what_would_fill_the_memory_or_is_locked_is_refused(tmp_path: Path) -> N
     assert open_source(tmp_path / "large.xls")[0].is_unseen
 
 
-def measure_reading(path: Path) -> tuple[int, int]:
+def measure_reading(path):
     """
     Return how many rows a sheet has, and by how many KiB reading it makes a process
     grow.
@@ -147,7 +142,7 @@ def measure_reading(path: Path) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize("count", soak_parts([20_000, 100_000]))
-def test_many_rows_stay_within_their_memory(tmp_path: Path, count: int) -> None:
+def test_many_rows_stay_within_their_memory(tmp_path, count):
     """A hundred thousand take at most 150 MB beyond the process, fewer take less."""
     with xlsxwriter.Workbook(tmp_path / "big.xlsx", {"constant_memory": True}) as book:
         sheet = book.add_worksheet()

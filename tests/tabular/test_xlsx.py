@@ -1,7 +1,6 @@
 """Workbooks that help people to fill them in."""
 
 import re
-from pathlib import Path
 
 import pytest
 from office import list_rules, workbook_part
@@ -18,7 +17,7 @@ from petstore_tools.tabular.xlsx import (
 CATEGORIES = {3: "Dogs", 4: "Cats", 7: "Vögel", 8: "Cats", 9: "12"}
 
 
-def coloured_cells(content: bytes) -> list[str]:
+def coloured_cells(content):
     """
     Return the cells below the header that have a format beside that of their column.
     """
@@ -30,8 +29,8 @@ def coloured_cells(content: bytes) -> list[str]:
 
 
 def test_a_template_has_examples_drop_downs_and_a_frozen_header(
-    tmp_path: Path,
-) -> None:
+    tmp_path,
+):
     """
     Categories stand on a hidden sheet, each name once, which is not read as animals.
     """
@@ -53,7 +52,7 @@ def test_a_template_has_examples_drop_downs_and_a_frozen_header(
     assert animals.name == "animals"
 
 
-def test_rejects_show_the_bad_cells() -> None:
+def test_rejects_show_the_bad_cells():
     """There is no drop-down, and a correction is text, so that 007 stays 007."""
     rows = [["Rex", "Dgos"], ["Total", NonTextCell("3", "a number")]]
     content = workbook_bytes(["Tier", "Art"], rows, bad_cells={(0, 1), (1, 0)})
@@ -66,8 +65,8 @@ def test_rejects_show_the_bad_cells() -> None:
 
 
 def test_a_bad_cell_that_was_no_text_does_not_pass_for_corrected(
-    tmp_path: Path,
-) -> None:
+    tmp_path,
+):
     """
     It is an error as long as nobody types something: what it was is not known.
     """
@@ -87,7 +86,7 @@ def test_a_bad_cell_that_was_no_text_does_not_pass_for_corrected(
     assert cells == ["name", *["#N/A"] * len(bad)]
 
 
-def test_a_cell_that_excel_cannot_keep_is_refused() -> None:
+def test_a_cell_that_excel_cannot_keep_is_refused():
     """It would be cut."""
     with pytest.raises(
         SheetError, match="32,768 characters is too long for a workbook"

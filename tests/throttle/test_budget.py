@@ -16,7 +16,7 @@ from petstore_tools.throttle.budget import (
 T0 = 1_800_000_000.0
 
 
-def test_behind_a_lost_probe_a_window_that_slides_counts_all() -> None:
+def test_behind_a_lost_probe_a_window_that_slides_counts_all():
     """
     Two Resets came within a period: only what ended for sure is free, and the probe
     took it.
@@ -45,8 +45,8 @@ STEPS = st.lists(
 @given(STEPS)
 @settings(max_examples=100, deadline=None)
 def test_the_ledgers_time_passes_as_time_does(
-    steps: list[tuple[float, float, str]],
-) -> None:
+    steps,
+):
     """
     Whatever step any clock makes, on one machine or two: no block is lifted or
     lengthened.
@@ -66,7 +66,7 @@ def test_the_ledgers_time_passes_as_time_does(
         )
 
 
-def test_clocks_that_drift_apart_were_not_set() -> None:
+def test_clocks_that_drift_apart_were_not_set():
     """By a thousandth: after a day, 20 s are no step."""
     budget = Budget()
     budget.follow_clock(T0, "boot", 100.0)
@@ -74,7 +74,7 @@ def test_clocks_that_drift_apart_were_not_set() -> None:
     assert budget.follow_clock(T0 + 86_420, "boot", 86_500.0) == T0 + 86_420
 
 
-def test_without_a_clock_that_nobody_sets_time_does_not_go_back() -> None:
+def test_without_a_clock_that_nobody_sets_time_does_not_go_back():
     """After a start of the machine its clock tells nothing of the time before."""
     budget = Budget()
     budget.follow_clock(T0, "one boot", 5_000.0)
@@ -83,7 +83,7 @@ def test_without_a_clock_that_nobody_sets_time_does_not_go_back() -> None:
     assert budget.follow_clock(T0 - 3_590, "another boot", 17.0) == T0 + 10
 
 
-def test_a_clock_of_the_service_that_was_set_is_followed() -> None:
+def test_a_clock_of_the_service_that_was_set_is_followed():
     """Ahead or back; of many machines the clocks of the last ones are kept."""
     budget = Budget()
     for skew in (0, 90, -90):

@@ -12,7 +12,7 @@ NINE = 1_767_603_600.0  # 09:00 UTC
 MIDNIGHT = NINE + 15 * 3_600
 
 
-def free(minute_left: int, day_left: int, as_of: float = NINE) -> Quota:
+def free(minute_left, day_left, as_of=NINE):
     """Return what is left of a free plan, as the headers say."""
     minute = WindowQuota("minute", 60, minute_left, as_of + 60, True)
     day = WindowQuota("day", 1_000, day_left, MIDNIGHT, True)
@@ -24,8 +24,8 @@ def free(minute_left: int, day_left: int, as_of: float = NINE) -> Quota:
     read_table(__file__, "forecasts.json"),
 )
 def test_days_are_counted_with_what_each_leaves_for_others(
-    requests: int, left: tuple[int, int], latency_s: float, days: int, takes_s: float
-) -> None:
+    requests, left, latency_s, days, takes_s
+):
     """
     By what is left of this minute and of this day; latency counts where the plan does
     not slow down.
@@ -36,7 +36,7 @@ def test_days_are_counted_with_what_each_leaves_for_others(
     assert expected.ends_at == pytest.approx(NINE + takes_s, abs=1e-3)
 
 
-def test_a_day_ends_where_the_headers_say_so() -> None:
+def test_a_day_ends_where_the_headers_say_so():
     """Not at midnight UTC; by our own count it does."""
     quota = free(60, 5)
     noon = NINE + 3 * 3_600
@@ -47,7 +47,7 @@ def test_a_day_ends_where_the_headers_say_so() -> None:
     assert forecast(54, counted).ends_at == MIDNIGHT
 
 
-def test_without_numbers_the_headers_will_tell() -> None:
+def test_without_numbers_the_headers_will_tell():
     """Enterprise without numbers: one day, as far as anyone knows."""
     minute, day = WindowQuota("minute"), WindowQuota("day")
 
@@ -62,9 +62,7 @@ def test_without_numbers_the_headers_will_tell() -> None:
         (54, free(60, 5), "it ends about 2026-01-06 00:00:00 UTC"),
     ],
 )
-def test_a_job_that_ends_today_says_so_without_a_count_of_days(
-    creates: int, quota: Quota, ending: str
-) -> None:
+def test_a_job_that_ends_today_says_so_without_a_count_of_days(creates, quota, ending):
     """Days are told where there are more than one, or where it is not today."""
     text = str(forecast(creates, quota))
 

@@ -5,11 +5,8 @@ import threading
 import time
 from datetime import UTC, datetime
 from email.utils import format_datetime
-from pathlib import Path
 
 import pytest
-import responses
-from requests import PreparedRequest
 from wires import BASE, KEY, NO_MORE, PET, T0
 
 from petstore_tools import PetStore, Sandbox
@@ -22,7 +19,7 @@ from petstore_tools.errors import (
 )
 from petstore_tools.plans import Plan
 from petstore_tools.throttle.gate import CallOptions, Gate
-from petstore_tools.throttle.ledger import Ledger, MemoryLedger, SqliteLedger
+from petstore_tools.throttle.ledger import MemoryLedger, SqliteLedger
 
 SAID = {
     "X-RateLimit-Limit": "60",
@@ -31,13 +28,13 @@ SAID = {
 }
 
 
-def gate_on(ledger: Ledger, clock: ManualClock, max_wait_s: float = 0.0) -> Gate:
+def gate_on(ledger, clock, max_wait_s=0.0):
     """Return a client of a budget, on plan Free."""
     return Gate(ledger, Plan(60, 1_000), clock, max_wait_s=max_wait_s)
 
 
 @pytest.fixture
-def gates() -> tuple[Gate, Gate]:
+def gates():
     """Two clients of one key, whose probe has come back with ample room."""
     ledger = MemoryLedger()
     clock = ManualClock(T0)
@@ -46,13 +43,13 @@ def gates() -> tuple[Gate, Gate]:
     return one, two
 
 
-def in_flight(gate: Gate) -> int:
+def in_flight(gate):
     return len(gate.read_budget().budget.in_flight)
 
 
 def test_a_ledger_that_fails_at_an_answer_keeps_the_request_spent(
-    tmp_path: Path,
-) -> None:
+    tmp_path,
+):
     """
     The answer is not lost to the caller, and the request counts as in flight until it
     is given up.
@@ -75,8 +72,8 @@ def test_a_ledger_that_fails_at_an_answer_keeps_the_request_spent(
 
 
 def test_an_answer_may_be_recorded_with_the_next_question(
-    gates: tuple[Gate, Gate],
-) -> None:
+    gates,
+):
     """
     Where the caller says that one follows; else everybody who shares the budget sees
     it.
@@ -94,9 +91,7 @@ def test_an_answer_may_be_recorded_with_the_next_question(
 
 
 @pytest.mark.parametrize("status", [429, 503])
-def test_a_refusal_is_recorded_at_once_though_more_follow(
-    gates: tuple[Gate, Gate], status: int
-) -> None:
+def test_a_refusal_is_recorded_at_once_though_more_follow(gates, status):
     """Everybody has to know."""
     one, two = gates
 
@@ -109,9 +104,7 @@ def test_a_refusal_is_recorded_at_once_though_more_follow(
 @pytest.mark.parametrize(
     ("took_s", "lease_s"), [(0.2, 4), (4, 12), (62, 60), (600, 60), (28_800, 60)]
 )
-def test_a_lost_probe_silences_nobody_for_longer_than_a_minute(
-    took_s: float, lease_s: float
-) -> None:
+def test_a_lost_probe_silences_nobody_for_longer_than_a_minute(took_s, lease_s):
     """
     It is given up after three times what answers take: its process may have slept for
     hours, and been killed. Who waits is told of the whole wait, and asks ever more
@@ -138,7 +131,7 @@ def test_a_lost_probe_silences_nobody_for_longer_than_a_minute(
     assert len(waits) < 40
 
 
-def test_who_waits_for_the_probe_of_another_process_asks_soon_for_its_answer() -> None:
+def test_who_waits_for_the_probe_of_another_process_asks_soon_for_its_answer():
     """Nobody wakes it: its clock is its own."""
     ledger = MemoryLedger()
     clock = ManualClock(T0)
@@ -146,7 +139,7 @@ def test_who_waits_for_the_probe_of_another_process_asks_soon_for_its_answer() -
     second = gate_on(ledger, clock, 90)
     answers = [first.acquire()]
 
-    def answer(_: object) -> None:
+    def answer(_):
         while answers:
             first.record_reply(answers.pop(), 200, SAID, "")
 
@@ -155,7 +148,7 @@ def test_who_waits_for_the_probe_of_another_process_asks_soon_for_its_answer() -
     assert T0 < clock.now() < T0 + 1
 
 
-def date(at: float) -> str:
+def date(at):
     return format_datetime(datetime.fromtimestamp(at, UTC), usegmt=True)
 
 
@@ -170,12 +163,12 @@ def date(at: float) -> str:
     ],
 )
 def test_a_503_is_asked_again_when_it_said(
-    wire: responses.RequestsMock,
-    store: PetStore,
-    said: str,
-    least_s: float,
-    most_s: float,
-) -> None:
+    wire,
+    store,
+    said,
+    least_s,
+    most_s,
+):
     """
     Seconds, a date, or at most five minutes; nonsense is a failure like any other,
     under backoff.
@@ -190,9 +183,7 @@ def test_a_503_is_asked_again_when_it_said(
     assert least_s <= store.client.clock.now() - T0 <= most_s
 
 
-def test_whoever_shares_the_budget_keeps_the_pause(
-    wire: responses.RequestsMock, store: PetStore
-) -> None:
+def test_whoever_shares_the_budget_keeps_the_pause(wire, store):
     """
     A create of one process is answered 503: a listing of another waits, and says until
     when.
@@ -214,14 +205,14 @@ def test_whoever_shares_the_budget_keeps_the_pause(
 
 
 def test_a_clock_set_back_while_a_request_is_blocked_makes_the_wait_no_longer(
-    wire: responses.RequestsMock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    wire, tmp_path, monkeypatch
+):
     """By an hour: a Retry-After of 1 s is over in under three by a stopwatch."""
     real = time.time
     back_s = [0.0]
     monkeypatch.setattr(time, "time", lambda: real() - back_s[0])
 
-    def refuse(_: PreparedRequest) -> tuple[int, dict[str, str], str]:
+    def refuse(_):
         threading.Timer(0.5, lambda: back_s.__setitem__(0, 3_600.0)).start()
         return 429, {"Retry-After": "1"}, ""
 
@@ -236,9 +227,7 @@ def test_a_clock_set_back_while_a_request_is_blocked_makes_the_wait_no_longer(
     assert 1.5 <= took_s < 3
 
 
-def test_a_ban_is_named_with_its_time_and_nothing_more_is_sent(
-    wire: responses.RequestsMock, store: PetStore
-) -> None:
+def test_a_ban_is_named_with_its_time_and_nothing_more_is_sent(wire, store):
     """One request learns of it; the next call sends none."""
     body = {"code": "key_banned", "message": "banned", "status": 429}
     wire.get(f"{BASE}/pets", json=body, status=429, headers={"Retry-After": "900"})
@@ -255,12 +244,12 @@ TIME = r"20[0-9-]{8} [0-9:]{8} UTC"
 
 
 def test_threads_that_wait_for_the_same_moment_log_one_line(
-    log: pytest.LogCaptureFixture,
-) -> None:
+    log,
+):
     """130 requests of eight threads at 60 a minute meet the end of the minute twice."""
     with Sandbox(plan="60/1000", animals=1) as box:
 
-        def read() -> None:
+        def read():
             for _ in range(17):
                 box.store.client.call("GET", f"{box.base_url}/pets")
 

@@ -14,9 +14,7 @@ NOW = 1_800_000_000.0  # Fri, 15 Jan 2027 08:00:00 GMT
     ("text", "seconds"),
     read_json(__file__, "retry_after.json"),
 )
-def test_retry_after_is_seconds_or_a_date_and_nonsense_is_none(
-    text: str, seconds: float | None
-) -> None:
+def test_retry_after_is_seconds_or_a_date_and_nonsense_is_none(text, seconds):
     """Every form of Retry-After has one documented reading."""
     assert read_reply(429, {"Retry-After": text}, now=NOW).retry_after_s == seconds
 
@@ -25,8 +23,8 @@ def test_retry_after_is_seconds_or_a_date_and_nonsense_is_none(
 @pytest.mark.parametrize("zone", ["America/New_York", "Europe/Berlin"])
 @pytest.mark.parametrize("ending", ["", " -0000", " GMT"])
 def test_a_date_without_a_zone_is_utc_wherever_this_machine_is(
-    monkeypatch: pytest.MonkeyPatch, zone: str, ending: str
-) -> None:
+    monkeypatch, zone, ending
+):
     """Both mean the same everywhere; beside a Date our clock does not matter."""
     headers = {
         "Retry-After": f"Fri, 15 Jan 2027 08:00:30{ending}",
@@ -47,7 +45,7 @@ def test_a_date_without_a_zone_is_utc_wherever_this_machine_is(
 
 
 @pytest.mark.parametrize("text", ["", "many", "-1", "1.5", "1e3", "0x10", "9" * 30])
-def test_a_limit_that_is_no_whole_number_is_absent(text: str) -> None:
+def test_a_limit_that_is_no_whole_number_is_absent(text):
     """Limits are whole numbers (§8.3); anything else is not believed."""
     assert read_reply(200, {"X-RateLimit-Limit": text}, now=NOW).limit is None
 
@@ -70,9 +68,7 @@ POLICIES = {
 
 
 @pytest.mark.parametrize(("policy", "window"), POLICIES.items())
-def test_a_policy_names_the_window_of_the_limit(
-    policy: str, window: str | None
-) -> None:
+def test_a_policy_names_the_window_of_the_limit(policy, window):
     """
     The one policy does; of several the one with the limit that came; two such, or none,
     is as without it.

@@ -3,8 +3,6 @@ One behaviour over every ledger that processes share: in a file, in a real Postg
 behind a real PgBouncer.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import gc
 import multiprocessing
@@ -14,32 +12,29 @@ import resource
 import signal
 import threading
 import time
-from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from itertools import product
-from multiprocessing.queues import Queue
 from pathlib import Path
 from threading import Event
 
 import pytest
 from leaks import visible_text
-from postgres import Postgres, missing_postgres, name_database, run_postgres
+from postgres import missing_postgres, name_database, run_postgres
 from pydantic import SecretStr
 
 from petstore_tools import PetStore, Sandbox
 from petstore_tools.clock import ManualClock
 from petstore_tools.errors import LedgerError, SettingsError
 from petstore_tools.plans import Plan
-from petstore_tools.throttle.budget import Budget
 from petstore_tools.throttle.gate import Gate
-from petstore_tools.throttle.ledger import Ledger, PostgresLedger, SqliteLedger
+from petstore_tools.throttle.ledger import PostgresLedger, SqliteLedger
 from petstore_tools.throttle.quota import read_quota
 from petstore_tools.throttle.throttle import Go, Throttle, Wait
 
 T0 = 1_800_000_000.0
 
 
-def opened(where: str) -> Ledger:
+def opened(where):
     """Open a ledger by a path or a URL, in any process."""
     if where.startswith("postgresql://"):
         return PostgresLedger(SecretStr(where), "shared")
@@ -47,18 +42,18 @@ def opened(where: str) -> Ledger:
 
 
 @pytest.fixture(params=["sqlite", "postgresql", "pgbouncer"])
-def where(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+def where(request, tmp_path):
     """The path or the URL of a ledger that processes share."""
     return name_database(request, tmp_path)
 
 
 @pytest.fixture
-def ledger(where: str) -> Iterator[Ledger]:
+def ledger(where):
     with closing(opened(where)) as kept:
         yield kept
 
 
-def ask(ledger: Ledger, now: float = T0, *, per_minute: int = 40) -> object:
+def ask(ledger, now=T0, *, per_minute=40):
     plan = Plan(per_minute, 100_000)
     return ledger.update(lambda budget: Throttle(budget, plan).ask(now))
 
@@ -66,7 +61,7 @@ def ask(ledger: Ledger, now: float = T0, *, per_minute: int = 40) -> object:
 class Pressed(int):
     """A number: when it is written down first, somebody presses Ctrl-C."""
 
-    def __repr__(self) -> str:
+    def __repr__(self):
         if self in PRESSES:
             PRESSES.remove(self)
             raise KeyboardInterrupt
@@ -77,16 +72,14 @@ PRESSES = []
 
 
 @pytest.mark.parametrize("moment", ["change", "encoding"])
-def test_an_interrupt_is_raised_as_it_is_and_leaves_nothing(
-    ledger: Ledger, moment: str
-) -> None:
+def test_an_interrupt_is_raised_as_it_is_and_leaves_nothing(ledger, moment):
     """
     Half a change is no change, and an interrupt while it is written down is no damage.
     """
     ledger.update(lambda budget: setattr(budget, "grants", 7))
     PRESSES.append(8)
 
-    def half(budget: Budget) -> None:
+    def half(budget):
         budget.grants = 99
         budget.in_flight[Pressed(8)] = 1.0
         if moment == "change":
@@ -99,17 +92,17 @@ def test_an_interrupt_is_raised_as_it_is_and_leaves_nothing(
     assert ledger.update(lambda budget: (budget.grants, budget.in_flight)) == (7, {})
 
 
-def _grab(where: str, barrier: object, results: object) -> None:
+def _grab(where, barrier, results):
     ledger = opened(where)
-    barrier.wait()  # type: ignore[attr-defined]
+    barrier.wait()
     granted = 0
     for _ in range(60):
         granted += isinstance(ask(ledger), Go)
-    results.put(granted)  # type: ignore[attr-defined]
+    results.put(granted)
     ledger.close()
 
 
-def six_grab(where: str, method: str) -> list[int]:
+def six_grab(where, method):
     """
     Let six processes ask 360 times for 40 a minute; a connection of the parent stays
     open.
@@ -141,17 +134,17 @@ def six_grab(where: str, method: str) -> list[int]:
     ],
     indirect=["where"],
 )
-def test_six_processes_are_granted_exactly_the_plan(where: str, method: str) -> None:
+def test_six_processes_are_granted_exactly_the_plan(where, method):
     """40 a minute over six processes that ask 360 times at one instant: 40 grants."""
     assert sum(six_grab(where, method)) == 40
 
 
-def _stay(where: str, held: str, holding: Event) -> None:
+def _stay(where, held, holding):
     """Take one request, and stay: with the budget, or without it."""
     ledger = opened(where)
     ask(ledger, per_minute=60)
 
-    def hold(_: object) -> None:
+    def hold(_):
         holding.set()
         Event().wait()
 
@@ -161,7 +154,7 @@ def _stay(where: str, held: str, holding: Event) -> None:
 
 
 @contextmanager
-def staying(where: str, held: str, signal_: signal.Signals) -> Iterator[None]:
+def staying(where, held, signal_):
     """
     Run a process that spends one request and then holds the budget, or nothing but a
     lease; kill or stop it there.
@@ -193,9 +186,7 @@ STOPPED = [
 
 
 @pytest.mark.parametrize(("where", "how"), STOPPED, indirect=["where"])
-def test_a_process_that_is_killed_or_stopped_stops_nobody(
-    where: str, ledger: Ledger, how: tuple[str, signal.Signals]
-) -> None:
+def test_a_process_that_is_killed_or_stopped_stops_nobody(where, ledger, how):
     """
     Others go on at once, or when the probe's lease ends; what it spent stays spent.
     """
@@ -206,8 +197,8 @@ def test_a_process_that_is_killed_or_stopped_stops_nobody(
 
 
 def test_a_budget_in_a_database_that_another_version_wrote_is_refused(
-    postgres: Postgres,
-) -> None:
+    postgres,
+):
     """Its fields may mean something else; a file says so by its `user_version`."""
     import psycopg
 
@@ -221,9 +212,7 @@ def test_a_budget_in_a_database_that_another_version_wrote_is_refused(
             ask(ledger)
 
 
-def test_machines_with_different_clocks_agree_by_the_databases(
-    postgres: Postgres, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_machines_with_different_clocks_agree_by_the_databases(postgres, monkeypatch):
     """
     A machine whose clock is an hour fast closes the gate: the other waits as long as
     the service said, and knows what was spent.
@@ -233,7 +222,7 @@ def test_machines_with_different_clocks_agree_by_the_databases(
     monkeypatch.setattr(time, "time", lambda: now() + ahead_s[0])
     url = SecretStr(postgres.database())
 
-    def gate_of_machine() -> Gate:
+    def gate_of_machine():
         ledger = PostgresLedger(url, "shared")
         return Gate(ledger, Plan(60, 1_000), ManualClock(time.time()), max_wait_s=0.0)
 
@@ -253,7 +242,7 @@ def test_machines_with_different_clocks_agree_by_the_databases(
         assert f"database 127.0.0.1:{postgres.port}/" in quota.note
 
 
-def test_a_database_that_restarts_costs_nothing_and_a_missing_one_is_an_error() -> None:
+def test_a_database_that_restarts_costs_nothing_and_a_missing_one_is_an_error():
     """
     Nothing is sent without the ledger, the error says what helps, and no word of it is
     the password.
@@ -294,8 +283,8 @@ def test_a_database_that_restarts_costs_nothing_and_a_missing_one_is_an_error() 
     ],
 )
 def test_an_address_that_is_none_of_postgresql_is_named_without_its_password(
-    address: str,
-) -> None:
+    address,
+):
     """
     Redis, a character that divides the password, a port in letters: the settings error
     shows the form, not the value.
@@ -316,8 +305,8 @@ def test_an_address_that_is_none_of_postgresql_is_named_without_its_password(
     ],
 )
 def test_an_error_of_the_database_is_told_without_the_password(
-    postgres: Postgres, part: str, other: str, reason: str
-) -> None:
+    postgres, part, other, reason
+):
     """
     A mistyped user, database or host: each is named, and how to go
     on. The driver has the address in its frames, which hide it.
@@ -338,9 +327,7 @@ def test_an_error_of_the_database_is_told_without_the_password(
 
 @pytest.mark.soak  # it takes the 10 s after which others give up
 @pytest.mark.parametrize("where", ["sqlite"], indirect=True)
-def test_a_budget_file_that_a_stopped_process_holds_is_a_clear_error(
-    where: str, ledger: Ledger
-) -> None:
+def test_a_budget_file_that_a_stopped_process_holds_is_a_clear_error(where, ledger):
     """
     After the wait an error says so; nothing is let go, and what was spent stays spent.
     """
@@ -353,7 +340,7 @@ def test_a_budget_file_that_a_stopped_process_holds_is_a_clear_error(
     assert isinstance(ask(ledger), Wait)  # the probe is still in flight
 
 
-def _fill(path: Path, results: Queue[tuple[int, str]]) -> None:
+def _fill(path, results):
     """Ask until the disk is full; tell what was granted, and what the error says."""
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (80_000, 80_000))
@@ -368,8 +355,8 @@ def _fill(path: Path, results: Queue[tuple[int, str]]) -> None:
 
 
 def test_a_full_disk_is_a_clear_error_and_what_was_granted_stays_spent(
-    tmp_path: Path,
-) -> None:
+    tmp_path,
+):
     """The write that does not fit lets nothing go, and the file is whole afterwards."""
     path = tmp_path / "budget.db"
     context = multiprocessing.get_context("forkserver")
@@ -385,8 +372,8 @@ def test_a_full_disk_is_a_clear_error_and_what_was_granted_stays_spent(
 
 
 def test_a_budget_file_that_is_removed_during_a_run_is_no_second_budget(
-    tmp_path: Path,
-) -> None:
+    tmp_path,
+):
     """
     Each later request of this program is refused, also where another one made a new
     file.
@@ -405,11 +392,11 @@ def test_a_budget_file_that_is_removed_during_a_run_is_no_second_budget(
         ask(ledger)
 
 
-def test_a_connection_is_closed_with_its_ledger(where: str) -> None:
+def test_a_connection_is_closed_with_its_ledger(where):
     """As of a page fetched ahead, that counts its request when its store is closed."""
     ledger = opened(where)
     ask(ledger)
-    connection = ledger._connection.get()  # type: ignore[attr-defined]
+    connection = ledger._connection.get()
 
     del ledger
     gc.collect()
@@ -419,21 +406,21 @@ def test_a_connection_is_closed_with_its_ledger(where: str) -> None:
 
 
 def test_a_child_forked_while_another_thread_holds_the_budget_goes_on(
-    ledger: Ledger,
-) -> None:
+    ledger,
+):
     """
     The thread is not in the child, so nothing waits for it there; the child opens a
     connection of its own.
     """
-    inherited = ledger._connection.get()  # type: ignore[union-attr]
+    inherited = ledger._connection.get()
     held = threading.Event()
     done = threading.Event()
 
-    def ask_anew() -> None:
+    def ask_anew():
         ask(ledger)
-        assert ledger._connection.get() is not inherited  # type: ignore[union-attr]
+        assert ledger._connection.get() is not inherited
 
-    def hold(_: Throttle) -> None:
+    def hold(_):
         held.set()
         done.wait(30)
 

@@ -5,11 +5,10 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 from harms import damage
-from proxy import Action, FaultProxy
+from proxy import FaultProxy
 from raw import reply_bytes
 from tables import read_table
 from wires import BASE, KEY
@@ -22,7 +21,7 @@ from petstore_tools.sandbox import samples
 from petstore_tools.throttle.ledger import SqliteLedger, subject
 
 
-def test_200_reads_at_60_a_minute_meet_no_429_and_no_idle_window() -> None:
+def test_200_reads_at_60_a_minute_meet_no_429_and_no_idle_window():
     """Four windows; the best possible time is 180 s, and one window more is allowed."""
     with Sandbox(plan="free", animals=1) as box:
         client = box.store.client
@@ -39,7 +38,7 @@ def test_200_reads_at_60_a_minute_meet_no_429_and_no_idle_window() -> None:
     assert 180 <= took_s <= 240
 
 
-def _read_four_times(base_url: str, folder: Path) -> None:
+def _read_four_times(base_url, folder):
     """Be one process of four threads."""
     settings = {
         "base_url": base_url,
@@ -47,20 +46,20 @@ def _read_four_times(base_url: str, folder: Path) -> None:
         "plan": "free",
         "state_dir": folder,
     }
-    with PetStore(**settings) as store, ThreadPoolExecutor(4) as threads:  # type: ignore[arg-type]
+    with PetStore(**settings) as store, ThreadPoolExecutor(4) as threads:
         url = f"{base_url}/pets"
         replies = threads.map(lambda _: store.client.call("GET", url), range(4))
         assert [reply.status for reply in replies] == [200] * 4
 
 
-def test_two_processes_of_four_threads_keep_one_retry_after(tmp_path: Path) -> None:
+def test_two_processes_of_four_threads_keep_one_retry_after(tmp_path):
     """
     The first request of all is refused for two seconds: nobody else sends before they
     are over.
     """
     came_at = []
 
-    def fate(method: str, number: int) -> Action:
+    def fate(method, number):
         came_at.append(time.monotonic())
         return (
             reply_bytes(429, Retry_After="2")
@@ -85,8 +84,8 @@ def test_two_processes_of_four_threads_keep_one_retry_after(tmp_path: Path) -> N
 
 
 def test_two_keys_and_two_addresses_do_not_share_a_budget_and_no_key_is_on_disk(
-    tmp_path: Path,
-) -> None:
+    tmp_path,
+):
     """One state folder, three budgets; no file name or content holds a key."""
     settings = [
         ("https://a/v1", "psk_one"),
@@ -115,8 +114,8 @@ def test_two_keys_and_two_addresses_do_not_share_a_budget_and_no_key_is_on_disk(
 
 @pytest.mark.parametrize(("harm", "reason"), read_table(__file__, "harms.json"))
 def test_a_ledger_that_cannot_be_used_is_an_error_before_any_request(
-    harm: str, reason: str, tmp_path: Path
-) -> None:
+    harm, reason, tmp_path
+):
     """
     Never unlimited speed: nothing is sent, the message says why and what helps, and the
     file stays as it is.
@@ -136,8 +135,8 @@ def test_a_ledger_that_cannot_be_used_is_an_error_before_any_request(
 
 
 def test_progress_is_called_from_the_callers_thread_and_nothing_is_printed_from_others(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+    tmp_path, capfd
+):
     """Worker threads neither print nor call back: notebook outputs repeat."""
     path = tmp_path / "animals.csv"
     path.write_text(samples.animals_csv(50), "utf-8")
@@ -153,7 +152,7 @@ def test_progress_is_called_from_the_callers_thread_and_nothing_is_printed_from_
     assert capfd.readouterr() == (f"{preview}\n", "")
 
 
-def test_a_budget_of_this_process_alone_says_so() -> None:
+def test_a_budget_of_this_process_alone_says_so():
     """The fallback is named where people look."""
     store = PetStore(base_url="https://a/v1", api_key="k", plan="free", ledger="memory")
 

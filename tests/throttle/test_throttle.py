@@ -1,7 +1,5 @@
 """The throttle, asked and answered by hand."""
 
-from typing import Any
-
 import pytest
 from tables import read_table
 
@@ -14,33 +12,31 @@ T0 = 1_800_000_000.0
 FREE = Plan(60, 1_000, "free")
 
 
-def minute(
-    remaining: int, *, at: float = T0, status: int = 200, **more: float
-) -> RateReply:
+def minute(remaining, *, at=T0, status=200, **more):
     """Return an answer that speaks of the whole minute that holds `at`."""
     return RateReply(
         status, 60, remaining, at // 60 * 60 + 60, date=float(int(at)), **more
-    )  # type: ignore[arg-type]
+    )
 
 
-def go(throttle: Throttle, at: float = T0) -> Go:
+def go(throttle, at=T0):
     decision = throttle.ask(at)
     assert isinstance(decision, Go), decision
     return decision
 
 
-def wait(throttle: Throttle, at: float = T0) -> Wait:
+def wait(throttle, at=T0):
     decision = throttle.ask(at)
     assert isinstance(decision, Wait), decision
     return decision
 
 
-def hear(throttle: Throttle, answer: RateReply, at: float = T0) -> None:
+def hear(throttle, answer, at=T0):
     """Send one request and read its answer at once."""
     throttle.record_reply(go(throttle, at), at, answer)
 
 
-def granted(throttle: Throttle, at: float = T0, *, bulk: bool = False) -> int:
+def granted(throttle, at=T0, *, bulk=False):
     """Count the requests that may go at once."""
     count = 0
     while isinstance(throttle.ask(at, bulk=bulk), Go):
@@ -48,14 +44,14 @@ def granted(throttle: Throttle, at: float = T0, *, bulk: bool = False) -> int:
     return count
 
 
-def warm(plan: Plan | None = FREE, remaining: int = 59) -> Throttle:
+def warm(plan=FREE, remaining=59):
     """Return a throttle whose probe has come back."""
     throttle = Throttle(Budget(), plan)
     hear(throttle, minute(remaining))
     return throttle
 
 
-def test_a_late_answer_tells_no_time() -> None:
+def test_a_late_answer_tells_no_time():
     """
     Its process was stopped while others went on: `Date` says when it was written, long
     ago.
@@ -69,7 +65,7 @@ def test_a_late_answer_tells_no_time() -> None:
     assert wait(throttle, T0 + 601).until == T0 + 661
 
 
-def test_a_minute_whose_requests_are_all_in_flight_is_waited_for_as_a_whole() -> None:
+def test_a_minute_whose_requests_are_all_in_flight_is_waited_for_as_a_whole():
     """Once their answers are late: until then these may show that one more is left."""
     throttle = Throttle(Budget(), FREE)
     hear(throttle, RateReply(200))
@@ -83,9 +79,7 @@ def test_a_minute_whose_requests_are_all_in_flight_is_waited_for_as_a_whole() ->
     )
 
 
-def test_what_remaining_counted_already_is_not_waited_for_until_the_minute_ends() -> (
-    None
-):
+def test_what_remaining_counted_already_is_not_waited_for_until_the_minute_ends():
     """
     Two in flight, and the first answer holds both: the second shows that one is left.
     """
@@ -103,10 +97,10 @@ def test_what_remaining_counted_already_is_not_waited_for_until_the_minute_ends(
     ("numbers", "answers", "expected"), read_table(__file__, "granted.json")
 )
 def test_so_many_requests_may_go_at_once(
-    numbers: list[Any] | None,
-    answers: list[tuple[float, int, dict[str, Any]]],
-    expected: list[list[float]],
-) -> None:
+    numbers,
+    answers,
+    expected,
+):
     """
     Headers only lower what our own count of the plan allows; after a reset one probe
     goes. Of each case: the plan, answers with the second at which they came and how
@@ -123,9 +117,7 @@ def test_so_many_requests_may_go_at_once(
 
 
 @pytest.mark.parametrize(("read_s", "again_s"), [(3.0, 61.0), (0.4, 59.6)])
-def test_what_may_have_come_after_a_reset_counts_in_the_new_window(
-    read_s: float, again_s: float
-) -> None:
+def test_what_may_have_come_after_a_reset_counts_in_the_new_window(read_s, again_s):
     """
     Its time is only known as well as `Date` tells: to a second, and what the answer
     took.
@@ -141,7 +133,7 @@ def test_what_may_have_come_after_a_reset_counts_in_the_new_window(
     assert throttle.window_quota("minute", T0 + 65).left == 1
 
 
-def test_a_fresh_minute_is_seen_behind_a_lost_probe() -> None:
+def test_a_fresh_minute_is_seen_behind_a_lost_probe():
     """Its answer shows that no more was used than was sent since the Reset."""
     throttle = Throttle(Budget(), FREE)
     hear(throttle, minute(59, at=T0 - 10), T0 - 10)  # whole minutes do not slide
@@ -155,9 +147,7 @@ def test_a_fresh_minute_is_seen_behind_a_lost_probe() -> None:
 
 
 @pytest.mark.parametrize(("resets", "is_whole"), read_table(__file__, "resets.json"))
-def test_resets_of_the_day_prove_that_days_are_whole(
-    resets: list[float], is_whole: bool
-) -> None:
+def test_resets_of_the_day_prove_that_days_are_whole(resets, is_whole):
     """Then the next day is open although its first answer speaks of the minute."""
     throttle = Throttle(Budget(), Plan(60, 50))
     for number, reset in enumerate(resets):
@@ -180,9 +170,7 @@ def test_resets_of_the_day_prove_that_days_are_whole(
         (RateReply(200), minute(9)),  # which may not know of the other one
     ],
 )
-def test_two_that_are_answered_in_another_order_are_each_taken_off_once(
-    early: RateReply, late: RateReply
-) -> None:
+def test_two_that_are_answered_in_another_order_are_each_taken_off_once(early, late):
     """Of 10 left 8 are, also where the answer to the second names no Remaining."""
     throttle = warm(remaining=10)
     first, second = go(throttle), go(throttle)
@@ -194,7 +182,7 @@ def test_two_that_are_answered_in_another_order_are_each_taken_off_once(
 
 
 @pytest.mark.parametrize("in_flight", [1, 3])
-def test_a_second_429_doubles_the_wait(in_flight: int) -> None:
+def test_a_second_429_doubles_the_wait(in_flight):
     """
     Requests during a block lengthen it (§8.4.3); those in flight together are one
     refusal.
@@ -211,7 +199,7 @@ def test_a_second_429_doubles_the_wait(in_flight: int) -> None:
 
 
 @pytest.mark.parametrize("came_s", [1, 700])
-def test_a_late_answer_does_not_reset_the_backoff(came_s: float) -> None:
+def test_a_late_answer_does_not_reset_the_backoff(came_s):
     """
     It was sent before the 429, so it does not say that the service accepts more again.
     """
@@ -227,7 +215,7 @@ def test_a_late_answer_does_not_reset_the_backoff(came_s: float) -> None:
     assert wait(throttle, again).until == again + 20.5
 
 
-def test_a_429_costs_the_day_nothing_and_what_never_left_costs_nothing() -> None:
+def test_a_429_costs_the_day_nothing_and_what_never_left_costs_nothing():
     """A refused connection is given back whole."""
     throttle = warm()
     before = throttle.window_quota("day", T0).left
@@ -239,9 +227,7 @@ def test_a_429_costs_the_day_nothing_and_what_never_left_costs_nothing() -> None
 
 
 @pytest.mark.parametrize(("answers", "names"), read_table(__file__, "learnt.json"))
-def test_a_plan_is_learnt_from_the_headers(
-    answers: list[tuple[float, dict[str, Any]]], names: list[str]
-) -> None:
+def test_a_plan_is_learnt_from_the_headers(answers, names):
     """
     The strictest that fits, until a later minute agrees with another; a lower one at
     once.
@@ -256,7 +242,7 @@ def test_a_plan_is_learnt_from_the_headers(
 
 
 @pytest.mark.parametrize(("window", "limit"), [("minute", 1_000), ("day", 1_000)])
-def test_a_policy_tells_the_window_at_once(window: Any, limit: int) -> None:
+def test_a_policy_tells_the_window_at_once(window, limit):
     """
     A thousand is Free's day and Business's minute; a Reset in 30 s fits both at the end
     of a day.
@@ -277,7 +263,7 @@ def test_a_policy_tells_the_window_at_once(window: Any, limit: int) -> None:
         assert throttle.window_quota(other, end - 30).left != 7
 
 
-def test_a_minute_that_ends_in_an_hour_is_none() -> None:
+def test_a_minute_that_ends_in_an_hour_is_none():
     """Whatever the policy says: then it is as without one."""
     throttle = Throttle(Budget(), FREE)
     hear(throttle, RateReply(200, 60, 7, T0 + 3_600, policy_window="minute"))
@@ -285,7 +271,7 @@ def test_a_minute_that_ends_in_an_hour_is_none() -> None:
     assert throttle.window_quota("day", T0).left == 7
 
 
-def test_a_late_answer_is_counted_when_it_came_and_only_once() -> None:
+def test_a_late_answer_is_counted_when_it_came_and_only_once():
     """
     It was given up after two minutes and counted then: its answer adds nothing, and
     still teaches.
@@ -301,9 +287,7 @@ def test_a_late_answer_is_counted_when_it_came_and_only_once() -> None:
     assert throttle.window_quota("minute", T0 + 122).left == 7
 
 
-def send_for(
-    throttle: Throttle, begin: float, minutes: int, per_minute: int
-) -> tuple[list[int], int]:
+def send_for(throttle, begin, minutes, per_minute):
     """
     Send all that may go to a service that grants so many a minute and says nothing;
     count by the minute what it accepts, and what it refuses.
@@ -329,7 +313,7 @@ def send_for(
     return accepted, refused
 
 
-def test_a_named_plan_that_is_too_high_waits_as_told_and_is_asked_about() -> None:
+def test_a_named_plan_that_is_too_high_waits_as_told_and_is_asked_about():
     """
     The service grants 60 a minute and says nothing; 300 are named: it is refused once a
     minute, loses nothing of the 60, and the reason names `plan=`.
@@ -345,7 +329,7 @@ def test_a_named_plan_that_is_too_high_waits_as_told_and_is_asked_about() -> Non
 
 
 @pytest.mark.parametrize("retry_after_s", [1, 120])
-def test_429s_that_nothing_explains_lower_no_plan(retry_after_s: float) -> None:
+def test_429s_that_nothing_explains_lower_no_plan(retry_after_s):
     """
     Two of a limit on bursts, in a row: it waits as told, then twice as long; the next
     ten minutes have the whole plan.
@@ -363,7 +347,7 @@ def test_429s_that_nothing_explains_lower_no_plan(retry_after_s: float) -> None:
     assert refused == 0
 
 
-def test_a_429_that_the_headers_explain_lowers_no_plan() -> None:
+def test_a_429_that_the_headers_explain_lowers_no_plan():
     """Another program took the minute: Remaining is 0, and the plan stays."""
     throttle = warm()
     for n in range(4):
@@ -374,7 +358,7 @@ def test_a_429_that_the_headers_explain_lowers_no_plan() -> None:
     assert "plan=" not in throttle.budget.reason
 
 
-def test_a_bulk_run_leaves_the_last_tenth_to_people() -> None:
+def test_a_bulk_run_leaves_the_last_tenth_to_people():
     """Of each minute, and of each day (`WindowQuota.reserve`)."""
     throttle = warm()
 
@@ -382,7 +366,7 @@ def test_a_bulk_run_leaves_the_last_tenth_to_people() -> None:
     assert isinstance(throttle.ask(T0), Go)
 
 
-def test_of_two_waits_the_longer_is_told() -> None:
+def test_of_two_waits_the_longer_is_told():
     """In a minute the day is still used up."""
     throttle = Throttle(Budget(), Plan(1, 1))
     hear(throttle, RateReply(200))

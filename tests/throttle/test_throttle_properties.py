@@ -3,7 +3,6 @@
 import random
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
@@ -49,7 +48,7 @@ class Case:
     named: bool = True
     day_begins_s: float = 0.0
 
-    def longest_s(self, accepted: int, died: int) -> float:
+    def longest_s(self, accepted, died):
         """
         Return what so many requests may take: each window is filled, and little is
         idle.
@@ -63,7 +62,7 @@ class Case:
         return days * (DAY_S + idle_s) + (minutes + 1) * 71 + died * (LOST_AFTER_S + 8)
 
 
-def cases(**drawn: Any) -> st.SearchStrategy[Case]:
+def cases(**drawn):
     """Draw cases; what is not named is drawn from everything."""
     kinds = st.sampled_from(["whole", "first use", "rolling"])
     every = {
@@ -87,14 +86,14 @@ def cases(**drawn: Any) -> st.SearchStrategy[Case]:
 class Client:
     """Threads that ask one throttle and wait as it says."""
 
-    def __init__(self, case: Case) -> None:
+    def __init__(self, case):
         self.case = case
         minute, day = case.kinds
         self.windows = (
             StrictWindow(minute, case.plan[0], 60),
             StrictWindow(day, case.plan[1], DAY_S, case.day_begins_s),
         )
-        self.service = StrictService(self.windows, case.speaks, case.skew_s)  # type: ignore[arg-type]
+        self.service = StrictService(self.windows, case.speaks, case.skew_s)
         self.throttle = Throttle(Budget(), Plan(*case.plan) if case.named else None)
         self.timeline = Timeline(case.start)
         self.rng = random.Random(case.seed)
@@ -104,7 +103,7 @@ class Client:
         self.sent_while_closed = 0
         self.refused_in_a_row = self.most_in_a_row = 0
 
-    def run(self) -> float:
+    def run(self):
         """Let it send all, and return the seconds that took."""
         for _ in range(self.case.threads):
             self.timeline.schedule(self.case.start + self.rng.uniform(0, 2), self.work)
@@ -114,7 +113,7 @@ class Client:
             pass
         return self.timeline.now - self.case.start
 
-    def use_elsewhere(self) -> None:
+    def use_elsewhere(self):
         """Be another program, which keeps to the limits, but not to our count."""
         now = self.timeline.now
         if min(w.remaining(now + self.case.skew_s) for w in self.windows) > 0:
@@ -123,7 +122,7 @@ class Client:
             in_s = self.rng.uniform(0, 2 * self.case.other_program_s)
             self.timeline.schedule(now + in_s, self.use_elsewhere)
 
-    def work(self) -> None:
+    def work(self):
         if not self.left:
             return
         now = self.timeline.now
@@ -139,7 +138,7 @@ class Client:
                 assert wait.until > now
                 self.timeline.schedule(min(wait.until, wait.ask_at), self.work)
 
-    def arrive(self, go: Go, back_s: float) -> None:
+    def arrive(self, go, back_s):
         answer = self.service.arrive(self.timeline.now)
         if self.rng.random() < self.case.deaths:
             # kill -9: the ledger's file is all that stays, and another process starts
@@ -149,7 +148,7 @@ class Client:
             self.timeline.schedule(self.timeline.now + 2, self.work)
             return
 
-        def read() -> None:
+        def read():
             now = self.timeline.now
             self.throttle.record_reply(go, now, answer)
             if answer.status == 429:
@@ -164,7 +163,7 @@ class Client:
         self.timeline.schedule(self.timeline.now + back_s, read)
 
 
-def slowly(examples: int) -> settings:
+def slowly(examples):
     return settings(
         max_examples=examples,
         deadline=None,
@@ -196,8 +195,8 @@ LEARNT = cases(
 )
 @slowly(120)
 def test_a_strict_service_never_refuses_a_plan_that_is_named_or_learnt(
-    case: Case,
-) -> None:
+    case,
+):
     """
     Over plans, window kinds, header windows, latencies, skews and threads: no 429, and
     all arrive; in good time where the plan is named.
@@ -211,9 +210,7 @@ def test_a_strict_service_never_refuses_a_plan_that_is_named_or_learnt(
     assert client.asks < 150 * client.service.accepted * case.threads + 1_000
 
 
-def test_days_that_begin_at_seven_are_used_from_seven_on_once_two_have_shown_it() -> (
-    None
-):
+def test_days_that_begin_at_seven_are_used_from_seven_on_once_two_have_shown_it():
     """
     With headers of the tighter window; 45 requests a day for eight days, from 08:00 UTC
     on.
@@ -238,7 +235,7 @@ def test_days_that_begin_at_seven_are_used_from_seven_on_once_two_have_shown_it(
     )
 )
 @slowly(60)
-def test_beside_another_program_only_requests_in_flight_are_refused(case: Case) -> None:
+def test_beside_another_program_only_requests_in_flight_are_refused(case):
     """
     It may take what Remaining promised; then at most those in flight are refused, and
     all stop.
@@ -277,7 +274,7 @@ def test_beside_another_program_only_requests_in_flight_are_refused(case: Case) 
     )
 )
 @slowly(15)
-def test_processes_that_die_and_start_again_earn_no_refusal(case: Case) -> None:
+def test_processes_that_die_and_start_again_earn_no_refusal(case):
     """
     Killed with a request in flight, started again on the same ledger: what was spent
     stays spent.
@@ -303,9 +300,7 @@ def test_processes_that_die_and_start_again_earn_no_refusal(case: Case) -> None:
     speaks=st.sampled_from(["reset", "429"]),
 )
 @settings(max_examples=100, deadline=None)
-def test_a_lost_probe_costs_seconds(
-    name: str, limit: int, start: float, ends_in_s: float, lost: int, speaks: str
-) -> None:
+def test_a_lost_probe_costs_seconds(name, limit, start, ends_in_s, lost, speaks):
     """
     After a Reset of either window, at any time of the day, or after a 429: another
     within 5 s.
