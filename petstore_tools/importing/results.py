@@ -235,7 +235,8 @@ def write_files(
     Write what was created and rejected beside the input; of a DataFrame, nothing.
 
     A file of an earlier run is replaced, or removed where it holds nothing any more.
-    One that a person changed is left alone, as is the input: the new one gets a number.
+    One that a person changed is left alone, as is the input: the new one gets a number,
+    unless it would hold what was written before.
     An input in which each row has its id is the list to go on with, and stays it.
 
     Args:
@@ -261,7 +262,7 @@ def write_files(
         name, first_number = sheet.name_result(outcome, preview.environment)
         try:
             path = check_folder(source) / name
-            file = _find_place(path, first_number, source, journal)
+            newest, file = _find_place(path, first_number, source, journal)
             is_new = rows and not file.exists()
             if is_new and rows == [[*row.cells] for row in sheet.rows]:
                 files.append(source)
@@ -274,7 +275,11 @@ def write_files(
                     bad_cells=bad_cells,
                     name=sheet.layout.sheet.name,
                 )
-                journal.note_written(sha256(content).hexdigest())
+                digest = sha256(content).hexdigest()
+                if is_new and newest.is_file() and journal.is_ours(digest):
+                    files.append(newest)  # what somebody made of the same list
+                    continue
+                journal.note_written(digest)
                 replace_file(file, content)
                 files.append(file)
             else:
@@ -337,12 +342,17 @@ def _known_cells(layout: Layout, entry: Entry) -> tuple[str, ...]:
     return tuple(cells)
 
 
-def _find_place(path: Path, number: int, source: Path, journal: Journal) -> Path:
-    """Return the newest of the numbered paths, or the next where that is not ours."""
+def _find_place(
+    path: Path, number: int, source: Path, journal: Journal
+) -> tuple[Path, Path]:
+    """
+    Return the newest of the numbered paths, and where a file can be written: there, or
+    at the next one where that is not ours.
+    """
     number = max([*existing_numbers(path), number])
     newest = numbered(path, number)
     is_free = not newest.exists() or _is_ours(newest, source, journal)
-    return newest if is_free else numbered(path, number + 1)
+    return newest, newest if is_free else numbered(path, number + 1)
 
 
 def _is_ours(file: Path, source: Path, journal: Journal) -> bool:

@@ -187,11 +187,12 @@ def test_of_the_numbered_files_that_nobody_changed_the_newest_stays(
     second = tmp_path / "a.sandbox.created.2.csv"
     run(fast, path)
     first.write_text("mine")
+    write_rows(path, "Rex,3,sold", "Mia,4,sold")
     run(fast, path)
     if is_source:
         run(fast, second)
     (tmp_path / "a.sandbox.created.3.csv").write_text("mine, too")
-    write_rows(path, "Rex,3,sold", "Mia,4,sold")
+    write_rows(path, "Rex,3,sold", "Mia,4,sold", "Tom,5,sold")
 
     result = run(fast, path)
 
@@ -203,6 +204,29 @@ def test_of_the_numbered_files_that_nobody_changed_the_newest_stays(
         "a.sandbox.created.3.csv",
         "a.sandbox.created.4.csv",
         *kept,
+    }
+
+
+@pytest.mark.parametrize("kind", ["csv", "xlsx"])
+def test_a_list_that_somebody_goes_on_with_is_not_written_anew(fast, tmp_path, kind):
+    """An old file that is imported again brings nothing: the newest list is named."""
+    path = tmp_path / f"a.{kind}"
+    changed = tmp_path / f"a.sandbox.created.{kind}"
+    write = {"csv": pd.DataFrame.to_csv, "xlsx": pd.DataFrame.to_excel}[kind]
+    write(pd.DataFrame({"name": ["Rex"], "categoryId": 3}), path, index=False)
+    run(fast, path)
+    write(pd.DataFrame({"name": ["Mia"], "categoryId": 3}), changed, index=False)
+
+    before = run(fast, path)
+    run(fast, changed)
+    after = run(fast, path)
+
+    assert [file.name for file in before.files] == [changed.name]
+    newest = f"a.sandbox.created.2.{kind}"
+    assert [file.name for file in after.files] == [newest]
+    assert {file.name for file in tmp_path.glob("a.sandbox.*")} == {
+        changed.name,
+        newest,
     }
 
 
