@@ -404,7 +404,10 @@ def find_doubtful(
     )
     for other_list in () if is_begun else other_lists:
         removed = [e for e in other_list.removed if e.entry_id not in paired_ids]
-        removed = matches.untold(removed, lambda entry: entry.pet_id is not None)
+        # one that was left out stands in no list with ids
+        removed = matches.untold(
+            removed, lambda entry: entry.pet_id is not None or entry.state == "skipped"
+        )
         if other_list.is_copied and removed:
             positions = [p for p in open_positions if p not in doubts]
             doubts |= _name_changes(positions, removed)
