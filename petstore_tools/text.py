@@ -106,18 +106,19 @@ def quoted(text: str, most: int = 40) -> str:
 
 
 def some_of(things: Sequence[object], most: int = 10) -> list[str]:
-    """Name some things, and how many more there are."""
-    names = [*map(str, things[:most])]
+    """Name some things, and how many more there are; a last one alone is named."""
     left = len(things) - most
-    return [*names, f"and {left:,} more"] if left > 0 else names
+    if left <= 1:
+        return [*map(str, things)]
+    return [*map(str, things[:most]), f"and {left:,} more"]
 
 
 def first_of(things: Sequence[object], most: int = 10) -> str:
     """
     Name some things, and how many more there are, in one line.
 
-    >>> first_of([3, 5, 6, 7], most=3)
-    '3, 5, 6, and 1 more'
+    >>> first_of([3, 5, 6, 7], most=3), first_of([3, 5, 6, 7], most=2)
+    ('3, 5, 6, 7', '3, 5, and 2 more')
     """
     return ", ".join(some_of(things, most))
 
