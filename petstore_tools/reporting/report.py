@@ -107,14 +107,16 @@ class StatusReport(facts.Facts):
             path: A file that ends in .eml; `sendmail -t` sends it, and a mail program
                 opens it as a draft.
             to: One address or more, each such as `Ann <ann@example.org>`.
-            subject: One line; default: the title and the date.
+            subject: One line; default: the title, the date, and whether the listing is
+                not complete.
 
         Raises:
             ArgumentError: An address or the subject cannot stand in a mail.
         """
         addresses = [to] if isinstance(to, str) else to
         day = self.looks.when(self.listing.as_of, clock="")
-        subject = subject or f"{self.looks.title}, {day}"
+        end = "" if self.listing.complete else ", not complete"
+        subject = subject or f"{self.looks.title}, {day}{end}"
         return self._write(path, mail(self._presentation, addresses, subject))
 
     def to_text(self) -> str:

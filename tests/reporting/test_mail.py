@@ -113,11 +113,16 @@ def test_the_picture_of_a_mail_is_bars_of_cells(report):
 
 
 def test_a_mail_says_in_colour_that_a_listing_is_not_complete():
-    """Above all tables; one that is too wide for a phone leaves statuses out."""
+    """
+    Above all tables, and in the subject; one that is too wide for a phone leaves
+    statuses out.
+    """
     rows = [(n, "Rex", 1, f"status {n}") for n in range(9)]
     report = status_report(listing_frame(rows).head(8), partial=True)
-    content = html_of(parsed(report.to_mail()))
+    mail = parsed(report.to_mail())
+    content = html_of(mail)
 
+    assert mail["Subject"].endswith(", not complete")
     assert content.index("color:#8a4b00") < content.index("Not complete (cut)")
     header = re.findall("<th[^>]*>([^<]*)", content.split("By category")[1])[1:]
     assert header[:3] == ["category", "total", "status 0"]
