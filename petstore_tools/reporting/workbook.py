@@ -115,7 +115,8 @@ def write_table(
         if isinstance(column.dtype, pd.DatetimeTZDtype):
             column = column.dt.tz_convert(looks.timezone or "tzlocal()")
             zones = sorted(column.dropna().dt.strftime("%Z").unique())
-            title = f"{title} ({', '.join(zones)})"
+            if zones:
+                title = f"{title} ({', '.join(zones)})"
             column = column.dt.tz_localize(None)
             number_format = "d mmm yyyy hh:mm"
         is_number = pd.api.types.is_numeric_dtype(column) and name != "id"

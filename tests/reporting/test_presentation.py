@@ -101,7 +101,8 @@ def test_text_of_a_workbook_is_never_run_and_no_number_is_rounded(
 def test_a_workbook_begins_with_the_report_and_its_chart(tmp_path):
     """
     Sheets have the width of a page; lines are straight between listings, on an axis of
-    times with the ticks of the page; a title names both zones of an autumn.
+    times with the ticks of the page; a title names both zones of an autumn, and none
+    above an empty column.
     """
     with Sandbox(animals=30) as box:
         box.advance(days=292, hours=13.5)
@@ -121,6 +122,8 @@ def test_a_workbook_begins_with_the_report_and_its_chart(tmp_path):
     assert [f"{time:%H:%M}" for time in times[1:]] == [
         *("00:30", "01:30", "02:30", "02:30")
     ]
+    titles, *_ = book.get_sheet_by_name(LOOKS["sheets"]["events"]).to_python()
+    assert "after" in titles
     with zipfile.ZipFile(tmp_path / "r.xlsx") as parts:
         drawn = parts.read("xl/charts/chart1.xml").decode()
         sheet = parts.read("xl/worksheets/sheet1.xml")
