@@ -365,10 +365,11 @@ class ImportPreview:
 
     def _counts(self) -> list[str]:
         comparison = self.comparison
-        dropped = f" ({option('drop_duplicates', True)} leaves them out)"
-        advice = "" if self.sheet.options.drop_duplicates else dropped
+        dropped = f"({option('drop_duplicates', True)} leaves them out)"
+        are_dropped = self.sheet.options.drop_duplicates
+        outcome = "left out" if are_dropped else f"sent all the same {dropped}"
         duplicates = first_of(comparison.duplicates, SHOWN)
-        equal = f"equal to an earlier row{advice}: row {duplicates}"
+        equal = f"equal to an earlier row, {outcome}: row {duplicates}"
         left_out = defaultdict(list)
         for row in self.sheet.rows_left_out:
             left_out[row.reason].append(row.number)
