@@ -199,7 +199,7 @@ class SqliteLedger(DatabaseLedger):
             replaced since it was used first. That request was not sent.
     """
 
-    scope = "for all programs of this user on this machine"
+    scope = "for all programs of this user on this machine, and for no others"
     label = "The budget file budget.db in the state folder"
     advice = (
         "Make the folder writable, name another one in PETSTORE_STATE_DIR, or move the"

@@ -84,8 +84,9 @@ BLOCK_MARGIN_S = 0.5
 BACKOFF_BASE_S = 5.0  # after a 429 that names no usable time
 BACKOFF_LONGEST_S = 900.0
 PLAN_ADVICE = (
-    "if this key may send less, name its plan, such as"
-    ' plan="30/500" (PETSTORE_PLAN=30/500)'
+    "another program uses this key, or its plan is smaller: share a budget database"
+    ' (PETSTORE_LEDGER_URL), or name your part, such as plan="30/500"'
+    " (PETSTORE_PLAN=30/500)"
 )
 
 
@@ -383,11 +384,9 @@ class Throttle:
         if requested_s is not None:
             for window in budget.windows.values():
                 self._begin_window(window, until)
-        reason = "the service answered 429 (too many requests)"
+        reason = f"the service answered 429 (too many requests); {PLAN_ADVICE}"
         if reply.banned:
             reason = "the service has banned this key (429)"
-        elif reply.remaining != 0:  # neither our count nor the headers explain it
-            reason += f"; {PLAN_ADVICE}"
         self._block_until(until, reason, banned=reply.banned)
 
     def _block_until(self, until: float, reason: str, *, banned: bool = False) -> None:

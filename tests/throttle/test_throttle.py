@@ -348,14 +348,18 @@ def test_429s_that_nothing_explains_lower_no_plan(retry_after_s):
 
 
 def test_a_429_that_the_headers_explain_lowers_no_plan():
-    """Another program took the minute: Remaining is 0, and the plan stays."""
+    """
+    Another program took the minute: Remaining is 0, and the plan stays; the reason says
+    how to share a budget.
+    """
     throttle = warm()
     for n in range(4):
         at = T0 + n * 61
         hear(throttle, minute(0, at=at, status=429, retry_after_s=1.0), at)
 
     assert throttle.plan == FREE
-    assert "plan=" not in throttle.budget.reason
+    assert "another program uses this key" in throttle.budget.reason
+    assert "PETSTORE_LEDGER_URL" in throttle.budget.reason
 
 
 def test_a_bulk_run_leaves_the_last_tenth_to_people():
