@@ -32,7 +32,8 @@ _CORRECT_ADDRESS = (
 _ADVICE: dict[type[PetstoreError], str] = {
     OutputError: "Name another folder in PETSTORE_STATE_DIR.",
     UnauthorizedError: (
-        "Copy the key again, or get a new one; petstore-tools configure keeps it."
+        "Copy key and address again, or get a new key; petstore-tools configure keeps"
+        " both."
     ),
     NotFoundError: _CORRECT_ADDRESS,
     ProtocolError: _CORRECT_ADDRESS,

@@ -122,7 +122,7 @@ class BadRequestError(ApiError, ValueError):
 class UnauthorizedError(ApiError):
     """401: the API key is missing or invalid (§5)."""
 
-    help = "; check PETSTORE_API_KEY, or give the key again: petstore-tools configure"
+    help = "; check PETSTORE_API_KEY and the address, or run petstore-tools configure"
 
 
 class NotFoundError(ApiError, LookupError):
