@@ -439,8 +439,8 @@ def check_past(
     if instant_s > latest_s + 1e-6:  # a datetime may be rounded up
         local = datetime.fromtimestamp(latest_s, UTC).astimezone(zone)
         raise ArgumentError(
-            f"{moment} is later than {latest} ({local:%Y-%m-%d %H:%M:%S %Z}): a date"
-            " means the end of that day"
+            f"{moment} is later than {latest} ({local:%Y-%m-%d %H:%M:%S %Z}): name an"
+            " earlier one; a date means the end of that day"
         )
 
 

@@ -278,7 +278,7 @@ class History(HistoryDatabase):
             ArgumentError: As `check_since` raises it.
         """
         end = snapshots[-1].listing
-        latest = "the end of the listing that it is compared with"
+        latest = "the newest listing that was kept by then"
         check_since(since, end.ended_at, zone, latest=latest)
         candidates = Snapshots(s for s in snapshots if s.number)
         if is_age(since):

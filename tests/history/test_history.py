@@ -609,7 +609,7 @@ def test_a_date_of_the_past_takes_the_newest_listing_that_had_ended_by_then():
             box.store.snapshots(date="2026-01-04")
         with pytest.raises(ArgumentError, match="from 2026-01-05 09:00:00 UTC"):
             box.store.events(until="2026-01-04")
-        late = "later than the end of the listing that it is compared with"
+        late = "later than the newest listing that was kept by then"
         with pytest.raises(ArgumentError, match=late):
             box.store.events(since="2026-01-07", until="2026-01-06")
         box.advance(days=30)
