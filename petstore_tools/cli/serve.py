@@ -222,12 +222,16 @@ def create(plan: str, label: str, database: str, environment: str) -> None:
     assert key_plan is not None
     with _open(database) as service:
         key_id, key = service.create_key(key_plan, label=label, now=time.time())
-        base_url = service.base_url() or _base_url("127.0.0.1", PORTS[environment])
+        base_url = service.base_url()
+    hint = ""
+    if not base_url:
+        base_url = _base_url("127.0.0.1", PORTS[environment])
+        hint = ". The address is that of `petstore-tools serve` without --port"
     prefix = "STAGING_" if environment == "staging" else ""
     write_message(
         f"Key {key_id}, {key_plan}. Copy the key now: it cannot be shown again. Type"
         f" address, key and plan into `petstore-tools configure --environment"
-        f" {environment}`, or set these variables:"
+        f" {environment}`, or set these variables{hint}:"
     )
     click.echo(
         f"PETSTORE_{prefix}BASE_URL={base_url}\n"
