@@ -353,7 +353,8 @@ def write_questions(layout: Layout, reasons: Sequence[str] = (), **answers: Any)
         fixes = [fix.problem for fix in group_problems(problems)]
         first, *others = [*reasons, *fixes]
         hints = [wrap(first), *(wrap(line, "  ") for line in others), *hints]
-    return "\n".join([*hints, "To import it (preview_import or --dry-run checks it):", call])
+    title = "To import it (preview_import or --dry-run checks it):"
+    return "\n".join([*hints, title, call])
 
 
 def _free_columns(layout: Layout) -> dict[int, bool]:
