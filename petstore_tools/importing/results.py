@@ -200,7 +200,7 @@ class ImportResult:
         is_whole = self.stopped is None and not self.unknown
         list_title = "go on with" if is_whole else "created so far:"
         for path in self.files:
-            is_list = path.name.rfind(".created") > path.name.rfind(".rejected")
+            is_list = path.name.rfind(".created") >= path.name.rfind(".rejected")
             title = list_title if is_list else "rejected rows:"
             remarks.append(f"{title} {path.name}")
         return remarks

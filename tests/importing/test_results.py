@@ -207,6 +207,16 @@ def test_of_the_numbered_files_that_nobody_changed_the_newest_stays(
     }
 
 
+def test_a_source_that_is_its_own_list_is_named_as_that(fast, tmp_path):
+    """Each row has its id, and the file is called as its owner likes."""
+    run(fast, write_rows(tmp_path / "a.csv", "Rex,3,sold"))
+    (tmp_path / "a.sandbox.created.csv").rename(tmp_path / "list.csv")
+
+    result = run(fast, tmp_path / "list.csv")
+
+    assert str(result).endswith("1 before; go on with list.csv")
+
+
 @pytest.mark.parametrize("kind", ["csv", "xlsx"])
 def test_a_list_that_somebody_goes_on_with_is_not_written_anew(fast, tmp_path, kind):
     """An old file that is imported again brings nothing: the newest list is named."""
