@@ -46,8 +46,8 @@ AND category_id IN (
 """
 # animals whose 201 came not long ago, and that no listing showed: it lags behind
 _NOT_SHOWN = f"""
-SELECT count(*) FROM row WHERE state = 'created' AND lost_at <= :steady
-AND {_WAITED} < :lag_s AND pet_id NOT IN (SELECT pet_id FROM shown)
+SELECT count(*) FROM row WHERE state = 'created' AND {_WAITED} < :lag_s
+AND pet_id NOT IN (SELECT pet_id FROM shown)
 """
 _MARK_LOST = """
 UPDATE row SET state = 'unknown', detail = ?, lost_at = ?, changed_at = ?

@@ -240,8 +240,9 @@ def test_a_row_is_sent_again_when_two_listings_agree_and_anew_each_time(
 
 def test_a_listing_that_lags_calls_nothing_absent(tmp_path):
     """
-    One that lacks an animal whose 201 is not an hour old, and that none showed since;
-    an older one, or one that a listing showed, may have left the shop.
+    One that lacks an animal whose 201 is not an hour old, also after the machine was
+    started anew, and that none showed since; an older one, or one that a listing
+    showed, may have left the shop.
     """
     clock = ManualClock(1_000.0)
     with open_journal(tmp_path, target(), clock) as journal:
@@ -250,7 +251,7 @@ def test_a_listing_that_lags_calls_nothing_absent(tmp_path):
         answer(journal, created_row, Outcome("created", 7))
         answer(journal, lost_row, Outcome("unknown"))
         clock.advance(3_000)
-        lagging = show(journal, began=clock.steady())
+        lagging = show(journal, began=clock.steady()) | show(journal, began=60.0)
         clock.advance(700)
         an_hour_later = show(journal, began=clock.steady())
     with open_journal(tmp_path, target("b.csv"), clock) as journal:
