@@ -67,6 +67,7 @@ _BUILT_IN_CODES = {  # as Excel counts the formats that every workbook has
     **dict.fromkeys(("0", "1", "49"), "@"),
 }
 _DAY_0 = datetime(1899, 12, 30)
+_CREATED = datetime(2000, 1, 1)  # so that the same rows are the same bytes
 _PLAIN_FORMATS = ("General", "@", "0", "#")  # they show a number as typed
 _DATE_CODE = re.compile(r'"[^"]*"|\\.|\[[^]]*\]|General|([dmyhs])', re.IGNORECASE)
 _ESCAPED_LETTER = re.compile("_x([0-9A-Fa-f]{4})_")
@@ -137,7 +138,7 @@ def workbook_bytes(
 
     memory = BytesIO()
     with xlsxwriter.Workbook(memory, WRITER_OPTIONS) as book:
-        book.set_properties({"comments": note})
+        book.set_properties({"comments": note, "created": _CREATED})
         try:
             sheet = book.add_worksheet(name)
         except xlsxwriter.exceptions.XlsxWriterException:

@@ -51,9 +51,7 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path):
 
 
 @posix
-def test_what_a_symbolic_link_names_is_written_and_the_link_stays(
-    tmp_path,
-):
+def test_what_a_symbolic_link_names_is_written_and_the_link_stays(tmp_path):
     """Whoever opens either sees the new one."""
     (tmp_path / "old.html").write_bytes(b"old")
     link = tmp_path / "newest.html"

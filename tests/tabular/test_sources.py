@@ -49,9 +49,7 @@ def test_a_file_is_read_as_what_it_holds_and_its_created_file_is_known(
     assert len([*tmp_path.iterdir()]) == 2
 
 
-def test_each_ending_is_named_by_the_help_and_by_the_refusal_of_another(
-    tmp_path,
-):
+def test_each_ending_is_named_by_the_help_and_by_the_refusal_of_another(tmp_path):
     """Both take them from the table."""
     help_text = CliRunner().invoke(cli, ["import", "--help"]).output
     with pytest.raises(SheetError, match="save the sheet as one of these: ") as refused:

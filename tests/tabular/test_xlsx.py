@@ -28,9 +28,7 @@ def coloured_cells(content):
     return [cell for cell, style in styled if style not in ("1", header)]
 
 
-def test_a_template_has_examples_drop_downs_and_a_frozen_header(
-    tmp_path,
-):
+def test_a_template_has_examples_drop_downs_and_a_frozen_header(tmp_path):
     """
     Categories stand on a hidden sheet, each name once, which is not read as animals.
     """
@@ -64,9 +62,7 @@ def test_rejects_show_the_bad_cells():
     assert coloured_cells(content) == ["B2", "A3"]
 
 
-def test_a_bad_cell_that_was_no_text_does_not_pass_for_corrected(
-    tmp_path,
-):
+def test_a_bad_cell_that_was_no_text_does_not_pass_for_corrected(tmp_path):
     """
     It is an error as long as nobody types something: what it was is not known.
     """
@@ -92,3 +88,10 @@ def test_a_cell_that_excel_cannot_keep_is_refused():
         SheetError, match="32,768 characters is too long for a workbook"
     ):
         workbook_bytes(["name"], [["x" * 32_768]])
+
+
+def test_the_same_rows_are_the_same_bytes_whenever_they_are_written():
+    """By these an import knows that nobody changed its file."""
+    properties = workbook_part(workbook_bytes(["name"], [["Rex"]]), "docProps/core.xml")
+
+    assert {*re.findall(r">(\d{4}-[^<]*)<", properties)} == {"2000-01-01T00:00:00Z"}
