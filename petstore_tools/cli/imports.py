@@ -127,7 +127,10 @@ def show(info: ImportInfo) -> None:
     metavar="PET_ID",
     help="The row is the animal with this id.",
 )
-@options.flag("--absent", help="The row was not created: the next run sends it again.")
+@options.flag(
+    "--absent",
+    help="The row was not created: the next run sends it again, if it has no id.",
+)
 @options.YES
 def reconcile(
     info: ImportInfo, row: int | None, pet_id: int | None, *, absent: bool, yes: bool

@@ -105,6 +105,11 @@ class Comparison:
         return is_new or any(entry.state == "unknown" for entry in self.entries)
 
     @property
+    def has_new_ids(self) -> bool:
+        """Whether an id of the file was compared with no listing."""
+        return any(row.has_id and not row.compared for row in self.rows)
+
+    @property
     def question(self) -> list[str]:
         """The doubtful rows as a person is shown them: an answer is for these."""
         return [
@@ -156,7 +161,8 @@ class Comparison:
             and may_be.entry_id not in self._known_ids
         )
         if is_ours and (is_renamed or is_respelt):
-            return merge(may_be, row)._replace(detail=str(doubt))
+            detail = may_be.detail if may_be.state == "skipped" else str(doubt)
+            return merge(may_be, row)._replace(detail=detail)
         return row._replace(state="skipped", detail=str(doubt))
 
 
@@ -358,8 +364,10 @@ def answer(journal: Journal, comparison: Comparison, doubtful: Doubtful) -> Doub
     kept_answer, shown_rows = journal.read_question()
     are_shown = not Counter(question) - Counter(shown_rows)
     is_open = bool(shown_rows) and kept_answer == "ask"
+    # a row that came since was not shown, though it reads like one that was
+    are_known = all(comparison.rows[index].entry_id for index in comparison.doubts)
     said = doubtful
-    if doubtful == "ask" and are_shown:
+    if doubtful == "ask" and are_shown and are_known:
         said = kept_answer
     if is_open and not are_shown:
         said = "ask"

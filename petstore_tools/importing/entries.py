@@ -234,7 +234,12 @@ def match(
         entries, key=lambda entry: (_RANKS[entry.state], entry.number), reverse=True
     )
     by_id: dict[int | None, Entry] = {entry.pet_id: entry for entry in ranked}
-    by_key = {entry.row_key: entry for entry in ranked if entry.row_key}
+    ids = {row.pet_id for row in rows if row.has_id}
+    by_key = {
+        entry.row_key: entry
+        for entry in ranked
+        if entry.row_key and entry.pet_id not in ids
+    }
     foreign_keys = _agreeing_keys(rows, other_entries)
     identified = [
         by_id.get(row.pet_id) if row.has_id else by_key.get(row.row_key) for row in rows
@@ -318,10 +323,12 @@ def _is_same_row(row: Entry, entry: Entry) -> bool:
 
 def merge(entry: Entry, row: Entry) -> Entry:
     """
-    Return an entry as a file has it; one that waits takes its values. The animal of an
-    id is compared again where the row has another name than before.
+    Return an entry as a file has it; one that waits takes its values, and is compared
+    again where these are others. So is the animal of an id where the row has another
+    name than before.
     """
     content = row.content if entry.waits else entry.content
+    is_same = content == entry.content
     is_named = not row.has_id or row.content.name in entry.names
     return entry._replace(
         number=row.number,
@@ -329,7 +336,8 @@ def merge(entry: Entry, row: Entry) -> Entry:
         cells=row.cells,
         row_key=row.row_key or entry.row_key,
         has_id=entry.has_id or row.has_id,
-        compared=entry.compared and is_named,
+        answered=entry.answered and is_same,
+        compared=entry.compared and is_same and is_named,
         edited=None if row.content == content else row.content,
     )
 
@@ -474,50 +482,61 @@ def _pair_equals(
 ) -> dict[int, Entry]:
     """
     Give each row that was left out as equal, and each that waits, a candidate of its
-    own, by its position: those with its three values first.
+    own, by its position: those with its three values first. An edited row has two: what
+    was sent, and what its file has.
     """
+    edited = [row._replace(content=row.edited) for row in sent_rows if row.edited]
+    sent_rows = [*sent_rows, *edited]
     by_content = group((*sent_rows, *animals), content_of)
     if not by_content:
         return {}
-    names = {content[:2] for content in by_content}
+    by_name = attrgetter("name_and_category")
+    sent_by_name = group(sent_rows, by_name)
+    animals_by_name = group(animals, by_name)
     positions = [
         position
         for position, row in enumerate(rows)
-        if row.name_and_category in names
+        if (row.name_and_category in sent_by_name.keys() | animals_by_name.keys())
         and (row.is_left_out_as_equal or (row.waits and not row.answered))
     ]
     # those that were left out have taken theirs
     positions.sort(key=lambda position: not rows[position].is_left_out_as_equal)
-    pairs: dict[int, Entry] = {}
-    for position in positions:
-        if equal_entries := by_content.get(rows[position].content):
-            pairs[position] = _take(equal_entries, rows[position])
-    sent_by_name = _group_left(sent_rows, pairs)
-    animals_by_name = _group_left(animals, pairs)
+    taken: set[tuple[int, int | None]] = set()
+    pairs = {
+        position: candidate
+        for position in positions
+        if (
+            candidate := _take(
+                by_content[rows[position].content], rows[position], taken
+            )
+        )
+    }
     for position in positions:
         row = rows[position]
-        name = row.name_and_category
         if position in pairs:
             continue
-        if sent_by_name[name]:
-            pairs[position] = _take(sent_by_name[name], row)
-        elif row.content.status is None and animals_by_name[name]:
-            pairs[position] = _take(animals_by_name[name], row)
+        candidate = _take(sent_by_name[row.name_and_category], row, taken)
+        if not candidate and row.content.status is None:
+            candidate = _take(animals_by_name[row.name_and_category], row, taken)
+        if candidate:
+            pairs[position] = candidate
     return pairs
 
 
-def _take(candidates: list[Entry], row: Entry) -> Entry:
-    """Take a row of its own import first; one that was left out, something else."""
-    return candidates.pop(-1 if row.is_left_out_as_equal else 0)
-
-
-def _group_left(
-    candidates: Iterable[Entry], pairs: Mapping[int, Entry]
-) -> defaultdict[tuple[str, int], list[Entry]]:
-    """Return the candidates that no row has yet, by name and category."""
-    paired = {(entry.entry_id, entry.pet_id) for entry in pairs.values()}
-    left = (c for c in candidates if (c.entry_id, c.pet_id) not in paired)
-    return group(left, attrgetter("name_and_category"))
+def _take(
+    candidates: list[Entry], row: Entry, taken: set[tuple[int, int | None]]
+) -> Entry | None:
+    """
+    Take one that no row has yet: of its own import first; for a row that was left out,
+    something else.
+    """
+    while candidates:
+        candidate = candidates.pop(-1 if row.is_left_out_as_equal else 0)
+        names = candidate.entry_id, candidate.pet_id
+        if names not in taken:
+            taken.add(names)
+            return candidate
+    return None
 
 
 def _find_changes(

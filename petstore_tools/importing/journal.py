@@ -246,7 +246,8 @@ class Journal:
         db.execute(
             "DELETE FROM row WHERE import = ? AND NOT present AND waits", (self.id,)
         )
-        brings_rows = any(not row.entry_id for row in rows)
+        # a row with a problem has its place still
+        brings_rows = not (self.bad_rows or all(row.entry_id for row in rows))
         db.execute(_TAKE_POSITIONS, {"id": self.id, "brings_rows": brings_rows})
 
     def part_edit(self, entry: Entry) -> None:

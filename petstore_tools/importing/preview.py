@@ -265,12 +265,14 @@ class ImportPreview:
             )
         if self.refused_ids:
             return self.refused_ids
-        if not (self.is_affordable or options.doubtful == "send"):
+        has_ids = self.comparison.has_new_ids
+        if not self.is_affordable and (has_ids or options.doubtful != "send"):
+            other_way = "" if has_ids else f", {_SEND} sends the rows without it"
             return (
                 "comparing the rows with the animals that exist takes"
                 f" {pluralize(self.forecast.baseline, 'request')}, so the import would"
                 f" end a day later. Nothing was created. {option('wait', True)} waits"
-                f" for it, {_SEND} sends the rows without it"
+                f" for it{other_way}"
             )
         return ""
 

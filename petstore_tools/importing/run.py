@@ -158,7 +158,8 @@ def check(inventory: Inventory, sheet: ReadSheet, journal: Journal) -> ImportPre
     whole = estimate(baseline=requests) if comparison.needs_listing else alone
     is_affordable = options.wait or whole.days <= max(1, alone.days)
     notes = sheet.notes
-    if options.doubtful == "send" and not is_affordable:  # it lists nothing
+    may_go_unlisted = options.doubtful == "send" and not comparison.has_new_ids
+    if may_go_unlisted and not is_affordable:
         whole = alone
     elif comparison.needs_listing:
         things = "rows" if comparison.waiting else "ids"
@@ -283,22 +284,23 @@ class _Run:
         Raises:
             DoubtfulRowsError: There are such rows, and nobody said what happens to
                 them.
-            SheetError: Most ids of the file are other animals'.
+            SheetError: Most ids of the file are other animals', or one is, and `strict`
+                is set.
         """
         said = self._options.doubtful
         is_decided = False
         while not is_decided:
             with self._journal.transaction():
                 comparison = self._compare()
-                if not self._preview.refused_ids:
+                if not self._preview.refusal:
                     said = answer(self._journal, comparison, said)
                     is_decided = said != "ask" or not comparison.doubts
                 if is_decided:
                     rows = comparison.with_answer(said)
                     is_compared = self._listing is not None
                     self._journal.add_file(rows, compared=is_compared)
-            if self._preview.refused_ids:
-                raise SheetError(self._preview.refused_ids)
+            if self._preview.refusal:
+                raise SheetError(self._preview.refusal)
             if not is_decided:
                 said = ask(self._preview)
                 if said == "ask":

@@ -41,6 +41,21 @@ def test_a_listing_that_costs_a_day_is_agreed_to_first(tmp_path):
         assert len(box.traffic()) == 11
 
 
+def test_ids_are_never_taken_without_a_listing(tmp_path):
+    """Of another place, though `send` answers for rows, where a listing costs a day."""
+    header = "name,categoryId,status,petstore_id"
+    rows = [f"Rex {n},3,sold,{n or ''}" for n in range(5)]
+    path = write_rows(tmp_path / "a.csv", *rows, header=header)
+    with Sandbox(plan=Plan(100, 30), animals=2_000) as box:
+        box.store.list_pets()
+
+        preview = box.store.preview_import(path, doubtful="send")
+
+        assert preview.refusal.endswith("wait=True (--wait) waits for it")
+        with pytest.raises(SheetError, match="Delete the column petstore_id"):
+            box.store.import_pets(path, doubtful="send", wait=True)
+
+
 def test_ids_that_were_not_checked_yet_are_said_to_be(tmp_path):
     """A preview asks no service: the import may refuse them."""
     rows = "Rex,3,sold,1", "Mia,4,sold,2"
