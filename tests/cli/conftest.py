@@ -20,12 +20,7 @@ def box():
 
 
 @pytest.fixture
-def run(
-    box,
-    tmp_path,
-    monkeypatch,
-    capsys,
-):
+def run(box, tmp_path, monkeypatch, capsys):
     """
     Run a command with the sandbox as its service; it ends with 0, or the code that is
     named, and never shows a traceback or the key.

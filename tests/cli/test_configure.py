@@ -86,9 +86,7 @@ def test_a_key_at_the_wrong_question_is_not_shown_again(box):
     assert "[psk_typed_here]" not in done.output
 
 
-def test_what_is_kept_is_shown_with_the_key_masked_and_enter_keeps_it(
-    box,
-):
+def test_what_is_kept_is_shown_with_the_key_masked_and_enter_keeps_it(box):
     """
     Other entries of the file stay, which is for this user alone; one request checks it.
     """
@@ -230,9 +228,7 @@ def test_doctor_sees_a_clock_that_is_wrong(run):
     assert "Set this machine's clock by a time server." in done.stdout
 
 
-def test_what_configure_asks_for_is_not_shown_either(
-    monkeypatch,
-):
+def test_what_configure_asks_for_is_not_shown_either(monkeypatch):
     """It has the key from the keyboard, or from the file it kept."""
     monkeypatch.setenv("PETSTORE_RECONCILE_AFTER_S", "soon")
     for answers in (f"https://host/v1\n{KEY}\npro\n\n", "\n\n\n\n"):

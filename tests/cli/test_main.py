@@ -162,9 +162,7 @@ def test_v_writes_retries_and_vv_each_request_to_stderr():
 
 
 @commands.needs_terminal
-def test_on_a_terminal_each_line_of_the_log_stands_above_the_bar(
-    tmp_path,
-):
+def test_on_a_terminal_each_line_of_the_log_stands_above_the_bar(tmp_path):
     """
     The bar is taken away, the line is written, and the bar is drawn again; `doctor`
     shows what it waits for, too.

@@ -120,9 +120,7 @@ def test_a_listing_is_kept_whole_or_not_at_all(history):
     pd.testing.assert_frame_equal(times, before.drop(columns="last_seen"))
 
 
-def test_a_listing_that_began_before_the_newest_ended_is_not_kept_and_says_so(
-    history,
-):
+def test_a_listing_that_began_before_the_newest_ended_is_not_kept_and_says_so(history):
     """A short listing inside a long one would invent changes for good."""
     history.keep(make_listing({1: ("Rex", 1, None)}, T0, T0 + 60.5).frame)
 

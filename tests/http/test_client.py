@@ -151,9 +151,7 @@ def test_refusals_end_a_call_once_max_wait_s_has_passed(wire, client):
         client.call("GET", f"{BASE}/pets")
 
 
-def test_an_exception_before_an_attempt_sends_and_spends_nothing(
-    client,
-):
+def test_an_exception_before_an_attempt_sends_and_spends_nothing(client):
     """
     The caller could not record its intent: nothing left, and the request is given back.
     """
@@ -169,12 +167,7 @@ def test_an_exception_before_an_attempt_sends_and_spends_nothing(
 
 
 @pytest.mark.parametrize("progress", [True, False])
-def test_what_shows_progress_shows_what_it_waits_for(
-    wire,
-    store,
-    capsys,
-    progress,
-):
+def test_what_shows_progress_shows_what_it_waits_for(wire, store, capsys, progress):
     """
     A create waits for the minute, and the fetch of an animal for its second attempt.
     """

@@ -153,9 +153,7 @@ def _set_time(patch, now):
     patch.setattr(transport, "time", SimpleNamespace(monotonic=now))
 
 
-def test_a_create_on_a_connection_that_idled_opens_a_fresh_one(
-    monkeypatch,
-):
+def test_a_create_on_a_connection_that_idled_opens_a_fresh_one(monkeypatch):
     """
     The service may be closing it: what is sent there is lost with nothing known. Each
     thread has its own, so that others which send keep none of it fresh.
@@ -421,9 +419,7 @@ def fail_to_send(adapter, request, **options):
     raise KeyError(len(headers))
 
 
-def test_a_mistake_below_the_transport_shows_no_key(
-    monkeypatch,
-):
+def test_a_mistake_below_the_transport_shows_no_key(monkeypatch):
     """What it raises comes out as it is, without the frames that held the headers."""
     monkeypatch.setattr(HTTPAdapter, "send", fail_to_send)
 

@@ -152,11 +152,7 @@ def test_an_interrupt_ends_a_wait_for_tomorrow(tmp_path, kind):
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("kind", [_import, _listing], ids=["import", "listing"])
 @pytest.mark.parametrize("part", PARTS)
-def test_an_interrupt_at_any_line_wins(
-    tmp_path,
-    part,
-    kind,
-):
+def test_an_interrupt_at_any_line_wins(tmp_path, part, kind):
     """
     Nothing leaves afterwards, nothing stays locked, and the same call goes on; with `-m
     soak` at all lines and with the waits that they cost, else at one of eighty.

@@ -133,9 +133,7 @@ def test_a_person_cannot_decide_against_the_constraint(tmp_path):
             record_decision(c, 2, None)
 
 
-def test_rows_of_other_imports_are_those_that_were_sent_or_are_to_be_sent_now(
-    tmp_path,
-):
+def test_rows_of_other_imports_are_those_that_were_sent_or_are_to_be_sent_now(tmp_path):
     """Those of a running import also before they are sent."""
     with open_journal(tmp_path, target("a.csv")) as running:
         add(running, REX, MIA)
@@ -165,9 +163,7 @@ def test_a_file_of_the_same_name_is_told_apart_by_its_folder(tmp_path):
     assert names == ["row 2 of a.csv in /files (unknown)", "row 2 of a.csv (unknown)"]
 
 
-def test_rows_of_a_dead_process_are_unknown_and_those_of_a_living_one_are_not(
-    tmp_path,
-):
+def test_rows_of_a_dead_process_are_unknown_and_those_of_a_living_one_are_not(tmp_path):
     """The lock of an import tells, also for who looks at the dead import itself."""
     with open_journal(tmp_path, target("a.csv")) as journal:
         journal.record([], intent=add(journal, REX)[0])
@@ -219,9 +215,7 @@ def test_a_set_waits_for_a_row_on_its_way_or_lost_too_late(tmp_path):
     assert [outcome.pet_id for outcome in settled.values()] == [7, None]
 
 
-def test_a_row_is_sent_again_when_two_listings_agree_and_anew_each_time(
-    tmp_path,
-):
+def test_a_row_is_sent_again_when_two_listings_agree_and_anew_each_time(tmp_path):
     """Also after one that showed an animal near it, and after it was lost again."""
     similar_animal = (7, REX._replace(status=None))
     with open_journal(tmp_path, target(), ManualClock(1_000.0)) as journal:

@@ -114,9 +114,7 @@ def test_missing_values_of_a_frame_are_empty_cells():
         {"columns": {0: "name", 1: "categoryId", 2: "status"}},
     ],
 )
-def test_columns_that_pandas_counted_are_titles_and_no_animal(
-    options,
-):
+def test_columns_that_pandas_counted_are_titles_and_no_animal(options):
     """
     `read_csv(header=None)` calls them 0, 1, 2, and 1 looks like a category; words, too.
     """

@@ -20,12 +20,7 @@ from petstore_tools.throttle.gate import CallOptions
     ],
     ids=["then an interrupt", "an interrupt before", "two errors"],
 )
-def test_an_interrupt_wins_and_else_what_came_first(
-    fast,
-    tmp_path,
-    errors,
-    expected,
-):
+def test_an_interrupt_wins_and_else_what_came_first(fast, tmp_path, errors, expected):
     """Nothing more leaves."""
     client = fast.store.client
     journal = Journal(

@@ -72,9 +72,7 @@ def test_an_edited_frame_is_not_complete(frame, edit):
     assert Listing.as_listed(changed).complete
 
 
-def test_a_report_on_an_edited_frame_says_that_it_is_not_complete(
-    frame,
-):
+def test_a_report_on_an_edited_frame_says_that_it_is_not_complete(frame):
     """It is refused, unless a part is asked for; then each form says so."""
     changed = edited(frame, "name", 0, "pet 0")
 

@@ -44,12 +44,7 @@ def truth(count, status):
     return [pet_id for pet_id, _ in with_status(animals(count), status)]
 
 
-def four_times(
-    way,
-    count,
-    filters=FILTERS,
-    pagination=None,
-):
+def four_times(way, count, filters=FILTERS, pagination=None):
     """List a service whole, again, filtered, and filtered again."""
     outcomes = []
     for status in filters:

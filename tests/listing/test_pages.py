@@ -322,9 +322,7 @@ def test_a_slow_service_is_asked_side_by_side_and_not_past_its_end(way, tmp_path
     assert len(service.queries) <= 21 + 3
 
 
-def test_pages_fetched_ahead_that_turn_out_wrong_are_not_believed(
-    tmp_path,
-):
+def test_pages_fetched_ahead_that_turn_out_wrong_are_not_believed(tmp_path):
     """Animals come and go while pages are under way: the listing says so."""
     service = PagingService(
         numbered_animals(2_000), "offset total=listing", latency_s=0.02

@@ -39,11 +39,7 @@ def test_a_preview_that_is_declined_stands_alone(sandbox, tmp_path):
 
 
 @pytest.mark.parametrize(("progress", "report"), BARS)
-def test_a_bar_is_drawn_from_the_first_report_on(
-    progress,
-    report,
-    capsys,
-):
+def test_a_bar_is_drawn_from_the_first_report_on(progress, report, capsys):
     """An error before it leaves no empty bar."""
     with pytest.raises(LookupError), progress(True):
         raise LookupError

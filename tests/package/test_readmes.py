@@ -128,9 +128,7 @@ def test_the_figures_of_the_readme_are_those_of_the_benchmarks(way):
         assert printed[: len(claims[claim])] == claims[claim]
 
 
-def test_the_loop_of_the_readme_lists_as_few_animals_as_the_readme_says(
-    tmp_path,
-):
+def test_the_loop_of_the_readme_lists_as_few_animals_as_the_readme_says(tmp_path):
     """From a service that sends 30 a page, whatever it was asked for."""
     claim, *_ = CLAIMS
     listed, stock = figures_of(README)[claim, "the loop"]

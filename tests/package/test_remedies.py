@@ -319,14 +319,7 @@ def test_an_address_is_corrected_as_the_message_says(typed, meant):
         ("keys revoke x", "petstore-tools keys list", "--database=s.db", "No keys yet"),
     ],
 )
-def test_the_command_of_a_hint_is_typed(
-    shop,
-    capsys,
-    words,
-    printed,
-    flag,
-    output,
-):
+def test_the_command_of_a_hint_is_typed(shop, capsys, words, printed, flag, output):
     """Where there is nothing yet, and where a name is wrong."""
     write_rows(Path("a.csv"), "Rex,3,sold")
     options = [flag] if words.startswith("keys") else []

@@ -8,9 +8,7 @@ from petstore_tools import PetStore
 from petstore_tools.errors import MissingExtraError
 
 
-def test_a_missing_extra_names_what_installs_it(
-    monkeypatch,
-):
+def test_a_missing_extra_names_what_installs_it(monkeypatch):
     """One line, with the place this toolkit came from, and the Python that runs it."""
     monkeypatch.setitem(sys.modules, "psycopg", None)
     monkeypatch.setenv("PETSTORE_LEDGER_URL", "postgresql://127.0.0.1/budget")

@@ -81,9 +81,7 @@ def test_a_file_that_another_program_reads_for_a_moment_is_replaced(
     assert os.listdir(tmp_path) == ["a.json"]
 
 
-def test_a_line_to_copy_is_quoted_as_cmd_and_powershell_read_it(
-    monkeypatch,
-):
+def test_a_line_to_copy_is_quoted_as_cmd_and_powershell_read_it(monkeypatch):
     """In double quotes: there, a single quote is a letter like another."""
     monkeypatch.setattr(sys, "platform", "win32")
     words = ["import", r"C:\pets\a&b's.csv", "--statuses", 'a "b"=sold']

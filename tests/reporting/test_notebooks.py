@@ -113,9 +113,7 @@ def cells_of(folder):
     return pd.concat(pd.read_excel(path, sheet_name=None, engine="calamine")).to_csv()
 
 
-def test_the_sample_report_and_its_picture_are_what_the_notebook_writes(
-    tmp_path,
-):
+def test_the_sample_report_and_its_picture_are_what_the_notebook_writes(tmp_path):
     """
     Page, workbook, and the page that the picture carries; `python
     notebooks/pictures.py` makes them again.

@@ -28,12 +28,7 @@ from petstore_tools.spec import DAY_S
 from petstore_tools.text import cell_text
 
 
-def report_of(
-    folder,
-    times,
-    counts,
-    since="9999d",
-):
+def report_of(folder, times, counts, since="9999d"):
     """Report on the last of several listings with so many animals in each status."""
     listings = []
     for time_s, statuses in zip(times, counts, strict=True):
@@ -74,9 +69,7 @@ def test_what_came_from_outside_is_text_in_every_format():
     assert "default-src 'none'" in report.to_html()
 
 
-def test_text_of_a_workbook_is_never_run_and_no_number_is_rounded(
-    tmp_path,
-):
+def test_text_of_a_workbook_is_never_run_and_no_number_is_rounded(tmp_path):
     """Formulas, addresses, long names, ids above 2^53; a status that is a formula."""
     names = ["=1+1", "https://a.example", "x" * 40_000]
     ids = [2**53 + 1, 3, -(2**60)]
@@ -212,9 +205,7 @@ def test_the_order_is_that_of_importance():
     assert ": no snapshot is about 9d old" in page.split("Note")[1]
 
 
-def test_lines_have_round_ticks_labels_apart_and_a_dot_a_listing(
-    tmp_path,
-):
+def test_lines_have_round_ticks_labels_apart_and_a_dot_a_listing(tmp_path):
     """
     Nine listings in an hour, the tenth a month later; said in words, too. A notebook
     shows an image, since one that is not trusted shows no SVG.
@@ -275,9 +266,7 @@ def test_each_of_eight_statuses_has_a_colour_of_its_own(tmp_path):
         assert f'<g stroke="{colour}">' in page
 
 
-def test_a_page_of_a_year_is_not_much_longer_than_that_of_a_month(
-    tmp_path,
-):
+def test_a_page_of_a_year_is_not_much_longer_than_that_of_a_month(tmp_path):
     """At most one point a pixel, and half as long again; the last listing is drawn."""
     sizes = []
     for nights in (30, 365):

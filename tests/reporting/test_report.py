@@ -95,9 +95,7 @@ def test_statuses_that_are_blank_or_called_like_columns_of_ours_are_kept_apart(
     assert sorted(transitions) == sorted(ways)
 
 
-def test_a_report_after_a_listing_of_no_animals_has_no_share_of_them(
-    tmp_path,
-):
+def test_a_report_after_a_listing_of_no_animals_has_no_share_of_them(tmp_path):
     """
     No animals have a status with no share of them; what is new is no share of those
     before.
@@ -127,9 +125,7 @@ def test_a_history_that_cannot_be_marked_stops_no_output(tmp_path):
     assert sorted(path.name for path in tmp_path.glob("[ab].*")) == ["a.html", "b.xlsx"]
 
 
-def test_an_animal_that_one_listing_alone_lacks_is_not_seen_before_it_is_gone(
-    tmp_path,
-):
+def test_an_animal_that_one_listing_alone_lacks_is_not_seen_before_it_is_gone(tmp_path):
     """
     Where that listing may have a hole; it has a line of its own, outside the sums.
     """
@@ -151,9 +147,7 @@ def test_an_animal_that_one_listing_alone_lacks_is_not_seen_before_it_is_gone(
     assert sure.tables()["events"]["event"].tolist() == ["gone"]
 
 
-def test_an_animal_counts_once_on_each_way_from_status_to_status(
-    tmp_path,
-):
+def test_an_animal_counts_once_on_each_way_from_status_to_status(tmp_path):
     """However often it goes there and back; each time is an event."""
     statuses = [None, "sold", None, "sold", None]
     listings = [
@@ -193,9 +187,7 @@ def test_a_listing_that_is_not_kept_is_counted_and_compared(tmp_path):
     assert "was not kept as a snapshot: the newest snapshot ended" in report.notes[-1]
 
 
-def test_the_longest_in_a_status_says_where_nobody_saw_it_begin(
-    tmp_path,
-):
+def test_the_longest_in_a_status_says_where_nobody_saw_it_begin(tmp_path):
     """
     With a sign in front of a number, in every format; where somebody saw it, without.
     Whom nobody saw begin stands before those whose day is known, and a column of dashes
@@ -223,9 +215,7 @@ def test_the_longest_in_a_status_says_where_nobody_saw_it_begin(
     assert "pending since" not in same.to_markdown() + same.to_html()
 
 
-def test_rows_and_columns_of_words_that_the_service_does_not_use_are_left_out(
-    tmp_path,
-):
+def test_rows_and_columns_of_words_that_the_service_does_not_use_are_left_out(tmp_path):
     """
     Those of the document, too, and `unset`; what a kept listing had is shown, also
     where it is 0 now. The frames have them all.
@@ -252,9 +242,7 @@ def test_rows_and_columns_of_words_that_the_service_does_not_use_are_left_out(
         *({"max_age": age} for age in ("soon", -1, "nan", date(2026, 1, 5), pd.NaT)),
     ],
 )
-def test_what_cannot_be_used_is_refused_before_the_first_request(
-    looks,
-):
+def test_what_cannot_be_used_is_refused_before_the_first_request(looks):
     """With what to write."""
     with Sandbox(animals=3) as box:
         call = box.store.list_pets if "max_age" in looks else box.store.status_report
@@ -290,9 +278,7 @@ def test_a_report_that_is_written_is_not_returned(tmp_path):
     assert (tmp_path / "report.html").read_text("utf-8") == report.to_html()
 
 
-def test_a_listing_that_is_not_whole_is_reported_on_only_when_asked(
-    tmp_path,
-):
+def test_a_listing_that_is_not_whole_is_reported_on_only_when_asked(tmp_path):
     """And then the headline says it, and nothing is kept."""
     with open_store(PagingService(numbered_animals(250), "nothing"), tmp_path) as store:
         with pytest.raises(IncompleteListingError):

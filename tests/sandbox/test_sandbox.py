@@ -124,9 +124,7 @@ def test_connected_stores_end_with_the_sandbox_and_may_be_closed_before():
 @pytest.mark.parametrize(
     "store_of", [lambda box: box.store, lambda box: box.connect(plan="pro")]
 )
-def test_a_store_keeps_its_sandbox_and_so_does_a_listing_under_way(
-    store_of,
-):
+def test_a_store_keeps_its_sandbox_and_so_does_a_listing_under_way(store_of):
     """
     `Sandbox().store` and `store.pages()` of it go on; dropped with them, the sandbox
     ends.

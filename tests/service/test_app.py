@@ -173,9 +173,7 @@ class BrokenClock(ManualClock):
         self.defects = [False, False, True, False]
 
 
-def test_a_defect_is_a_500_with_an_error_and_the_next_request_is_served(
-    tmp_path,
-):
+def test_a_defect_is_a_500_with_an_error_and_the_next_request_is_served(tmp_path):
     """Nothing of the request that failed is kept."""
     with serve_in_thread(str(tmp_path / "s.db"), clock=BrokenClock()) as (_, caller):
         well = caller.get()
@@ -237,9 +235,7 @@ def test_the_deprecated_operation_says_so_and_ends_on_its_day(box):
     assert is_error(ask(box, "GET", "/pets/1"), 410)
 
 
-def test_a_link_shows_the_last_id_of_its_page_and_is_bound_to_its_filter(
-    box,
-):
+def test_a_link_shows_the_last_id_of_its_page_and_is_bound_to_its_filter(box):
     """
     So that a caller whose next request holds it knows that no animal was missed
     between.

@@ -59,9 +59,7 @@ def flood(served, head, part):
     return answer
 
 
-def test_a_head_of_60_kib_is_served_and_one_without_an_end_is_cut_off(
-    served,
-):
+def test_a_head_of_60_kib_is_served_and_one_without_an_end_is_cut_off(served):
     """At 64 KiB, which is our setting."""
     long = served.request_head("GET /v1/pets?limit=1", f"X-Long: {'x' * 61_000}")
 
@@ -70,9 +68,7 @@ def test_a_head_of_60_kib_is_served_and_one_without_an_end_is_cut_off(
     assert served.memory_mb() < 200
 
 
-def test_a_body_without_an_end_is_refused_at_8_kib_and_a_byte(
-    served,
-):
+def test_a_body_without_an_end_is_refused_at_8_kib_and_a_byte(served):
     """In chunks, with a valid key: 413, and the connection closed; 8 KiB are read."""
     head = served.request_head("POST /v1/pets", JSON_TYPE, "Transfer-Encoding: chunked")
 
@@ -83,9 +79,7 @@ def test_a_body_without_an_end_is_refused_at_8_kib_and_a_byte(
     assert served.send(served.create_request(b"x" * (LARGEST + 1))).status == 413
 
 
-def test_the_longest_name_in_its_longest_spelling_is_created(
-    served,
-):
+def test_the_longest_name_in_its_longest_spelling_is_created(served):
     """255 characters, each as two escapes of six bytes: 3 KB."""
     name = b"\\ud83d\\udc15" * 255
 
@@ -136,9 +130,7 @@ def test_the_key_and_its_quota_are_judged_whatever_is_sent(served, line, body, s
     assert (wrong, sorted(left)) == ("60", ["0", "0", "1"])
 
 
-def test_bodies_of_many_small_values_cost_other_callers_nothing(
-    tmp_path,
-):
+def test_bodies_of_many_small_values_cost_other_callers_nothing(tmp_path):
     """All that a free key may send in a minute at once: others wait at most 2 s."""
     body = (b'{"x":[' + b",".join([b"[]"] * 2_700) + b"]}").ljust(LARGEST)
     waits = []
@@ -183,9 +175,7 @@ def test_two_keys_in_one_request_are_none(served):
         )
 
 
-def test_a_request_that_does_not_come_to_its_end_is_given_up_within_seconds(
-    served,
-):
+def test_a_request_that_does_not_come_to_its_end_is_given_up_within_seconds(served):
     """
     408 where the body is missing; what is no whole head is closed without a word. A
     long page waits longer for who reads slowly.

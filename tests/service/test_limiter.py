@@ -67,9 +67,7 @@ set_either_way = st.one_of(
 
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.tuples(passed, set_back), max_size=60))
-def test_whatever_is_set_back_no_stretch_shorter_than_a_window_has_more_than_two(
-    steps,
-):
+def test_whatever_is_set_back_no_stretch_shorter_than_a_window_has_more_than_two(steps):
     """
     Two, since a border may lie in it; of real seconds, not of those that the clock
     showed.
@@ -95,9 +93,7 @@ def test_whatever_is_set_back_no_stretch_shorter_than_a_window_has_more_than_two
         st.tuples(passed, set_either_way, st.sampled_from([1, 4, 15])), max_size=20
     )
 )
-def test_no_wait_is_longer_than_its_window_and_who_waits_as_told_is_served(
-    bursts,
-):
+def test_no_wait_is_longer_than_its_window_and_who_waits_as_told_is_served(bursts):
     """
     Also right after the clock was set; and the headers' reset is where the wait leads,
     or before it.

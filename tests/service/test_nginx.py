@@ -77,9 +77,7 @@ def test_idle_callers_and_half_sent_bodies_hold_up_nobody(proxy):
     assert refused.headers["retry-after"] == "1"
 
 
-def test_a_service_that_has_ended_is_a_502_with_an_error_body(
-    proxy,
-):
+def test_a_service_that_has_ended_is_a_502_with_an_error_body(proxy):
     """And with a time to wait."""
     proxy.process.terminate()
     proxy.process.wait(30)

@@ -269,9 +269,7 @@ def test_a_database_that_takes_no_writes_is_not_well(postgres):
     assert well.status_code == 200
 
 
-def test_a_session_that_ended_while_nobody_asked_costs_no_error(
-    postgres,
-):
+def test_a_session_that_ended_while_nobody_asked_costs_no_error(postgres):
     """The next transaction has a connection of its own, whichever thread it is in."""
     url = postgres.database()
     ended, _ = CHANGES["sessions ended"]

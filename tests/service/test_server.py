@@ -118,9 +118,7 @@ def test_a_create_that_waits_for_a_lock_at_sigterm_is_made(where):
     assert stored_ids(where) == {answer.body["id"]}
 
 
-def test_a_silent_database_does_not_keep_a_service_from_ending(
-    postgres,
-):
+def test_a_silent_database_does_not_keep_a_service_from_ending(postgres):
     """What waits for it gets its 503."""
     with (
         TcpProxy(postgres.port) as proxy,
@@ -158,9 +156,7 @@ def test_no_worker_outlives_its_supervisor(postgres):
 
 
 @needs_linux
-def test_no_worker_that_waits_for_its_database_outlives_its_supervisor(
-    postgres,
-):
+def test_no_worker_that_waits_for_its_database_outlives_its_supervisor(postgres):
     """
     One that took the place of another while PostgreSQL is silent; the supervisor is
     killed.
@@ -263,9 +259,7 @@ def test_an_address_other_than_this_machines_is_warned_of(tmp_path):
     assert "plain http" in served.log_text()
 
 
-def test_a_worker_that_waits_for_its_database_says_so_now_and_then(
-    postgres,
-):
+def test_a_worker_that_waits_for_its_database_says_so_now_and_then(postgres):
     """One line in ten seconds, not one a second."""
     with (
         TcpProxy(postgres.port) as proxy,

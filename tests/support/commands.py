@@ -30,14 +30,7 @@ def connection(sandbox):
     }
 
 
-def run_program(
-    *arguments,
-    code=None,
-    sandbox=None,
-    cwd=None,
-    stdin="",
-    **env,
-):
+def run_program(*arguments, code=None, sandbox=None, cwd=None, stdin="", **env):
     """
     Run a command of ours, or Python code, to its end; it never shows a traceback or the
     key.
@@ -66,13 +59,7 @@ def end_main(*words):
     return ended.value.code
 
 
-def run_on_terminal(
-    *arguments,
-    sandbox,
-    cwd,
-    answers="",
-    before_answer=lambda: None,
-):
+def run_on_terminal(*arguments, sandbox, cwd, answers="", before_answer=lambda: None):
     """
     Run a command of ours on a terminal of its own; return its exit code and all that
     the screen showed. While its question is read, something else may happen.

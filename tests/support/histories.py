@@ -290,12 +290,7 @@ class World:
         return {name: risks.get(circle, "") for name, circle in failures.items()}
 
 
-def name_risks(
-    before,
-    order,
-    past,
-    rows,
-):
+def name_risks(before, order, past, rows):
     """
     Yield who takes which of the risks that DESIGN states for rows without a key.
 

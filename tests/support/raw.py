@@ -49,12 +49,7 @@ class RawServer(Listener):
         tls: Makes it speak https.
     """
 
-    def __init__(
-        self,
-        serve,
-        *,
-        tls=None,
-    ):
+    def __init__(self, serve, *, tls=None):
         self._serve = serve
         self._tls = tls
         super().__init__()

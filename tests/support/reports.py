@@ -5,13 +5,7 @@ from petstore_tools.reporting.facts import check_looks
 from petstore_tools.reporting.report import report_and_keep
 
 
-def report_on(
-    folder,
-    *listings,
-    since="1d",
-    zone="UTC",
-    categories=None,
-):
+def report_on(folder, *listings, since="1d", zone="UTC", categories=None):
     """
     Keep all but the last of some listings, and report on it since the first one, or
     another.

@@ -57,13 +57,7 @@ class TcpProxy(Listener):
         threading.Thread(target=self._forward, args=back, daemon=True).start()
         self._forward(connection, upstream, True, open_requests)
 
-    def _forward(
-        self,
-        source,
-        target,
-        is_caller,
-        open_requests,
-    ):
+    def _forward(self, source, target, is_caller, open_requests):
         with source, suppress(OSError):
             while data := source.recv(1 << 16):
                 self.flowing.wait()

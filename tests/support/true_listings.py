@@ -55,13 +55,7 @@ def true_listing(frame):
     return TrueListing(frame, animals, Listing.of(frame))
 
 
-def make_listing(
-    animals,
-    started_at=T0,
-    ended_at=None,
-    *,
-    hole=False,
-):
+def make_listing(animals, started_at=T0, ended_at=None, *, hole=False):
     """Return a complete listing of these animals, which ends as it began."""
     ended_at = ended_at or started_at
     rows = [(pet_id, *values) for pet_id, values in animals.items()]
@@ -236,12 +230,7 @@ def true_events(listings, since, until):
     return sorted(rows, key=lambda row: (row[-1], row[1]))
 
 
-def check_history(
-    history,
-    listings,
-    report,
-    rng,
-):
+def check_history(history, listings, report, rng):
     """
     Compare all that the history says with the truth, of any two listings, too, and a
     report on the last one. What is left when listings are forgotten at both ends is a

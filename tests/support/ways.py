@@ -210,14 +210,7 @@ class Outcome:
         return self.end.completeness == "complete"
 
 
-def read_service(
-    service,
-    status=None,
-    *,
-    limit=100,
-    pagination=None,
-    **options,
-):
+def read_service(service, status=None, *, limit=100, pagination=None, **options):
     """Let a pager read a service to its end."""
     first_query = {"limit": str(limit)} | ({} if status is None else {"status": status})
     url = f"https://host/v1/pets?{urlencode(first_query)}"

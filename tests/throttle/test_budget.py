@@ -44,9 +44,7 @@ STEPS = st.lists(
 
 @given(STEPS)
 @settings(max_examples=100, deadline=None)
-def test_the_ledgers_time_passes_as_time_does(
-    steps,
-):
+def test_the_ledgers_time_passes_as_time_does(steps):
     """
     Whatever step any clock makes, on one machine or two: no block is lifted or
     lengthened.

@@ -47,9 +47,7 @@ def in_flight(gate):
     return len(gate.read_budget().budget.in_flight)
 
 
-def test_a_ledger_that_fails_at_an_answer_keeps_the_request_spent(
-    tmp_path,
-):
+def test_a_ledger_that_fails_at_an_answer_keeps_the_request_spent(tmp_path):
     """
     The answer is not lost to the caller, and the request counts as in flight until it
     is given up.
@@ -71,9 +69,7 @@ def test_a_ledger_that_fails_at_an_answer_keeps_the_request_spent(
     gate.close()
 
 
-def test_an_answer_may_be_recorded_with_the_next_question(
-    gates,
-):
+def test_an_answer_may_be_recorded_with_the_next_question(gates):
     """
     Where the caller says that one follows; else everybody who shares the budget sees
     it.
@@ -162,13 +158,7 @@ def date(at):
         ("soon", 0, 2),
     ],
 )
-def test_a_503_is_asked_again_when_it_said(
-    wire,
-    store,
-    said,
-    least_s,
-    most_s,
-):
+def test_a_503_is_asked_again_when_it_said(wire, store, said, least_s, most_s):
     """
     Seconds, a date, or at most five minutes; nonsense is a failure like any other,
     under backoff.
@@ -243,9 +233,7 @@ def test_a_ban_is_named_with_its_time_and_nothing_more_is_sent(wire, store):
 TIME = r"20[0-9-]{8} [0-9:]{8} UTC"
 
 
-def test_threads_that_wait_for_the_same_moment_log_one_line(
-    log,
-):
+def test_threads_that_wait_for_the_same_moment_log_one_line(log):
     """130 requests of eight threads at 60 a minute meet the end of the minute twice."""
     with Sandbox(plan="60/1000", animals=1) as box:
 

@@ -196,9 +196,7 @@ def test_a_process_that_is_killed_or_stopped_stops_nobody(where, ledger, how):
         assert ledger.update(lambda budget: len(budget.in_flight)) == 2
 
 
-def test_a_budget_in_a_database_that_another_version_wrote_is_refused(
-    postgres,
-):
+def test_a_budget_in_a_database_that_another_version_wrote_is_refused(postgres):
     """Its fields may mean something else; a file says so by its `user_version`."""
     import psycopg
 
@@ -282,9 +280,7 @@ def test_a_database_that_restarts_costs_nothing_and_a_missing_one_is_an_error():
         "postgresql://ann:hush@db:54x2/pets",
     ],
 )
-def test_an_address_that_is_none_of_postgresql_is_named_without_its_password(
-    address,
-):
+def test_an_address_that_is_none_of_postgresql_is_named_without_its_password(address):
     """
     Redis, a character that divides the password, a port in letters: the settings error
     shows the form, not the value.
@@ -354,9 +350,7 @@ def _fill(path, results):
         results.put((granted, str(error)))
 
 
-def test_a_full_disk_is_a_clear_error_and_what_was_granted_stays_spent(
-    tmp_path,
-):
+def test_a_full_disk_is_a_clear_error_and_what_was_granted_stays_spent(tmp_path):
     """The write that does not fit lets nothing go, and the file is whole afterwards."""
     path = tmp_path / "budget.db"
     context = multiprocessing.get_context("forkserver")
@@ -371,9 +365,7 @@ def test_a_full_disk_is_a_clear_error_and_what_was_granted_stays_spent(
         assert ledger.update(lambda budget: len(budget.in_flight)) == granted > 0
 
 
-def test_a_budget_file_that_is_removed_during_a_run_is_no_second_budget(
-    tmp_path,
-):
+def test_a_budget_file_that_is_removed_during_a_run_is_no_second_budget(tmp_path):
     """
     Each later request of this program is refused, also where another one made a new
     file.
@@ -405,9 +397,7 @@ def test_a_connection_is_closed_with_its_ledger(where):
         connection.execute("SELECT 1")
 
 
-def test_a_child_forked_while_another_thread_holds_the_budget_goes_on(
-    ledger,
-):
+def test_a_child_forked_while_another_thread_holds_the_budget_goes_on(ledger):
     """
     The thread is not in the child, so nothing waits for it there; the child opens a
     connection of its own.

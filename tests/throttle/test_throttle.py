@@ -96,11 +96,7 @@ def test_what_remaining_counted_already_is_not_waited_for_until_the_minute_ends(
 @pytest.mark.parametrize(
     ("numbers", "answers", "expected"), read_table(__file__, "granted.json")
 )
-def test_so_many_requests_may_go_at_once(
-    numbers,
-    answers,
-    expected,
-):
+def test_so_many_requests_may_go_at_once(numbers, answers, expected):
     """
     Headers only lower what our own count of the plan allows; after a reset one probe
     goes. Of each case: the plan, answers with the second at which they came and how

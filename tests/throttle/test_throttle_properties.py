@@ -194,9 +194,7 @@ LEARNT = cases(
     )
 )
 @slowly(120)
-def test_a_strict_service_never_refuses_a_plan_that_is_named_or_learnt(
-    case,
-):
+def test_a_strict_service_never_refuses_a_plan_that_is_named_or_learnt(case):
     """
     Over plans, window kinds, header windows, latencies, skews and threads: no 429, and
     all arrive; in good time where the plan is named.
