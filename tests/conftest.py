@@ -3,7 +3,6 @@
 import gc
 import logging
 import os
-import random
 import shutil
 import signal
 import tempfile
@@ -117,15 +116,11 @@ def wire():
 
 @pytest.fixture
 def store(tmp_path):
-    """
-    A store on plan Free, with a clock that moves by itself and waits of the same length
-    each time.
-    """
+    """A store on plan Free, with a clock that moves by itself."""
     settings = Settings(
         BASE, "production", SecretStr(KEY), Plan(60, 1_000, "free"), tmp_path
     )
     with PetStore.from_settings(settings, clock=ManualClock(T0)) as found:
-        found.client.rng = random.Random(1)
         yield found
 
 

@@ -199,8 +199,7 @@ class Client:
         Pause before the next attempt, with jitter; return False where no further one
         may begin.
         """
-        longest_s = min(LONGEST_S, BASE_S * 2.0 ** (failures - 1))
-        pause_s = longest_s * random.uniform(0.5, 1.0)
+        pause_s = BASE_S * 2.0 ** (failures - 1) * random.uniform(0.5, 1.0)
         waited_s = self.clock.steady() + pause_s - began_at
         is_late = waited_s > self.max_wait_s and not call_options.wait
         if failures >= ATTEMPTS or is_late:
@@ -254,4 +253,3 @@ class Client:
 
 ATTEMPTS = 5
 BASE_S = 0.5
-LONGEST_S = 30.0
