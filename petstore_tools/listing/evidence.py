@@ -215,7 +215,8 @@ class PageRecord:
     @property
     def total(self) -> int | None:
         """How many animals the service counts, None where its answers do not agree."""
-        return next(iter(self.totals)) if len(self.totals) == 1 else None
+        totals = self.totals - {None}
+        return next(iter(totals)) if len(totals) == 1 else None
 
     def end_complete(self, reason: str) -> End:
         """

@@ -202,14 +202,18 @@ def _read_listing(record: PageRecord) -> Steps[End]:
 def _compare_with_total(record: PageRecord, end: End) -> Steps[End]:
     """
     Doubt an end where the service counts more, unless it counts all whatever the
-    filter.
+    filter, as an animal of another status shows.
     """
     total = record.total or 0
     if end.completeness != "complete" or total <= record.row_count:
         return end
     if record.is_filtered:
-        probe = yield from _ask(record, limit=1, status=None)
-        if probe is not None and schemes.total(probe.headers) == total:
+        probe = yield from _ask(record, status=None)
+        if (
+            probe is not None
+            and probe.has_other_status
+            and schemes.total(probe.headers) == total
+        ):
             return end
     counted = pluralize(total, "animal")
     return End("unproven", f"{end.reason}, but the service counts {counted}")
@@ -218,9 +222,11 @@ def _compare_with_total(record: PageRecord, end: End) -> Steps[End]:
 def _follow_signs(record: PageRecord, reply: PageReply) -> Steps[End | None]:
     """Read on as the service names the next page; None where it signals nothing."""
     evidence = record.evidence
+    # what it did once it may have stopped doing
+    signals = evidence.signals and "Link" in reply.headers
     while True:
         targets = schemes.next_targets(reply.headers, record.url, evidence.scheme)
-        if targets is None and not evidence.signals:
+        if targets is None and not signals:
             return None
         if not targets:
             return record.end_complete("the service said that there is no next page")
@@ -229,7 +235,7 @@ def _follow_signs(record: PageRecord, reply: PageReply) -> Steps[End | None]:
                 "cut",
                 f"{EMPTY_PAGES} pages in a row were empty, and each named a next page",
             )
-        evidence.signals = True
+        signals = evidence.signals = True
         for target, scheme in targets.items():
             url = follow(reply.url, target)
             if isinstance(url, End):
@@ -256,7 +262,9 @@ def _find_way(record: PageRecord) -> Steps[End]:
     """
     Find out whether the service signals pages, and else read on by a usual way.
     """
-    probe = yield from _ask(record, limit=1, status=None)
+    # of two animals it must name the second one, also under the filter
+    query = {} if record.row_count > 1 else {"status": None}
+    probe = yield from _ask(record, limit=1, **query)
     if probe is not None:
         if schemes.next_targets(probe.headers, record.url, record.evidence.scheme):
             record.evidence.signals = True

@@ -54,7 +54,10 @@ class Way:
         everywhere: A sign stands on the last page, too, and says that no page follows.
         by_id: The token of the next page is the last id, else the rows before it.
         strict: Status that answers unknown parameters, 0 for none.
-        total: What `X-Total-Count` counts: `listing`, `page`, `all`; "" for none.
+        unfiltered: It has signs only where no status is asked for.
+        depth: Rows that its signs lead to, 0 for all.
+        total: What `X-Total-Count` counts: `listing`, the same on the `first` answer
+            alone, `page`, `all`; "" for none.
         estimate: What a total makes of the number, a name of `ESTIMATES`.
         past_end: What comes behind the last page: `empty`, `repeat`, or a status.
         order: Of the animals: as they are `kept`, `descending` or `shuffled`.
@@ -78,6 +81,8 @@ class Way:
     everywhere: bool = True
     by_id: bool = False
     strict: int = 0
+    unfiltered: bool = False
+    depth: int = 0
     total: str = ""
     estimate: str = ""
     past_end: str = "empty"
@@ -155,7 +160,8 @@ class Service:
         page = rows[start : start + size]
         headers = self._signs(query, page, start + size, len(rows))
         counted = {"listing": len(rows), "page": len(page), "all": len(self.rows)}
-        if way.total:
+        counted["first"] = len(rows)
+        if way.total and not (way.total == "first" and start):
             headers["X-Total-Count"] = str(ESTIMATES[way.estimate](counted[way.total]))
         if way.hides:
             first, last = map(int, way.hides.split("-"))
@@ -179,7 +185,9 @@ class Service:
 
     def _signs(self, query, page, stop, count):
         way = self.way
-        more = stop < count
+        if way.unfiltered and "status" in query:
+            return {}
+        more = stop < min(count, way.depth or count)
         header, _, parameter = way.speaks.partition("=")
         headers = {"X-Has-More": str(more).lower()} if way.has_more else {}
         token = str(page[-1][0] if way.by_id and page else stop)
