@@ -23,6 +23,7 @@ from petstore_tools.errors import (
 )
 from petstore_tools.http.transport import Reply
 from petstore_tools.models import PET_ROWS, ErrorBody, Pet, PetRow, first_fault
+from petstore_tools.text import printable
 
 T = TypeVar("T")
 NO_CHARACTER = "\N{REPLACEMENT CHARACTER}"
@@ -37,7 +38,9 @@ def error_body(reply: Reply) -> ErrorBody:
     a web page came instead', status=502)
     """
     try:
-        return ErrorBody.model_validate_json(reply.body)
+        body = ErrorBody.model_validate_json(reply.body)
+        texts = {"code": printable(body.code), "message": printable(body.message)}
+        return body.model_copy(update=texts)
     except ValidationError:
         kind = reply.headers.get("Content-Type", "no content type").partition(";")[0]
         message = f"an answer without an Error body ({kind}, {len(reply.body):,} bytes)"

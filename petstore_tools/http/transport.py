@@ -10,6 +10,7 @@ import ssl
 import threading
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 from http.client import HTTPException
@@ -155,7 +156,16 @@ class Transport:
             took_s = self._own.used_at - began_at
             self.fastest_s = min(took_s, self.fastest_s or inf)
             status, headers = response.status_code, response.headers
-            return _check(Reply(status, headers, self._mask_key(content), line))
+            target = headers.get("Location", "").partition("?")[0]
+            if target and 300 <= status < 400:
+                target = str(self._mask_key(target.encode()), "utf-8")
+                raise ProtocolError(
+                    f"{line}: the service redirects ({status}) to {target}. Redirects"
+                    " are not followed; correct the base address"
+                )
+            if status >= HTTPStatus.BAD_REQUEST:
+                content = _without_escapes(content)
+            return Reply(status, headers, self._mask_key(content), line)
         except (requests.RequestException, HTTPError, OSError) as error:
             never_answered = self.fastest_s is None
             failure = _translate(error, line, parts, never_answered=never_answered)
@@ -200,6 +210,15 @@ class Transport:
         self._own = _OwnAdapter()
 
 
+def _without_escapes(body: bytes) -> bytes:
+    """Return JSON without the escapes that could hide a key in it; else the body."""
+    with suppress(ValueError, RecursionError):
+        return json.dumps(json.loads(body), ensure_ascii=False).encode(
+            "utf-8", "replace"
+        )
+    return body
+
+
 def _read_body(response: requests.Response, ends_at: float) -> bytes:
     """
     Read an answer to its end.
@@ -240,25 +259,9 @@ def _is_cut(response: requests.Response, content: bytes) -> bool:
         return False
     try:
         json.loads(content)
-    except ValueError:
+    except (ValueError, RecursionError):
         return True
     return False
-
-
-def _check(reply: Reply) -> Reply:
-    """
-    Return an answer that is no redirect.
-
-    Raises:
-        ProtocolError: It is one.
-    """
-    target = reply.headers.get("Location", "").partition("?")[0]
-    if target and 300 <= reply.status < 400:
-        raise ProtocolError(
-            f"{reply.request_line}: the service redirects ({reply.status}) to"
-            f" {target}. Redirects are not followed; correct the base address"
-        )
-    return reply
 
 
 _BEFORE_A_BYTE = (
@@ -325,6 +328,8 @@ def _describe(
             "the service's certificate is not trusted; ask who runs the service, and"
             " name its certificates in REQUESTS_CA_BUNDLE"
         )
+    if type(causes[0]) is OSError:
+        return f"{causes[0]}; correct REQUESTS_CA_BUNDLE"
     if has(requests.exceptions.ProxyError):
         return "the proxy did not pass the request on; check HTTPS_PROXY"
     if has(NameResolutionError):

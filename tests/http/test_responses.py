@@ -61,6 +61,22 @@ def test_errors_are_translated_into_the_tree(wire, store, status, kind):
     assert len(wire.calls) == 1
 
 
+def test_an_error_shows_no_key_and_no_control_character(wire):
+    """Also a key that JSON escapes, as some services write it."""
+    key = "psk_ab/cd+ef="
+    text = json.dumps({"code": "c", "message": f"\x1b[2J{key} is bad", "status": 401})
+    body = text.replace("/", "\\/").replace("+", "\\u002B")
+    wire.get(f"{BASE}/pets", body=body, status=401)
+
+    with (
+        PetStore(base_url=BASE, api_key=key, ledger="memory") as store,
+        pytest.raises(UnauthorizedError) as raised,
+    ):
+        store.list_pets()
+
+    assert raised.value.message == "\\x1b[2J**** is bad"
+
+
 @pytest.mark.parametrize(
     "body",
     ["0", "{}", "<html>proxy</html>", '[{"id": 1}]', "[1, 2", "", json.dumps(AWAY)],
@@ -83,7 +99,9 @@ def test_a_page_that_is_no_list_of_animals_is_an_error_not_a_short_frame(
     assert Listing.of(store.last_partial).completeness == "cut"
 
 
-@pytest.mark.parametrize("part", ["", "[", '[{"id": 17, "name": "Re'])
+@pytest.mark.parametrize(
+    "part", ["", "[", '[{"id": 17, "name": "Re', pytest.param("[" * 99_999, id="deep")]
+)
 def test_a_page_without_a_length_that_breaks_off_is_asked_for_again(wire, store, part):
     """As one with a length is: nothing says that it is whole but its JSON."""
     wire.get(f"{BASE}/pets", body=part, headers=NO_MORE)
