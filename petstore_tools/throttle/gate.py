@@ -4,6 +4,7 @@ what came back.
 """
 
 import logging
+import re
 from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -162,7 +163,7 @@ class Gate:
 
         An answer that others need, a probe's or a refusal, is recorded at once.
         """
-        banned = "ban" in code.casefold()
+        banned = re.search(r"(?<![a-z])ban(ned)?(?![a-z])", code.casefold()) is not None
         if status in _REFUSALS:
             reason = "it has banned the key" if banned else _REFUSALS[status]
             _log.warning("The service refused a request (%d): %s.", status, reason)

@@ -230,6 +230,16 @@ def test_a_ban_is_named_with_its_time_and_nothing_more_is_sent(wire, store):
     assert len(wire.calls) == 1
 
 
+@pytest.mark.parametrize("code", ["bandwidth_exceeded", "rate_limited", ""])
+def test_a_429_whose_code_names_no_ban_is_waited_for(wire, store, code):
+    """Whatever letters it has."""
+    body = {"code": code, "message": "slow down", "status": 429}
+    wire.get(f"{BASE}/pets/1", json=body, status=429, headers={"Retry-After": "2"})
+    wire.get(f"{BASE}/pets/1", json={"id": 1, "name": "Rex", "categoryId": 3})
+
+    assert store.client.get(1).name == "Rex"
+
+
 TIME = r"20[0-9-]{8} [0-9:]{8} UTC"
 
 
