@@ -260,7 +260,8 @@ def check_base_url(address: str) -> str:
         host = parts.hostname if parts.scheme in ("http", "https") else None
     except ValueError:
         host = None
-    if host is None or max(map(len, host.split("."))) > LONGEST_LABEL:
+    labels = (host or "").removesuffix(".").split(".")
+    if not (host and all(0 < len(label) <= LONGEST_LABEL for label in labels)):
         raise SettingsError("the base address must look like https://HOST/v1")
     netloc = parts.netloc.rpartition("@")[2]
     plain = parts._replace(netloc=netloc, query="", fragment="").geturl()
