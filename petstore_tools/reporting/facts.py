@@ -65,10 +65,14 @@ class Looks:
         >>> Looks(timezone=UTC).when(datetime(2026, 2, 4, 10, tzinfo=UTC))
         '4 February 2026, 10:00 UTC'
         """
+        local = self.local_time(time)
+        return f"{local.day} {local:%B %Y}{local.strftime(clock)}"
+
+    def local_time(self, time: datetime) -> datetime:
+        """Return a time in the zone of the report."""
         # `astimezone` of pandas takes None for UTC
         utc = datetime.fromtimestamp(time.timestamp(), UTC)
-        local = utc.astimezone(self.timezone)
-        return f"{local.day} {local:%B %Y}{local.strftime(clock)}"
+        return utc.astimezone(self.timezone)
 
 
 def one_line(text: str, name: str) -> str:

@@ -177,6 +177,32 @@ def test_without_a_zone_all_times_are_those_of_the_machine(tmp_path, monkeypatch
     assert "5 January 2026" not in page
 
 
+def test_a_workbook_has_the_hours_of_the_page(tmp_path, monkeypatch):
+    """Also of a zone in which winter is the exception, as in Ireland."""
+    monkeypatch.setenv("TZ", "Europe/Dublin")
+    time.tzset()
+    summer = datetime(2026, 7, 6, 9, tzinfo=UTC).timestamp()
+    report = report_on(
+        tmp_path,
+        listing_frame([(1, "Rex", 1, None)], summer),
+        listing_frame([(1, "Rex", 1, "sold")], summer + DAY_S),
+        since="2026-07-06",
+        zone=None,
+    )
+    report.to_excel(tmp_path / "r.xlsx")
+    headline = report.headline
+    monkeypatch.undo()
+    time.tzset()
+
+    book = python_calamine.CalamineWorkbook.from_path(tmp_path / "r.xlsx")
+    method = book.get_sheet_by_name("How this was made").to_python()
+    assert headline.endswith("10:00 IST")
+    assert [row[0] for row in method[-3:]] == [
+        "as of (IST)",
+        *(datetime(2026, 7, day, 10) for day in (6, 7)),
+    ]
+
+
 def test_the_order_is_that_of_importance():
     """What happened, by status, by category, then single animals, then how."""
     with Sandbox(animals=20) as box:
