@@ -69,7 +69,7 @@ _MISSED = """
 SELECT number, status, count(*) FROM missed CROSS JOIN stays
 ON stays.id = missed.id AND number BETWEEN first AND closed - 1 GROUP BY number, status
 """
-_LAST_REPORTED = "SELECT max(number) FROM reported WHERE status IS ?"
+_LAST_REPORTED = "SELECT max(number) FROM reported WHERE status IS ? AND number <= ?"
 _TIMES_OF_SNAPSHOTS = (
     "SELECT number, started_at, ended_at FROM snapshots WHERE number <= ?"
 )
@@ -280,17 +280,15 @@ class History(HistoryDatabase):
         end = snapshots[-1].listing
         latest = "the newest listing that was kept by then"
         check_since(since, end.ended_at, zone, latest=latest)
-        candidates = Snapshots(s for s in snapshots if s.number)
-        if is_age(since):
-            candidates = Snapshots(snapshots[:-1])
+        candidates = Snapshots(s for s in snapshots[:-1] if s.number)
         if since is None:
             return None, ""
         if not candidates:
             return None, _NO_SNAPSHOT
         if is_last(since):
             with self._open() as database:
-                status = candidates[0].listing.status
-                (number,) = database.execute(_LAST_REPORTED, [status]).fetchone()
+                facts = candidates[0].listing.status, candidates[-1].number
+                (number,) = database.execute(_LAST_REPORTED, facts).fetchone()
             if number is None:
                 return candidates[-1], _NO_REPORT
             return [s for s in candidates if s is candidates[0] or s.number <= number][

@@ -53,7 +53,7 @@ def test_a_report_on_one_status_has_sums_and_guesses_nothing(status):
     assert (report.events, report.transitions, report.days) == (None, None, None)
 
 
-OURS = "unset total label category change since share status id stays"
+OURS = "unset total label category change since share status id stays is_longer"
 NAMES = ["blank ('')", "'total' as sent"]  # that other statuses have
 SENT = {sent: f"{sent!r} as sent" for sent in [*OURS.split(), *NAMES, " sold"]}
 SENT |= {blank: f"blank ({blank!r})" for blank in ("", "  ")}
@@ -377,6 +377,8 @@ def test_a_report_between_two_dates_of_the_past_sends_nothing(tmp_path):
         past = box.store.status_report(
             since="2026-01-06", until="07.01.2026", timezone="UTC"
         )
+        again = box.store.status_report(since="last", until="2026-01-06")
+        oldest = box.store.status_report(since="2020-01-01", until="2026-01-05")
         past.to_markdown(tmp_path / "past.md")
         week = box.store.status_report(since="2026-01-05", until="2026-01-08")
         for since, until in [(None, "2026-01-07"), ("1d", "2025-12-31")]:
@@ -387,5 +389,7 @@ def test_a_report_between_two_dates_of_the_past_sends_nothing(tmp_path):
 
     assert past.to_markdown() == reports[2].to_markdown()
     assert past.since.as_of == reports[1].listing.as_of
+    assert again.since == reports[0].listing
+    assert oldest.since is None
     assert len(week.events) == sum(len(r.events) for r in reports[1:])
     assert last == reports[1].listing
