@@ -255,6 +255,16 @@ def test_absent_is_asked_about_where_the_row_may_exist(run, box, after_s, fate, 
     assert decided.stdout == "The next run sends row 2.\n"
 
 
+def test_what_was_never_to_be_sent_is_not_said_to_exist(run, tmp_path):
+    """A row that is left out as a duplicate, and one that sums up the others."""
+    write_rows(tmp_path / "a.csv", "Rex,3,sold", "Rex,3,sold", "Total,,")
+
+    done = run("import", "a.csv", "--drop-duplicates", "--yes")
+
+    assert "1 created, 2 skipped" in done.stdout
+    assert "may exist already" not in done.stderr
+
+
 def test_created_is_asked_about_where_the_animal_is_another_one(run, box):
     """One that is older, of another name and category, or that is not there."""
     old, alike = box.add([("Tom", 4, "sold"), ("REX", 3, "sold")])

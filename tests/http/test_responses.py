@@ -38,6 +38,7 @@ AWAY = {"code": "db", "message": "away", "status": 500}
         (400, BadRequestError),
         (401, UnauthorizedError),
         (404, NotFoundError),
+        (410, NotFoundError),
         (418, ApiError),
         (500, ApiError),
     ],

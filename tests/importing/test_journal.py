@@ -16,6 +16,7 @@ from petstore_tools.importing.imports import Target, find_import, list_imports
 from petstore_tools.importing.journal import open_journal, read_journal
 from petstore_tools.importing.lost_rows import (
     mark_dead,
+    mark_lost,
     reconcile,
     record_decision,
     seconds_lost,
@@ -47,14 +48,14 @@ def answer(journal, entry, outcome):
     journal.record([(entry, outcome)])
 
 
-def show(journal, *animals, began=0.0):
+def show(journal, *animals, began=0.0, after_s=60.0):
     """Take a complete listing; return what it says about lost rows."""
     rows = [
         {"id": i, "name": v.name, "categoryId": v.category_id, "status": v.status}
         for i, v in animals
     ]
     take_listing(journal, [rows])
-    return reconcile(journal, began=began, after_s=60.0)
+    return reconcile(journal, began=began, after_s=after_s)
 
 
 def refused(folder, reason):
@@ -216,7 +217,10 @@ def test_a_set_waits_for_a_row_on_its_way_or_lost_too_late(tmp_path):
 
 
 def test_a_row_is_sent_again_when_two_listings_agree_and_anew_each_time(tmp_path):
-    """Also after one that showed an animal near it, and after it was lost again."""
+    """
+    Also after one that showed an animal near it, and after it was lost again, be it by
+    a kill.
+    """
     similar_animal = (7, REX._replace(status=None))
     with open_journal(tmp_path, target(), ManualClock(1_000.0)) as journal:
         show(journal)
@@ -228,8 +232,12 @@ def test_a_row_is_sent_again_when_two_listings_agree_and_anew_each_time(tmp_path
                 states += [
                     o.state for o in show(journal, *animals, began=1_060.0).values()
                 ]
+        journal.record([], intent=journal.unsent()[0])
+        mark_lost(journal, journal.id)
+        (killed,) = show(journal, began=1_060.0).values()
 
     assert states == ["unknown", "unknown", "unsent", "unknown", "unsent"]
+    assert killed.state == "unknown"
 
 
 def test_a_listing_that_lags_calls_nothing_absent(tmp_path):
@@ -259,6 +267,19 @@ def test_a_listing_that_lags_calls_nothing_absent(tmp_path):
     assert lagging == {}
     assert [outcome.state for outcome in an_hour_later.values()] == ["unknown"]
     assert "unsent" in [outcome.state for outcome in after_it_was_shown.values()]
+
+
+def test_a_service_that_settles_late_lags_as_long(tmp_path):
+    """Where `reconcile_after_s` is longer than an hour, a lag counts for so long."""
+    clock = ManualClock(1_000.0)
+    with open_journal(tmp_path, target(), clock) as journal:
+        show(journal)
+        created_row, lost_row = add(journal, REX, MIA)
+        answer(journal, lost_row, Outcome("unknown"))
+        clock.advance(100)
+        answer(journal, created_row, Outcome("created", 7))
+        clock.advance(7_150)
+        assert show(journal, began=clock.steady(), after_s=7_200.0) == {}
 
 
 def test_imports_are_listed_and_found(tmp_path):

@@ -1,13 +1,14 @@
-"""Why a run ended, where there are two reasons."""
+"""Why a run ended."""
 
 from pathlib import Path
 
 import pytest
 
-from petstore_tools.errors import LedgerError, ProtocolError
+from petstore_tools.errors import ApiError, LedgerError, ProtocolError
 from petstore_tools.importing.imports import Target
 from petstore_tools.importing.journal import Journal
-from petstore_tools.importing.send import Sender
+from petstore_tools.importing.reconcile import Outcome
+from petstore_tools.importing.send import Sender, Stopped
 from petstore_tools.throttle.gate import CallOptions
 
 
@@ -34,4 +35,33 @@ def test_an_interrupt_wins_and_else_what_came_first(fast, tmp_path, errors, expe
         sender.run([], CallOptions())
 
     assert sender.has_ended
+    journal.close()
+
+
+@pytest.mark.parametrize(("status", "may_pass"), [(403, False), (500, True)])
+def test_an_answer_of_a_failing_service_may_be_another_one_later(status, may_pass):
+    """The run stops and can go on; what is wrong with a request is raised."""
+    stopped = Stopped.of(ApiError(status, "", "", ""))
+
+    assert stopped.kind == "service"
+    assert (stopped.error is None) == may_pass
+
+
+def test_unknown_rows_hold_the_others_back_only_in_a_row(fast, tmp_path):
+    """Three, of which each was followed by a usable answer, do not."""
+    client = fast.store.client
+    journal = Journal(
+        tmp_path, Target("sandbox", client.service_id, Path("a.csv")), client.clock
+    )
+    sender = Sender(client, journal, lambda _: None)
+    for state in ("unknown", "created") * 3:
+        sender.count(Outcome(state), None)
+    held_back = [sender.failing]
+    for _ in range(3):
+        sender.count(Outcome("unknown", detail="silence"), None)
+
+    assert [*held_back, sender.failing] == [
+        "",
+        "3 rows in a row got no usable answer: silence",
+    ]
     journal.close()

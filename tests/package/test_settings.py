@@ -146,10 +146,17 @@ def test_all_that_is_kept_of_a_service_is_kept_at_one_place(tmp_path):
     assert not any(box.api_key in name for name in names)
 
 
-def test_plain_http_to_another_machine_warns():
+@pytest.mark.parametrize("host", ["10.0.0.1", "notlocalhost"])
+def test_plain_http_to_another_machine_warns(host):
     """The key would travel in clear."""
     with pytest.warns(UserWarning, match="unencrypted"):
-        settings.check_base_url("http://10.0.0.1/v1")
+        settings.check_base_url(f"http://{host}/v1")
+
+
+@pytest.mark.parametrize("host", ["127.0.0.9", "[::1]", "localhost", "a.localhost"])
+def test_plain_http_to_this_machine_does_not_warn(host):
+    """Nothing leaves it."""
+    assert settings.check_base_url(f"http://{host}/v1") == f"http://{host}/v1"
 
 
 @pytest.mark.parametrize("by", ["argument", "variable"])

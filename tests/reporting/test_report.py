@@ -23,6 +23,7 @@ from petstore_tools.errors import (
     OutputError,
     SheetError,
 )
+from petstore_tools.reporting.facts import days_in_status
 from petstore_tools.sandbox import samples
 
 
@@ -213,6 +214,18 @@ def test_the_longest_in_a_status_says_where_nobody_saw_it_begin(tmp_path):
     assert "pending since" in report.to_text() + report.to_markdown()
     assert "| before 2 January 1970 |" in report.to_markdown()
     assert "pending since" not in same.to_markdown() + same.to_html()
+
+
+def test_of_the_longest_one_may_be_longer_that_nobody_saw_begin():
+    """In whatever order the two come."""
+    times = pd.DataFrame({"status": "sold", "days": [5.0, 5.0], "last": 3})
+    times["ended_by"] = pd.NaT
+    for seen in ([True, False], [False, True]):
+        began = pd.Series(pd.Timestamp("2026-01-01"), times.index).where(seen)
+
+        days = days_in_status(times.assign(began_after=began), 3, ["sold"])
+
+        assert days["is_longer"].tolist() == [True]
 
 
 def test_rows_and_columns_of_words_that_the_service_does_not_use_are_left_out(tmp_path):

@@ -187,6 +187,19 @@ def test_a_server_that_cannot_be_reached_is_told_without_its_password(postgres, 
     assert "on PostgreSQL cannot be reached. Check" in message
 
 
+def test_a_create_waits_until_postgresql_has_written_it(postgres):
+    """What a page counts need not."""
+    database = Database(postgres.database())
+
+    levels = [
+        database.run(lambda s: s.execute("SHOW synchronous_commit"), durable=durable)
+        for durable in (True, False)
+    ]
+
+    database.close()
+    assert levels == [[("on",)], [("off",)]]
+
+
 def test_a_server_in_sql_ascii_is_served_and_keeps_a_budget(postgres):
     """
     In one database: names come back as they were, and what was counted is read again.

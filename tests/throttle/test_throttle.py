@@ -343,6 +343,16 @@ def test_429s_that_nothing_explains_lower_no_plan(retry_after_s):
     assert refused == 0
 
 
+def test_429s_in_a_row_block_no_more_than_15_minutes_longer():
+    """However many; else a service that answers nothing but 429 stopped for days."""
+    throttle = Throttle(Budget(), FREE)
+    now = T0
+    for _ in range(14):
+        hear(throttle, RateReply(429, retry_after_s=60), now)
+        assert throttle.budget.blocked_until - now <= 60 + 900 + 0.5
+        now = throttle.budget.blocked_until
+
+
 def test_a_429_that_the_headers_explain_lowers_no_plan():
     """
     Another program took the minute: Remaining is 0, and the plan stays; the reason says
