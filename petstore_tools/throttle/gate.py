@@ -163,7 +163,8 @@ class Gate:
 
         An answer that others need, a probe's or a refusal, is recorded at once.
         """
-        banned = re.search(r"(?<![a-z])ban(ned)?(?![a-z])", code.casefold()) is not None
+        words = re.sub("(?<=[a-z])(?=[A-Z])", " ", code).casefold()
+        banned = re.search("banned|(?<![a-z])ban(?![a-z])", words) is not None
         if status in _REFUSALS:
             reason = "it has banned the key" if banned else _REFUSALS[status]
             _log.warning("The service refused a request (%d): %s.", status, reason)

@@ -217,9 +217,10 @@ def test_a_clock_set_back_while_a_request_is_blocked_makes_the_wait_no_longer(
     assert 1.5 <= took_s < 3
 
 
-def test_a_ban_is_named_with_its_time_and_nothing_more_is_sent(wire, store):
+@pytest.mark.parametrize("code", ["key_banned", "KeyBanned", "TempBan", "BANNED"])
+def test_a_ban_is_named_with_its_time_and_nothing_more_is_sent(wire, store, code):
     """One request learns of it; the next call sends none."""
-    body = {"code": "key_banned", "message": "banned", "status": 429}
+    body = {"code": code, "message": "banned", "status": 429}
     wire.get(f"{BASE}/pets", json=body, status=429, headers={"Retry-After": "900"})
 
     for _ in range(2):
