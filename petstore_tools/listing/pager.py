@@ -60,6 +60,7 @@ from itertools import islice
 from math import inf
 from typing import TypeAlias, TypeVar
 
+from petstore_tools import spec
 from petstore_tools.listing import schemes
 from petstore_tools.listing.completeness import End
 from petstore_tools.listing.evidence import (
@@ -201,19 +202,21 @@ def _read_listing(record: PageRecord) -> Steps[End]:
 
 def _compare_with_total(record: PageRecord, end: End) -> Steps[End]:
     """
-    Doubt an end where the service counts more, unless it counts all whatever the
-    filter, as an animal of another status shows.
+    Doubt an end where the service counts more, unless it counts as many without the
+    filter, and with another one.
     """
     total = record.total or 0
     if end.completeness != "complete" or total <= record.row_count:
         return end
     if record.is_filtered:
-        probe = yield from _ask(record, status=None)
-        if (
-            probe is not None
-            and probe.has_other_status
-            and schemes.total(probe.headers) == total
-        ):
+        other = next(
+            name for name in spec.STATUSES if f"status={name}" not in record.url
+        )
+        totals = set()
+        for status in (None, other):
+            probe = yield from _ask(record, limit=1, status=status)
+            totals.add(probe and schemes.total(probe.headers))
+        if totals == {total}:
             return end
     counted = pluralize(total, "animal")
     return End("unproven", f"{end.reason}, but the service counts {counted}")
@@ -222,8 +225,8 @@ def _compare_with_total(record: PageRecord, end: End) -> Steps[End]:
 def _follow_signs(record: PageRecord, reply: PageReply) -> Steps[End | None]:
     """Read on as the service names the next page; None where it signals nothing."""
     evidence = record.evidence
-    # what it did once it may have stopped doing
-    signals = evidence.signals and "Link" in reply.headers
+    # what it did once it may have stopped doing, but for one animal nobody asks
+    signals = evidence.signals and ("Link" in reply.headers or record.row_count < 2)
     while True:
         targets = schemes.next_targets(reply.headers, record.url, evidence.scheme)
         if targets is None and not signals:
