@@ -440,7 +440,7 @@ def check_past(
         local = datetime.fromtimestamp(latest_s, UTC).astimezone(zone)
         raise ArgumentError(
             f"{moment} is later than {latest} ({local:%Y-%m-%d %H:%M:%S %Z}): name an"
-            " earlier one; a date means the end of that day"
+            " earlier date; a date means the end of that day"
         )
 
 

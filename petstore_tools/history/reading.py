@@ -6,7 +6,7 @@ snapshots, and which two these are.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import tzinfo
@@ -262,14 +262,19 @@ class History(HistoryDatabase):
         return frame
 
     def older(
-        self, snapshots: Snapshots, since: Moment | None, zone: tzinfo | None = None
+        self,
+        end: Listing,
+        candidates: Iterable[Snapshot],
+        since: Moment | None,
+        zone: tzinfo | None = None,
     ) -> tuple[Snapshot | None, str]:
         """
-        Return which snapshot to compare the last of these with, None where there is
-        none or nobody asks, and what there is to say, else "".
+        Return which snapshot to compare a listing with, None where there is none or
+        nobody asks, and what there is to say, else "".
 
         Args:
-            snapshots: Oldest first; the number of the last one is 0 if it is not kept.
+            end: The listing.
+            candidates: Oldest first; the number of one that is not kept is 0.
             since: `last`: that of the last report that was written to a file; else as
                 `Snapshots.up_to` says; where none had ended by a date, the oldest.
             zone: Of a date or a time that names no offset.
@@ -277,10 +282,9 @@ class History(HistoryDatabase):
         Raises:
             ArgumentError: As `check_since` raises it.
         """
-        end = snapshots[-1].listing
-        latest = "the newest listing that was kept by then"
+        latest = "the listing that it would be compared with"
         check_since(since, end.ended_at, zone, latest=latest)
-        candidates = Snapshots(s for s in snapshots[:-1] if s.number)
+        candidates = Snapshots(s for s in candidates if s.number)
         if since is None:
             return None, ""
         if not candidates:
@@ -420,7 +424,8 @@ class History(HistoryDatabase):
             newest = snapshots[-1].number
         older = snapshots[0] if snapshots else None
         if snapshots and since is not None:
-            older, advice = self.older(snapshots, since)
+            candidates = snapshots[:-1] if is_age(since) else snapshots
+            older, advice = self.older(snapshots[-1].listing, candidates, since)
         warn_caller(damage, note, advice if is_age(since) else "")
         return self.events_between(older.number if older else OPEN, newest)
 

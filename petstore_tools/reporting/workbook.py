@@ -113,12 +113,12 @@ def write_table(
     for index, (name, column) in enumerate(columns.items()):
         title, _, number_format = column_format(str(name))
         if isinstance(column.dtype, pd.DatetimeTZDtype):
-            times = {time: looks.local_time(time) for time in column.dropna()}
+            times = {time: looks.local_time(time) for time in column.dropna().unique()}
             zones = sorted({f"{time:%Z}" for time in times.values()})
             if zones:
                 title = f"{title} ({', '.join(zones)})"
-            times = {time: local.replace(tzinfo=None) for time, local in times.items()}
-            column = column.map(times).astype("datetime64[us]")
+            hours = {time: local.replace(tzinfo=None) for time, local in times.items()}
+            column = column.map(hours).astype("datetime64[us]")
             number_format = "d mmm yyyy hh:mm"
         is_number = pd.api.types.is_numeric_dtype(column) and name != "id"
         style = {"align": "right" if is_number else "left", "shrink": True}

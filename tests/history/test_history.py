@@ -309,7 +309,8 @@ def test_a_day_to_forget_before_means_its_begin(history):
 
     history.mark_reported(None, 1)
     assert history.forget("2026-04-05", now=now) == 1
-    _, note = history.older(history.snapshots(), "last")
+    *earlier, newest = history.snapshots()
+    _, note = history.older(newest.listing, earlier, "last")
     assert note.startswith("no such report")
     assert history.forget("1s", now=now) == 2
     assert len(history.history()) == len(history.snapshots()) == 0
@@ -600,6 +601,7 @@ def test_a_date_of_the_past_takes_the_newest_listing_that_had_ended_by_then():
     with Sandbox(animals=3) as box:
         first = box.store.snapshot()
         box.advance(days=3)
+        box.remove(1)
         last = box.store.snapshot()
         for day, snapshot in (("2026-01-07", first), ("2026-01-08", last)):
             assert Listing.of(box.store.snapshots(date=day)) == snapshot.listing
@@ -607,7 +609,9 @@ def test_a_date_of_the_past_takes_the_newest_listing_that_had_ended_by_then():
             box.store.snapshots(date="2026-01-04")
         with pytest.raises(ArgumentError, match="from 2026-01-05 09:00:00 UTC"):
             box.store.events(until="2026-01-04")
-        late = "later than the newest listing that was kept by then"
+        assert box.store.events(since=last.as_of).empty
+        assert len(box.store.events(since=first.as_of)) == 1
+        late = "later than the listing that it would be compared with"
         with pytest.raises(ArgumentError, match=late):
             box.store.events(since="2026-01-07", until="2026-01-06")
         box.advance(days=30)
