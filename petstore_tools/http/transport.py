@@ -329,7 +329,7 @@ def _describe(
             " name its certificates in REQUESTS_CA_BUNDLE"
         )
     if type(causes[0]) is OSError:
-        return f"{causes[0]}; correct REQUESTS_CA_BUNDLE"
+        return f"{causes[0]}; correct REQUESTS_CA_BUNDLE or CURL_CA_BUNDLE"
     if has(requests.exceptions.ProxyError):
         return "the proxy did not pass the request on; check HTTPS_PROXY"
     if has(NameResolutionError):
