@@ -129,7 +129,10 @@ def show(info: ImportInfo) -> None:
 )
 @options.flag(
     "--absent",
-    help="The row was not created: the next run sends it again, if it has no id.",
+    help=(
+        "The row was not created: the next run sends it again. Delete its petstore_id,"
+        " if it has one."
+    ),
 )
 @options.YES
 def reconcile(

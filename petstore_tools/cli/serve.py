@@ -226,12 +226,12 @@ def create(plan: str, label: str, database: str, environment: str) -> None:
     hint = ""
     if not base_url:
         base_url = _base_url("127.0.0.1", PORTS[environment])
-        hint = ". The address is that of `petstore-tools serve` without --port"
+        hint = " The address is that of `petstore-tools serve` without --port."
     prefix = "STAGING_" if environment == "staging" else ""
     write_message(
-        f"Key {key_id}, {key_plan}. Copy the key now: it cannot be shown again. Type"
-        f" address, key and plan into `petstore-tools configure --environment"
-        f" {environment}`, or set these variables{hint}:"
+        f"Key {key_id}, {key_plan}. Copy the key now: it cannot be shown again.{hint}"
+        " Type address, key and plan into `petstore-tools configure --environment"
+        f" {environment}`, or set these variables:"
     )
     click.echo(
         f"PETSTORE_{prefix}BASE_URL={base_url}\n"

@@ -44,7 +44,7 @@ def test_keys_are_shown_once_and_serve_runs_on_them(tmp_path, run):
         if "API_KEY=" in line
     )
     assert key.startswith("psk_")
-    assert "serve` without --port:" in created.stderr
+    assert "serve` without --port." in created.stderr
     listed = run("keys", "list", "--database", "s.db")
     assert "pro (300" in listed.stdout
     assert key not in listed.stdout
