@@ -106,8 +106,9 @@ class Comparison:
 
     @property
     def has_new_ids(self) -> bool:
-        """Whether an id of the file was compared with no listing."""
-        return any(row.has_id and not row.compared for row in self.rows)
+        """Whether the file has ids, and one was compared with no listing."""
+        is_new = any(row.has_id and not row.compared for row in self.rows)
+        return self.ids > 0 and is_new
 
     @property
     def question(self) -> list[str]:

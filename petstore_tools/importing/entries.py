@@ -196,12 +196,15 @@ class Matches:
     def untold(
         self, removed: Iterable[Entry], has_id: Callable[[Entry], bool]
     ) -> list[Entry]:
-        """Return the rows of which neither a key nor an id tells that they are gone."""
+        """
+        Return the rows of which neither a key nor an id tells that they are gone; a
+        list with ids has none that was left out.
+        """
         return [
             entry
             for entry in removed
             if not (self.has_keys and entry.row_key)
-            and not (self.has_ids and has_id(entry))
+            and not (self.has_ids and (has_id(entry) or entry.state == "skipped"))
         ]
 
 
@@ -240,7 +243,7 @@ def match(
         for entry in ranked
         if entry.row_key and entry.pet_id not in ids
     }
-    foreign_keys = _agreeing_keys(rows, other_entries)
+    foreign_keys = _agreeing_keys(rows, other_entries, ids)
     identified = [
         by_id.get(row.pet_id) if row.has_id else by_key.get(row.row_key) for row in rows
     ]
@@ -288,14 +291,20 @@ def match(
 
 
 def _agreeing_keys(
-    rows: Iterable[Entry], other_entries: Iterable[Entry]
+    rows: Iterable[Entry],
+    other_entries: Iterable[Entry],
+    ids: Collection[int | None],
 ) -> dict[str, Entry]:
     """
-    Return the rows of other imports that have a key of a file, by key: of each import
-    in which at least half of these bear the same name and category.
+    Return the rows of other imports that have a key of a file, and none of its ids, by
+    key: of each import in which at least half of these bear the same name and category.
     """
     rows_by_key = {row.row_key: row for row in rows if row.row_key}
-    same_keys = (other for other in other_entries if other.row_key in rows_by_key)
+    same_keys = (
+        other
+        for other in other_entries
+        if other.row_key in rows_by_key and other.pet_id not in ids
+    )
     agreeing: dict[str, Entry] = {}
     for entries in group(same_keys, attrgetter("import_id")).values():
         count = sum(
@@ -412,10 +421,7 @@ def find_doubtful(
     )
     for other_list in () if is_begun else other_lists:
         removed = [e for e in other_list.removed if e.entry_id not in paired_ids]
-        # one that was left out stands in no list with ids
-        removed = matches.untold(
-            removed, lambda entry: entry.pet_id is not None or entry.state == "skipped"
-        )
+        removed = matches.untold(removed, lambda entry: entry.pet_id is not None)
         if other_list.is_copied and removed:
             positions = [p for p in open_positions if p not in doubts]
             doubts |= _name_changes(positions, removed)
@@ -490,13 +496,14 @@ def _pair_equals(
     by_content = group((*sent_rows, *animals), content_of)
     if not by_content:
         return {}
+    names = {content[:2] for content in by_content}
     by_name = attrgetter("name_and_category")
     sent_by_name = group(sent_rows, by_name)
     animals_by_name = group(animals, by_name)
     positions = [
         position
         for position, row in enumerate(rows)
-        if (row.name_and_category in sent_by_name.keys() | animals_by_name.keys())
+        if row.name_and_category in names
         and (row.is_left_out_as_equal or (row.waits and not row.answered))
     ]
     # those that were left out have taken theirs

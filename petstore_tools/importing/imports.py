@@ -23,7 +23,7 @@ from petstore_tools.text import printable
 if TYPE_CHECKING:
     import pandas as pd
 
-_FORMAT = 6
+_FORMAT = 7
 TABLES = f"""
 PRAGMA user_version = {_FORMAT};
 CREATE TABLE import (
@@ -63,8 +63,8 @@ CREATE UNIQUE INDEX row_keys ON row (row_key, import) WHERE row_key != '';
 CREATE TABLE listing (number INTEGER PRIMARY KEY);
 CREATE TABLE shown (pet_id INTEGER PRIMARY KEY, listing INTEGER NOT NULL);
 CREATE TABLE written (
-    import TEXT NOT NULL REFERENCES import (id) ON DELETE CASCADE, digest TEXT NOT NULL,
-    PRIMARY KEY (import, digest)
+    import TEXT NOT NULL REFERENCES import (id) ON DELETE CASCADE,
+    name TEXT NOT NULL, digest TEXT NOT NULL, PRIMARY KEY (import, name, digest)
 )
 """
 _TEMPORARY = """

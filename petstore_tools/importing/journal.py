@@ -63,7 +63,8 @@ UPDATE row SET present = 0, row_key = iif(
 """
 # a file that leaves rows out and brings no new one is a part of the one before it
 _TAKE_POSITIONS = """
-UPDATE row SET position = iif(present, number, NULL) WHERE import = :id AND (
+UPDATE row SET position = iif(present, number, iif(:bad_rows, position, NULL))
+WHERE import = :id AND (
     :brings_rows OR NOT EXISTS (
         SELECT 1 FROM row WHERE import = :id AND position IS NOT NULL AND NOT present
     )
@@ -246,9 +247,10 @@ class Journal:
         db.execute(
             "DELETE FROM row WHERE import = ? AND NOT present AND waits", (self.id,)
         )
+        brings_rows = any(not row.entry_id for row in rows)
         # a row with a problem has its place still
-        brings_rows = not (self.bad_rows or all(row.entry_id for row in rows))
-        db.execute(_TAKE_POSITIONS, {"id": self.id, "brings_rows": brings_rows})
+        facts = {"brings_rows": brings_rows, "bad_rows": self.bad_rows}
+        db.execute(_TAKE_POSITIONS, {"id": self.id, **facts})
 
     def part_edit(self, entry: Entry) -> None:
         """
@@ -331,14 +333,22 @@ class Journal:
         with self.reading() as db:
             return {Path(path) for (path,) in db.execute("SELECT path FROM import")}
 
-    def note_written(self, digest: str) -> None:
+    def read_written(self, name: str) -> str | None:
+        """Return the digest of what this import wrote last into a result file."""
+        query = "SELECT digest FROM written WHERE import = ? AND name = ?"
+        with self.reading() as db:
+            digests = db.execute(f"{query} ORDER BY rowid", (self.id, name)).fetchall()
+        return digests[-1][0] if digests else None
+
+    def note_written(self, name: str, digest: str) -> None:
         """
         Note the digest of a result file, before it is written: also of an import that
         no row was added to.
         """
+        facts = self.id, name, digest
         with self.transaction() as db:
             self.add_import()
-            db.execute("INSERT OR IGNORE INTO written VALUES (?, ?)", (self.id, digest))
+            db.execute("INSERT OR REPLACE INTO written VALUES (?, ?, ?)", facts)
 
     def forget(self) -> None:
         """Delete what is known of this import, so that its file counts as new."""

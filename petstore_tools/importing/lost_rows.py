@@ -44,9 +44,11 @@ AND category_id IN (
     WHERE state IN ('unknown', 'created') AND pet_id IS NULL
 )
 """
-# animals whose 201 came not long ago, and that no listing showed: it lags behind
-_NOT_SHOWN = f"""
-SELECT count(*) FROM row WHERE state = 'created' AND {_WAITED} < :lag_s
+# animals whose 201 came not long ago, and that no listing showed: it lags behind; of
+# those before a start of the machine only the time of day tells
+_NOT_SHOWN = """
+SELECT count(*) FROM row WHERE state = 'created'
+AND iif(:steady >= lost_at, :steady - lost_at, :now - changed_at) < :lag_s
 AND pet_id NOT IN (SELECT pet_id FROM shown)
 """
 _MARK_LOST = """
@@ -196,7 +198,8 @@ def count_not_shown(journal: Journal, *, began: float, after_s: float) -> int:
     Count the animals that no complete listing showed, although their 201 came within
     the hour before the last one began.
     """
-    facts = {"steady": began, "lag_s": max(LONGEST_LAG_S, after_s)}
+    facts = {"steady": began, "now": journal.clock.now()}
+    facts["lag_s"] = max(LONGEST_LAG_S, after_s)
     with journal.reading() as db:
         (count,) = db.execute(_NOT_SHOWN, facts).fetchone()
     return int(count)

@@ -236,7 +236,7 @@ def write_files(
 
     A file of an earlier run is replaced, or removed where it holds nothing any more.
     One that a person changed is left alone, as is the input: the new one gets a number,
-    unless it would hold what was written before.
+    unless somebody goes on with a file that held the same.
     An input in which each row has its id is the list to go on with, and stays it.
 
     Args:
@@ -276,10 +276,10 @@ def write_files(
                     name=sheet.layout.sheet.name,
                 )
                 digest = sha256(content).hexdigest()
-                if is_new and newest.is_file() and journal.is_ours(digest):
-                    files.append(newest)  # what somebody made of the same list
+                if is_new and _was_taken_over(path, digest, journal):
+                    files.append(newest)
                     continue
-                journal.note_written(digest)
+                journal.note_written(file.name, digest)
                 replace_file(file, content)
                 files.append(file)
             else:
@@ -353,6 +353,12 @@ def _find_place(
     newest = numbered(path, number)
     is_free = not newest.exists() or _is_ours(newest, source, journal)
     return newest, newest if is_free else numbered(path, number + 1)
+
+
+def _was_taken_over(path: Path, digest: str, journal: Journal) -> bool:
+    """Say whether somebody goes on with a file that was written with these contents."""
+    files = (numbered(path, number) for number in existing_numbers(path))
+    return any(journal.read_written(file.name) == digest for file in files)
 
 
 def _is_ours(file: Path, source: Path, journal: Journal) -> bool:

@@ -255,7 +255,7 @@ def test_a_listing_that_lags_calls_nothing_absent(tmp_path):
         clock.advance(3_000)
         lagging = show(journal, began=clock.steady()) | show(journal, began=60.0)
         clock.advance(700)
-        an_hour_later = show(journal, began=clock.steady())
+        an_hour_later = show(journal, began=60.0)
     with open_journal(tmp_path, target("b.csv"), clock) as journal:
         created_row, lost_row = add(journal, REX, MIA)
         answer(journal, created_row, Outcome("created", 8))

@@ -56,6 +56,21 @@ def test_ids_are_never_taken_without_a_listing(tmp_path):
             box.store.import_pets(path, doubtful="send", wait=True)
 
 
+def test_a_row_that_is_known_by_its_key_needs_no_listing(tmp_path):
+    """Its id comes from another import of the place, and not from the file."""
+    header = "Chip,name,categoryId,status"
+    keyed = ["C1,Rex,3,sold", "C2,Mia,3,sold"]
+    path = write_rows(tmp_path / "a.csv", *keyed, header=header)
+    copy = write_rows(tmp_path / "b.csv", *keyed, "C3,Tom,3,sold", header=header)
+    with Sandbox(plan=Plan(100, 26), animals=1_100) as box:
+        box.store.import_pets(path, row_key="Chip")
+
+        result = box.store.import_pets(copy, row_key="Chip", doubtful="send")
+
+        assert (result.created_now, result.created) == (1, 3)
+        assert len(box.traffic()) == 11 + 2 + 1
+
+
 def test_ids_that_were_not_checked_yet_are_said_to_be(tmp_path):
     """A preview asks no service: the import may refuse them."""
     rows = "Rex,3,sold,1", "Mia,4,sold,2"

@@ -240,6 +240,23 @@ def test_a_list_that_somebody_goes_on_with_is_not_written_anew(fast, tmp_path, k
     }
 
 
+def test_a_list_that_was_deleted_is_written_anew(fast, tmp_path):
+    """The one before it, which somebody changed, has other rows."""
+    first = tmp_path / "a.sandbox.created.csv"
+    second = tmp_path / "a.sandbox.created.2.csv"
+    path = write_rows(tmp_path / "a.csv", "Rex,3,sold")
+    run(fast, path)
+    first.write_text(first.read_text() + "Mia,3,sold,\n")
+    write_rows(path, "Rex,3,sold", "Tom,3,sold")
+    run(fast, path)
+    second.unlink()
+
+    result = run(fast, path)
+
+    assert [file.name for file in result.files] == [second.name]
+    assert "Tom,3,sold,2" in second.read_text()
+
+
 @pytest.mark.parametrize(("first", "named"), [("sold", "'sold'"), ("", "empty")])
 def test_an_edit_is_told_in_the_run_that_brings_it(fast, tmp_path, first, named):
     """Afterwards as a count, until it is another one."""
