@@ -509,15 +509,11 @@ def _pair_equals(
     # those that were left out have taken theirs
     positions.sort(key=lambda position: not rows[position].is_left_out_as_equal)
     taken: set[tuple[int, int | None]] = set()
-    pairs = {
-        position: candidate
-        for position in positions
-        if (
-            candidate := _take(
-                by_content[rows[position].content], rows[position], taken
-            )
-        )
-    }
+    pairs: dict[int, Entry] = {}
+    for position in positions:
+        row = rows[position]
+        if candidate := _take(by_content[row.content], row, taken):
+            pairs[position] = candidate
     for position in positions:
         row = rows[position]
         if position in pairs:
@@ -539,9 +535,9 @@ def _take(
     """
     while candidates:
         candidate = candidates.pop(-1 if row.is_left_out_as_equal else 0)
-        names = candidate.entry_id, candidate.pet_id
-        if names not in taken:
-            taken.add(names)
+        identity = candidate.entry_id, candidate.pet_id
+        if identity not in taken:
+            taken.add(identity)
             return candidate
     return None
 
