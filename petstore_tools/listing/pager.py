@@ -225,7 +225,7 @@ def _compare_with_total(record: PageRecord, end: End) -> Steps[End]:
 def _follow_signs(record: PageRecord, reply: PageReply) -> Steps[End | None]:
     """Read on as the service names the next page; None where it signals nothing."""
     evidence = record.evidence
-    # what it did once it may have stopped doing, but for one animal nobody asks
+    # what it did once it may have stopped doing; one animal is too few to ask
     signals = evidence.signals and ("Link" in reply.headers or record.row_count < 2)
     while True:
         targets = schemes.next_targets(reply.headers, record.url, evidence.scheme)
