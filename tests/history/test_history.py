@@ -4,7 +4,6 @@ import multiprocessing
 import random
 import re
 import sqlite3
-import time
 from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path
@@ -13,6 +12,7 @@ from zoneinfo import ZoneInfo
 import pandas as pd
 import pytest
 from harms import damage, execute
+from isolation import machine_zone
 from services import wait_until
 from tables import read_cases, read_json, soak_seeds
 from true_listings import (
@@ -447,16 +447,13 @@ def test_a_date_an_age_or_a_time_means_one_instant(moment, outcome):
     ("moment", "zone", "begin", "end"), read_cases(__file__, "zones.txt")
 )
 def test_what_names_no_offset_is_read_in_the_zone_of_the_report(
-    moment, zone, begin, end, monkeypatch
+    moment, zone, begin, end
 ):
     """Else in that of the machine; a day may have 23 or 25 hours."""
     own_zone = span(moment, NOW, ZoneInfo(zone))
-    monkeypatch.setenv("TZ", zone)
-    time.tzset()
-    pandas_time = pd.Timestamp(datetime.fromisoformat(moment))
-    machine = span(moment, NOW), span(pandas_time.to_pydatetime(), NOW)
-    monkeypatch.undo()
-    time.tzset()
+    with machine_zone(zone):
+        pandas_time = pd.Timestamp(datetime.fromisoformat(moment))
+        machine = span(moment, NOW), span(pandas_time.to_pydatetime(), NOW)
 
     ends = tuple(datetime.fromisoformat(text).timestamp() for text in (begin, end))
     assert own_zone == machine[0] == ends
@@ -466,33 +463,28 @@ def test_what_names_no_offset_is_read_in_the_zone_of_the_report(
 @pytest.mark.parametrize(
     ("zone", "now", "yesterday"), read_cases(__file__, "yesterdays.txt")
 )
-def test_yesterday_is_the_day_before_on_the_clock_of_the_reader(
-    zone, now, yesterday, monkeypatch
-):
+def test_yesterday_is_the_day_before_on_the_clock_of_the_reader(zone, now, yesterday):
     """
     In reports, events, listings of the past and `forget`, at each of these hours: never
     "after now", and the listing of yesterday evening, not that of the day before.
     """
-    monkeypatch.setenv("TZ", zone)
-    time.tzset()
-    midnight = datetime.fromisoformat(now).replace(hour=0, minute=0).timestamp()
-    now_s = datetime.fromisoformat(now).timestamp()
-    with Sandbox(animals=5, clock="manual") as box:
-        listings = []
-        for instant_s in (midnight - 90_000, midnight - 1_800, now_s - 60):
-            box.advance(seconds=instant_s - box.clock.now())
-            listings.append(box.store.snapshot())
-        box.advance(seconds=now_s - box.clock.now())
-        store = box.store
-        of_day = Listing.of(store.snapshots(date=yesterday))
-        report = store.status_report(since=yesterday, until="0s", timezone=zone)
-        in_utc = store.status_report(since="2d", until="0s", timezone="UTC")
-        box.change(1, status="pending")
-        store.snapshot()
-        events = store.events(since=yesterday, until="0s")
-        forgotten = store.history_file.forget(yesterday, now=now_s)
-    monkeypatch.undo()
-    time.tzset()
+    with machine_zone(zone):
+        midnight = datetime.fromisoformat(now).replace(hour=0, minute=0).timestamp()
+        now_s = datetime.fromisoformat(now).timestamp()
+        with Sandbox(animals=5, clock="manual") as box:
+            listings = []
+            for instant_s in (midnight - 90_000, midnight - 1_800, now_s - 60):
+                box.advance(seconds=instant_s - box.clock.now())
+                listings.append(box.store.snapshot())
+            box.advance(seconds=now_s - box.clock.now())
+            store = box.store
+            of_day = Listing.of(store.snapshots(date=yesterday))
+            report = store.status_report(since=yesterday, until="0s", timezone=zone)
+            in_utc = store.status_report(since="2d", until="0s", timezone="UTC")
+            box.change(1, status="pending")
+            store.snapshot()
+            events = store.events(since=yesterday, until="0s")
+            forgotten = store.history_file.forget(yesterday, now=now_s)
 
     assert of_day == listings[1].listing
     assert report.since == listings[1].listing

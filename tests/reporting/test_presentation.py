@@ -2,7 +2,6 @@
 
 import json
 import re
-import time
 import zipfile
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -13,6 +12,7 @@ import pandas as pd
 import pytest
 import python_calamine
 from inventories import listing_frame
+from isolation import machine_zone
 from reports import report_on
 from tables import read_json
 
@@ -149,24 +149,23 @@ def test_times_are_those_of_the_reader_and_in_json_iso():
     assert not {"digest", "doubles", "pages"} & set(document["listing"])
 
 
-def test_without_a_zone_all_times_are_those_of_the_machine(tmp_path, monkeypatch):
+def test_without_a_zone_all_times_are_those_of_the_machine(tmp_path):
     """
     Headline, picture, and days of single animals: noon in London is the next day in
     Auckland.
     """
-    monkeypatch.setenv("TZ", "Pacific/Auckland")
-    time.tzset()
-    noon = datetime(2026, 1, 5, 12, tzinfo=UTC).timestamp()
-    page = report_on(
-        tmp_path,
-        listing_frame([(1, "Rex", 1, None)], noon),
-        listing_frame([(1, "Rex", 1, "pending")], noon + DAY_S),
-        listing_frame([(1, "Rex", 1, "pending"), (2, "Mia", 1, "sold")], noon + 9e5),
-        since="2026-01-06",
-        zone=None,
-    ).to_html()
-    monkeypatch.undo()
-    time.tzset()
+    with machine_zone("Pacific/Auckland"):
+        noon = datetime(2026, 1, 5, 12, tzinfo=UTC).timestamp()
+        page = report_on(
+            tmp_path,
+            listing_frame([(1, "Rex", 1, None)], noon),
+            listing_frame([(1, "Rex", 1, "pending")], noon + DAY_S),
+            listing_frame(
+                [(1, "Rex", 1, "pending"), (2, "Mia", 1, "sold")], noon + 9e5
+            ),
+            since="2026-01-06",
+            zone=None,
+        ).to_html()
 
     assert "From 6 January 2026, 01:00 NZDT to 16 January 2026, 11:00 NZDT" in page
     assert ">6 January 2026</text>" in page
@@ -177,22 +176,19 @@ def test_without_a_zone_all_times_are_those_of_the_machine(tmp_path, monkeypatch
     assert "5 January 2026" not in page
 
 
-def test_a_workbook_has_the_hours_of_the_page(tmp_path, monkeypatch):
+def test_a_workbook_has_the_hours_of_the_page(tmp_path):
     """Also of a zone in which winter is the exception, as in Ireland."""
-    monkeypatch.setenv("TZ", "Europe/Dublin")
-    time.tzset()
-    summer = datetime(2026, 7, 6, 9, tzinfo=UTC).timestamp()
-    report = report_on(
-        tmp_path,
-        listing_frame([(1, "Rex", 1, None)], summer),
-        listing_frame([(1, "Rex", 1, "sold")], summer + DAY_S),
-        since="2026-07-06",
-        zone=None,
-    )
-    report.to_excel(tmp_path / "r.xlsx")
-    headline = report.headline
-    monkeypatch.undo()
-    time.tzset()
+    with machine_zone("Europe/Dublin"):
+        summer = datetime(2026, 7, 6, 9, tzinfo=UTC).timestamp()
+        report = report_on(
+            tmp_path,
+            listing_frame([(1, "Rex", 1, None)], summer),
+            listing_frame([(1, "Rex", 1, "sold")], summer + DAY_S),
+            since="2026-07-06",
+            zone=None,
+        )
+        report.to_excel(tmp_path / "r.xlsx")
+        headline = report.headline
 
     book = python_calamine.CalamineWorkbook.from_path(tmp_path / "r.xlsx")
     method = book.get_sheet_by_name("How this was made").to_python()

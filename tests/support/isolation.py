@@ -6,7 +6,9 @@ import shutil
 import signal
 import tempfile
 import time
+from contextlib import contextmanager
 from pathlib import Path
+from unittest.mock import patch
 
 _FOLDER = "PETSTORE_TESTS_FOLDER"
 
@@ -34,4 +36,15 @@ def isolate_settings():
         "TZ": "UTC",  # reports are in the reader's time zone
     }
     if hasattr(time, "tzset"):
+        time.tzset()
+
+
+@contextmanager
+def machine_zone(name):
+    """Let this machine be in a time zone."""
+    try:
+        with patch.dict(os.environ, TZ=name):
+            time.tzset()
+            yield
+    finally:
         time.tzset()

@@ -3,6 +3,7 @@
 import time
 
 import pytest
+from isolation import machine_zone
 from tables import read_json
 
 from petstore_tools.throttle.rate_headers import read_reply
@@ -22,20 +23,15 @@ def test_retry_after_is_seconds_or_a_date_and_nonsense_is_none(text, seconds):
 @pytest.mark.skipif(not hasattr(time, "tzset"), reason="a zone of its own needs POSIX")
 @pytest.mark.parametrize("zone", ["America/New_York", "Europe/Berlin"])
 @pytest.mark.parametrize("ending", ["", " -0000", " GMT"])
-def test_a_date_without_a_zone_is_utc_wherever_this_machine_is(
-    monkeypatch, zone, ending
-):
+def test_a_date_without_a_zone_is_utc_wherever_this_machine_is(zone, ending):
     """Both mean the same everywhere; beside a Date our clock does not matter."""
     headers = {
         "Retry-After": f"Fri, 15 Jan 2027 08:00:30{ending}",
         "Date": f"Fri, 15 Jan 2027 08:00:00{ending}",
     }
-    with monkeypatch.context() as patch:
-        patch.setenv("TZ", zone)
-        time.tzset()
+    with machine_zone(zone):
         answer = read_reply(429, headers, now=NOW + 300)
         unaware = read_reply(429, {"Retry-After": headers["Retry-After"]}, now=NOW)
-    time.tzset()
 
     assert (answer.date, answer.retry_after_s, unaware.retry_after_s) == (
         NOW,
