@@ -1,5 +1,6 @@
 """Why a run ended."""
 
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,15 @@ from petstore_tools.importing.send import Sender, Stopped
 from petstore_tools.throttle.gate import CallOptions
 
 
+@pytest.fixture
+def sender(fast, tmp_path):
+    """What sends the rows of an import."""
+    client = fast.store.client
+    target = Target("sandbox", client.service_id, Path("a.csv"))
+    with closing(Journal(tmp_path, target, client.clock)) as journal:
+        yield Sender(client, journal, lambda _: None)
+
+
 @pytest.mark.parametrize(
     ("errors", "expected"),
     [
@@ -21,13 +31,8 @@ from petstore_tools.throttle.gate import CallOptions
     ],
     ids=["then an interrupt", "an interrupt before", "two errors"],
 )
-def test_an_interrupt_wins_and_else_what_came_first(fast, tmp_path, errors, expected):
+def test_an_interrupt_wins_and_else_what_came_first(sender, errors, expected):
     """Nothing more leaves."""
-    client = fast.store.client
-    journal = Journal(
-        tmp_path, Target("sandbox", client.service_id, Path("a.csv")), client.clock
-    )
-    sender = Sender(client, journal, lambda _: None)
     for error in errors:
         sender.stop(error)
 
@@ -35,7 +40,6 @@ def test_an_interrupt_wins_and_else_what_came_first(fast, tmp_path, errors, expe
         sender.run([], CallOptions())
 
     assert sender.has_ended
-    journal.close()
 
 
 @pytest.mark.parametrize(("status", "may_pass"), [(403, False), (500, True)])
@@ -47,13 +51,8 @@ def test_an_answer_of_a_failing_service_may_be_another_one_later(status, may_pas
     assert (stopped.error is None) == may_pass
 
 
-def test_unknown_rows_hold_the_others_back_only_in_a_row(fast, tmp_path):
+def test_unknown_rows_hold_the_others_back_only_in_a_row(sender):
     """Three, of which each was followed by a usable answer, do not."""
-    client = fast.store.client
-    journal = Journal(
-        tmp_path, Target("sandbox", client.service_id, Path("a.csv")), client.clock
-    )
-    sender = Sender(client, journal, lambda _: None)
     for state in ("unknown", "created") * 3:
         sender.count(Outcome(state), None)
     held_back = [sender.failing]
@@ -64,4 +63,3 @@ def test_unknown_rows_hold_the_others_back_only_in_a_row(fast, tmp_path):
         "",
         "3 rows in a row got no usable answer: silence",
     ]
-    journal.close()
