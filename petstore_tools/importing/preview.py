@@ -265,9 +265,11 @@ class ImportPreview:
             )
         if self.refused_ids:
             return self.refused_ids
-        has_ids = self.comparison.has_new_ids
-        if not self.is_affordable and (has_ids or options.doubtful != "send"):
-            other_way = "" if has_ids else f", {_SEND} sends the rows without it"
+        may_go_unlisted = self.comparison.may_go_unlisted
+        if not (self.is_affordable or may_go_unlisted(options.doubtful)):
+            other_way = ""
+            if may_go_unlisted("send"):
+                other_way = f", {_SEND} sends the rows without it"
             return (
                 "comparing the rows with the animals that exist takes"
                 f" {pluralize(self.forecast.baseline, 'request')}, so the import would"

@@ -158,8 +158,7 @@ def check(inventory: Inventory, sheet: ReadSheet, journal: Journal) -> ImportPre
     whole = estimate(baseline=requests) if comparison.needs_listing else alone
     is_affordable = options.wait or whole.days <= max(1, alone.days)
     notes = sheet.notes
-    may_go_unlisted = options.doubtful == "send" and not comparison.has_new_ids
-    if may_go_unlisted and not is_affordable:
+    if not is_affordable and comparison.may_go_unlisted(options.doubtful):
         whole = alone
     elif comparison.needs_listing:
         things = "rows" if comparison.waiting else "ids"
