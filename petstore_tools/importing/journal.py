@@ -335,10 +335,13 @@ class Journal:
 
     def read_written(self, name: str) -> str | None:
         """Return the digest of what this import wrote last into a result file."""
-        query = "SELECT digest FROM written WHERE import = ? AND name = ?"
+        last = """
+        SELECT digest FROM written WHERE import = ? AND name = ?
+        ORDER BY rowid DESC LIMIT 1
+        """
         with self.reading() as db:
-            digests = db.execute(f"{query} ORDER BY rowid", (self.id, name)).fetchall()
-        return digests[-1][0] if digests else None
+            (digest,) = db.execute(last, (self.id, name)).fetchone() or (None,)
+        return digest
 
     def note_written(self, name: str, digest: str) -> None:
         """

@@ -255,8 +255,7 @@ def report_and_keep(
         earlier = history.snapshots(listing.status)
         notes.append(earlier.damage)
         snapshots = Snapshots((*earlier.ended_by(listing.started_at), newest))
-        earlier = Snapshots(snapshots[:-1])
-        older, advice = history.older(listing, earlier, since, looks.timezone)
+        older, advice = history.older(listing, snapshots[:-1], since, looks.timezone)
         notes.append(advice)
     if listing.status is None:
         with history.noting(notes, "this listing was not kept as a snapshot"):
@@ -291,8 +290,8 @@ def report_on_snapshot(
     whole = history.snapshots(status)
     snapshots, note = whole.until(until, now, looks.timezone)
     report = count_animals(history.animals(snapshots[-1]), looks)
-    end, earlier = snapshots[-1].listing, snapshots[:-1]
-    older, advice = history.older(end, earlier, since, looks.timezone)
+    *earlier, newest = snapshots
+    older, advice = history.older(newest.listing, earlier, since, looks.timezone)
     report = _with_history(report, history, snapshots, older)
     notes = filter(None, [whole.damage, note, advice])
     return replace(report, notes=(*notes,), _mark=None)
