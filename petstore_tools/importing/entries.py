@@ -508,26 +508,26 @@ def _pair_equals(
     ]
     # those that were left out have taken theirs
     positions.sort(key=lambda position: not rows[position].is_left_out_as_equal)
-    taken: set[tuple[int, int | None]] = set()
+    paired: set[tuple[int, int | None]] = set()
     pairs: dict[int, Entry] = {}
     for position in positions:
         row = rows[position]
-        if candidate := _take(by_content[row.content], row, taken):
+        if candidate := _take(by_content[row.content], row, paired):
             pairs[position] = candidate
     for position in positions:
         row = rows[position]
         if position in pairs:
             continue
-        candidate = _take(sent_by_name[row.name_and_category], row, taken)
+        candidate = _take(sent_by_name[row.name_and_category], row, paired)
         if not candidate and row.content.status is None:
-            candidate = _take(animals_by_name[row.name_and_category], row, taken)
+            candidate = _take(animals_by_name[row.name_and_category], row, paired)
         if candidate:
             pairs[position] = candidate
     return pairs
 
 
 def _take(
-    candidates: list[Entry], row: Entry, taken: set[tuple[int, int | None]]
+    candidates: list[Entry], row: Entry, paired: set[tuple[int, int | None]]
 ) -> Entry | None:
     """
     Take one that no row has yet: of its own import first; for a row that was left out,
@@ -536,8 +536,8 @@ def _take(
     while candidates:
         candidate = candidates.pop(-1 if row.is_left_out_as_equal else 0)
         identity = candidate.entry_id, candidate.pet_id
-        if identity not in taken:
-            taken.add(identity)
+        if identity not in paired:
+            paired.add(identity)
             return candidate
     return None
 

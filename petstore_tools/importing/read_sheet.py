@@ -353,8 +353,8 @@ def write_questions(layout: Layout, reasons: Sequence[str] = (), **answers: Any)
         fixes = [fix.problem for fix in group_problems(problems)]
         first, *others = [*reasons, *fixes]
         hints = [wrap(first), *(wrap(line, "  ") for line in others), *hints]
-    what = "it" if reasons else "these rows, too"
-    title = f"To import {what} (preview_import or --dry-run checks it):"
+    rows = "it" if reasons else "these rows, too"
+    title = f"To import {rows} (preview_import or --dry-run checks it):"
     return "\n".join([*hints, title, call])
 
 
