@@ -76,7 +76,10 @@ def _own_folders(tmp_path, monkeypatch):
     monkeypatch.setenv("PETSTORE_CONFIG", str(tmp_path / "config.toml"))
     monkeypatch.setenv("PETSTORE_STATE_DIR", str(tmp_path / "state"))
     monkeypatch.delenv("PETSTORE_DATABASE_URL", raising=False)
-    # a command that a test before ran in this process notes them, and ends by them
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    # a command of this process notes signals, and each request after it ends by them:
+    # also that of a fixture of the next file
     SIGNALS.clear()
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
