@@ -3,6 +3,7 @@
 import json
 import random
 from collections.abc import Iterator
+from functools import lru_cache
 from importlib.resources import files
 from itertools import islice
 
@@ -38,7 +39,8 @@ def animals(count: int, *, seed: int = SEED) -> list[Animal]:
     return list(islice(_generate_animals(seed), count))
 
 
-def inventory(count: int) -> list[Animal]:
+@lru_cache(maxsize=4)  # a notebook or a test opens many sandboxes
+def inventory(count: int) -> tuple[Animal, ...]:
     """
     Return the animals of a sandbox: none of a file in `data/` is among them, so each
     can be imported.
@@ -47,7 +49,7 @@ def inventory(count: int) -> list[Animal]:
     names = {animal[:2] for animal in in_files}
     generated = _generate_animals(SEED)
     unused = (animal for animal in generated if animal[:2] not in names)
-    return list(islice(unused, count))
+    return tuple(islice(unused, count))
 
 
 def _generate_animals(seed: int) -> Iterator[Animal]:

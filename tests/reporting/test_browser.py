@@ -12,7 +12,6 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from nbconvert import HTMLExporter
 from PIL import Image
 
 from petstore_tools import Sandbox
@@ -136,6 +135,8 @@ def test_the_notebooks_outputs_are_drawn_without_error(tmp_path):
     Their HTML as JupyterLab would hold it: tables and pictures, nothing that asks the
     network.
     """
+    from nbconvert import HTMLExporter  # of which each process would wait
+
     exporter = HTMLExporter(template_name="basic")
     bodies = [exporter.from_filename(str(path))[0] for path in NOTEBOOKS]
     page = tmp_path / "outputs.html"
