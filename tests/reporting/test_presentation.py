@@ -3,6 +3,7 @@
 import json
 import re
 import zipfile
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import pairwise
 from urllib.parse import unquote
@@ -290,18 +291,17 @@ def test_each_of_eight_statuses_has_a_colour_of_its_own(tmp_path):
 
 def test_a_page_of_a_year_is_not_much_longer_than_that_of_a_month(tmp_path):
     """At most one point a pixel, and half as long again; the last listing is drawn."""
+    names = ["available", "pending", "sold", "unset"]
+    two_nights = [dict.fromkeys(names[:3], 1), dict.fromkeys(names[:3], 2)]
+    report = report_of(tmp_path, [DAY_S, 2 * DAY_S], two_nights)
     sizes = []
     for nights in (30, 365):
-        (tmp_path / str(nights)).mkdir()
-        times = [n * DAY_S for n in range(1, nights + 1)]
-        counts = [
-            {"available": 50 + n % 37, "pending": 9, "sold": 30 + n % 11, "": 5}
-            for n in range(nights)
-        ]
-        report = report_of(tmp_path / str(nights), times, counts)
-        drawing = chart(Presentation(report))
+        days = pd.date_range("2026-01-01", periods=nights, tz="UTC", name="as_of")
+        rows = [(50 + n % 37, 9, 30 + n % 11, 5) for n in range(nights)]
+        of_period = replace(report, counts=pd.DataFrame(rows, days, names))
+        drawing = chart(Presentation(of_period))
         assert "L500 " in drawing.lines[0][1]
-        sizes.append(len(report.to_html()))
+        sizes.append(len(of_period.to_html()))
     assert sizes[1] <= 1.5 * sizes[0]
 
 
