@@ -283,20 +283,6 @@ def _markdown_cell(text: str) -> str:
     return escape(line, quote=False)
 
 
-def fill_template(template: str, **values: object) -> str:
-    """Fill a template of this package; in HTML, every value is escaped."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
-
-    environment = Environment(
-        loader=PackageLoader("petstore_tools"),
-        autoescape=select_autoescape(),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template(template).render(values)
-
-
 def _sides(titles: Sequence[str], rows: Rows) -> list[str]:
     """Return at which side of its column each cell stands: numbers to the right."""
     sides = []

@@ -13,6 +13,7 @@ from itertools import cycle
 from typing import Any, NamedTuple
 
 import pandas as pd
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
 from petstore_tools import text
 from petstore_tools._version import __version__
@@ -24,6 +25,13 @@ WITH_TOTAL = ("breakdown", "by_category")
 FIRST_SECTIONS = ("summary", "breakdown", "transitions", "days")
 TOP = 15  # rows of a long table that a page shows
 AT_LEAST = "\N{GREATER-THAN OR EQUAL TO} "
+_TEMPLATES = Environment(
+    loader=PackageLoader("petstore_tools"),
+    autoescape=select_autoescape(),
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
 _OF_LISTING = "completeness reason status environment rows requests notes".split()
 
 
@@ -98,8 +106,7 @@ class Presentation:
 
     def fill(self, template: str, **values: object) -> str:
         """Fill a template; in HTML, every value is escaped."""
-        return text.fill_template(
-            template,
+        return _TEMPLATES.get_template(template).render(
             report=self.report,
             read=self,
             text=text,
