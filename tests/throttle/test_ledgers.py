@@ -127,7 +127,12 @@ def six_grab(where, method):
 @pytest.mark.parametrize(
     ("where", "method"),
     [
-        ("sqlite", "spawn"),
+        pytest.param(  # six times it loads all that this file does
+            "sqlite",
+            "spawn",
+            marks=[pytest.mark.soak] * hasattr(os, "fork"),
+            id="part001",
+        ),
         ("sqlite", "fork"),
         ("postgresql", "fork"),
         ("pgbouncer", "fork"),
