@@ -176,7 +176,8 @@ def _note(
     a signature; and a total needs a status of its own.
     """
     columns = layout.columns.values()
-    if any((number, index) in layout.sheet.total_cells for index in columns):
+    totals = layout.sheet.total_cells
+    if totals and any((number, index) in totals for index in columns):
         return Problem(ABOUT_TABLE, _HELP_OF_SUMS)
     name, category, typed_status = fields
     has_category = category.strip() or cell_kind(category)
@@ -184,17 +185,16 @@ def _note(
     if has_category and has_status:
         return None
     needs_default = name.strip() and not has_category
-    filled_cells = [cell for cell in cells if not is_blank(cell)]
     first_cell = next(filter(str.strip, cells), name)
     is_remark = is_total(name) or (needs_default and is_note(name))
     if is_remark or (not has_status and name != first_cell and is_total(first_cell)):
         return Problem(ABOUT_TABLE, _HELP_OF_NOTES)
+    if not needs_default or len(layout.columns.keys() & {*FIELDS}) == 1:
+        return None
+    filled_cells = [cell for cell in cells if not is_blank(cell)]
     is_alone = len(filled_cells) == 1
     has_note = len(filled_cells) == 2 and any(map(is_note, filled_cells))
-    is_short = needs_default and (is_alone or has_note)
-    if is_short and len(layout.columns.keys() & {*FIELDS}) > 1:
-        return Problem(ALONE, _HELP_OF_NOTES)
-    return None
+    return Problem(ALONE, _HELP_OF_NOTES) if is_alone or has_note else None
 
 
 def _mark_other_tables(rows: list[AnyRow], layout: Layout) -> None:
