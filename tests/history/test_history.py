@@ -42,7 +42,7 @@ def history(tmp_path):
     return History(tmp_path / "history.db")
 
 
-@pytest.mark.parametrize("seeds", soak_seeds(4, 8, total=400))
+@pytest.mark.parametrize("seeds", soak_seeds(4, 4, total=400))
 def test_the_history_is_the_truth_of_its_listings(seeds, tmp_path):
     """
     Changes, removals, returns, listings at one instant and with a hole: stays, events,

@@ -241,7 +241,7 @@ def play(seed, folder):
     return failures
 
 
-@pytest.mark.parametrize("seeds", soak_seeds(5, 50, total=10_000))
+@pytest.mark.parametrize("seeds", soak_seeds(5, 20, total=10_000))
 def test_a_history_loses_and_doubles_nothing(seeds):
     """Whatever happens, a row has one animal, or a person is asked; or took a risk."""
     for seed in seeds:

@@ -154,7 +154,7 @@ def test_a_signal_ends_the_command_at_once_with_its_object(fast, tmp_path, sign)
     assert json.loads(second_output)["created"] == 5
 
 
-@pytest.mark.parametrize("seeds", soak_seeds(1, 5, total=1_002))
+@pytest.mark.parametrize("seeds", soak_seeds(1, 2, total=1_001))
 def test_signals_double_and_lose_nothing(tmp_path, seeds):
     """
     The command is killed and interrupted on the way, with faults, and the file beside
