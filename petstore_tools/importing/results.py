@@ -236,7 +236,7 @@ def write_files(
 
     A file of an earlier run is replaced, or removed where it holds nothing any more.
     One that a person changed is left alone, as is the input: the new one gets a number,
-    unless somebody goes on with a file that held the same.
+    unless a file that this import wrote had the same contents: that one is named.
     An input in which each row has its id is the list to go on with, and stays it.
 
     Args:
@@ -262,7 +262,7 @@ def write_files(
         name, first_number = sheet.name_result(outcome, preview.environment)
         try:
             path = check_folder(source) / name
-            newest, file = _find_place(path, first_number, source, journal)
+            file = _find_place(path, first_number, source, journal)
             is_new = rows and not file.exists()
             if is_new and rows == [[*row.cells] for row in sheet.rows]:
                 files.append(source)
@@ -276,8 +276,9 @@ def write_files(
                     name=sheet.layout.sheet.name,
                 )
                 digest = sha256(content).hexdigest()
-                if is_new and _was_taken_over(path, digest, journal):
-                    files.append(newest)
+                written_file = _find_written(path, digest, journal)
+                if is_new and written_file:
+                    files.append(written_file)
                     continue
                 journal.note_written(file.name, digest)
                 replace_file(file, content)
@@ -342,23 +343,21 @@ def _known_cells(layout: Layout, entry: Entry) -> tuple[str, ...]:
     return tuple(cells)
 
 
-def _find_place(
-    path: Path, number: int, source: Path, journal: Journal
-) -> tuple[Path, Path]:
+def _find_place(path: Path, number: int, source: Path, journal: Journal) -> Path:
     """
-    Return the newest of the numbered paths, and where a file can be written: there, or
-    at the next one where that is not ours.
+    Return where a file can be written: the newest of the numbered paths, or the next
+    one where that is not ours.
     """
     number = max([*existing_numbers(path), number])
     newest = numbered(path, number)
     is_free = not newest.exists() or _is_ours(newest, source, journal)
-    return newest, newest if is_free else numbered(path, number + 1)
+    return newest if is_free else numbered(path, number + 1)
 
 
-def _was_taken_over(path: Path, digest: str, journal: Journal) -> bool:
-    """Say whether somebody goes on with a file that was written with these contents."""
+def _find_written(path: Path, digest: str, journal: Journal) -> Path | None:
+    """Return the file that this import wrote with these contents, if it is there."""
     files = (numbered(path, number) for number in existing_numbers(path))
-    return any(journal.read_written(file.name) == digest for file in files)
+    return next((f for f in files if journal.read_written(f.name) == digest), None)
 
 
 def _is_ours(file: Path, source: Path, journal: Journal) -> bool:

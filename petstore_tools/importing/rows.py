@@ -53,6 +53,7 @@ _REPETITIONS = {
 _FEW = 3  # rows that a line shows, and values of theirs
 # what a title begins with: no number does
 _TITLE = re.compile(r"\s*[^\W\d_]")
+HIDDEN = "hidden"
 _HEADER_AGAIN = "the header again"
 _HELP_OF_NOTES = "complete the row, or delete it"
 _HELP_OF_SUMS = "delete it; of an animal, type the value in place of the formula"
@@ -116,7 +117,7 @@ def _decide_rows(layout: Layout) -> Iterator[AnyRow]:
             line = RowProblem(number, "", "", ", ".join(cells), *problem)
             yield _reject(Entry(number, _NOTHING, tuple(cells)), line, layout)
         elif number in sheet.hidden:
-            yield RowLeftOut(number, "hidden")
+            yield RowLeftOut(number, HIDDEN)
         elif are_blank(fields):
             reason = "without name, category and status"
             yield None if are_blank(cells) else RowLeftOut(number, reason)

@@ -46,6 +46,7 @@ from petstore_tools.importing.results import (
     entries_of_rows,
     write_files,
 )
+from petstore_tools.importing.rows import HIDDEN
 from petstore_tools.importing.send import (
     LAST_ANSWERS_S,
     Sender,
@@ -56,7 +57,7 @@ from petstore_tools.importing.send import (
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.inventory import Inventory
 from petstore_tools.tabular.atomic import check_folder
-from petstore_tools.text import option, pluralize, some_of
+from petstore_tools.text import first_of, option, pluralize, some_of
 from petstore_tools.throttle.gate import CallOptions
 from petstore_tools.throttle.quota import LIKELY_S, forecast, read_quota
 
@@ -161,7 +162,7 @@ def check(inventory: Inventory, sheet: ReadSheet, journal: Journal) -> ImportPre
     if not is_affordable and comparison.may_go_unlisted(options.doubtful):
         whole = alone
     elif comparison.needs_listing:
-        things = "rows" if comparison.waiting else "ids"
+        things = "ids" if comparison.ids and not comparison.waiting else "rows"
         cost = ""
         if size is None:
             cost = f", a request for each {spec.LIMIT_MAX}: how many is not known yet"
@@ -267,11 +268,12 @@ class _Run:
                 f" ({self._listing.reason.rstrip('.')})"
             )
         elif not self._lags and are_all_gone(self._journal, self._before.entries):
-            note = "none of the animals that this import created exists any more"
+            note = "none of the animals that this import created before exists any more"
             if self._client.environment != "sandbox":  # its journal ends with it
                 note += (
                     "; if the service was emptied, petstore-tools imports forget"
-                    f" {self._journal.id} lets it begin anew"
+                    f" {self._journal.id} lets it begin anew; do the same for its"
+                    " created files that were imported"
                 )
             self._notes.append(note)
 
@@ -405,6 +407,10 @@ class _Run:
                 f"the id of {pluralize(unnamed, 'row')} that was created is not known"
                 " yet, so the created file lacks it: the same call finds it"
             )
+        hidden = [r.number for r in preview.sheet.rows_left_out if r.reason == HIDDEN]
+        if hidden:
+            rows = pluralize(len(hidden), "hidden row")
+            self._notes.append(f"{rows} left out: row {first_of(hidden)}")
         files, not_written = write_files(
             preview, self._journal, [*entries, *removed_entries]
         )

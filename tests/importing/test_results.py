@@ -8,6 +8,7 @@ from contextlib import ExitStack
 
 import pandas as pd
 import pytest
+import xlsxwriter
 from harms import full_disk
 from inventories import connect_through, faulty_creates, write_rows
 from raw import reply_bytes
@@ -219,7 +220,10 @@ def test_a_source_that_is_its_own_list_is_named_as_that(fast, tmp_path):
 
 @pytest.mark.parametrize("kind", ["csv", "xlsx"])
 def test_a_list_that_somebody_goes_on_with_is_not_written_anew(fast, tmp_path, kind):
-    """An old file that is imported again brings nothing: the newest list is named."""
+    """
+    An old file that is imported again brings nothing, and its own list is named, also
+    where another import wrote a newer one.
+    """
     path = tmp_path / f"a.{kind}"
     changed = tmp_path / f"a.sandbox.created.{kind}"
     write = {"csv": pd.DataFrame.to_csv, "xlsx": pd.DataFrame.to_excel}[kind]
@@ -232,12 +236,39 @@ def test_a_list_that_somebody_goes_on_with_is_not_written_anew(fast, tmp_path, k
     after = run(fast, path)
 
     assert [file.name for file in before.files] == [changed.name]
-    newest = f"a.sandbox.created.2.{kind}"
-    assert [file.name for file in after.files] == [newest]
+    assert [file.name for file in after.files] == [changed.name]
     assert {file.name for file in tmp_path.glob("a.sandbox.*")} == {
         changed.name,
-        newest,
+        f"a.sandbox.created.2.{kind}",
     }
+
+
+def test_a_list_that_is_named_has_each_animal_of_its_import(fast, tmp_path):
+    """A nightly export, and a person who goes on with its lists: each has its own."""
+    path = tmp_path / "a.csv"
+    for nights, number in ((1, ""), (2, ".2")):
+        write_rows(path, *[f"Pet {n},1,sold" for n in range(nights)])
+        run(fast, path)
+        taken = tmp_path / f"a.sandbox.created{number}.csv"
+        taken.write_text(f"{taken.read_text()}Mine {nights},1,sold,\n")
+        run(fast, taken)
+
+    (named,) = run(fast, path).files
+
+    assert {"Pet 0", "Pet 1"} <= {*pd.read_csv(named)["name"]}
+
+
+def test_hidden_rows_stand_in_the_result(fast, tmp_path):
+    """They may be animals, and a filter that was left on hides them."""
+    with xlsxwriter.Workbook(tmp_path / "a.xlsx") as book:
+        sheet = book.add_worksheet()
+        for number, row in enumerate([("name", "categoryId"), ("Rex", 3), ("Mia", 4)]):
+            sheet.write_row(number, 0, row)
+        sheet.set_row(2, None, None, {"hidden": True})
+
+    result = run(fast, tmp_path / "a.xlsx")
+
+    assert "1 row: 1 created; 1 hidden row left out: row 3; go on with" in str(result)
 
 
 def test_a_list_that_was_deleted_is_written_anew(fast, tmp_path):
