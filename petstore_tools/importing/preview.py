@@ -202,10 +202,12 @@ class ImportPreview:
             name = option("name", "…")
             lines.append(f"If this is another list, give it a name of its own: {name}.")
         if self.environment != "sandbox":  # its journal ends with the program
+            is_file = self.sheet.options.is_file
+            number = "" if is_file else " (N is 2 for the first row of the DataFrame)"
             lines.append(
                 "To send single rows, answer skip. Then type petstore-tools imports"
-                f" reconcile {self.target.id} --row N --absent for each, and import"
-                " again."
+                f" reconcile {self.target.id} --row N --absent for each{number}, and"
+                " import again."
             )
         return lines
 

@@ -159,6 +159,25 @@ def test_a_row_that_was_left_out_is_sent_by_the_command_of_the_question(shop, ca
     assert stored_animals(shop)["Rex", 3, "sold"] == 2
 
 
+def test_a_row_of_a_frame_is_sent_by_the_command_that_is_shown(shop, capsys):
+    """Which counts from its first row, as the question says."""
+    frame = pd.DataFrame({"name": ["Rex", "Mia", "Ida"], "categoryId": 3})
+    PetStore().import_pets(frame, name="spring", progress=False)
+    frame["name"] = ["Rex", "Mio", "Tom"]
+    with pytest.raises(DoubtfulRowsError) as asked:
+        PetStore().import_pets(frame, name="spring", progress=False)
+    PetStore().import_pets(frame, name="spring", progress=False, doubtful="skip")
+
+    message = str(asked.value).replace("\n", " ")
+    assert "(N is 2 for the first row of the DataFrame)" in message
+    (printed,) = re.findall(r"petstore-tools imports reconcile .*? --absent", message)
+    type_command(printed.replace(" N ", " 4 "), capsys)
+    PetStore().import_pets(frame, name="spring", progress=False)
+
+    animals = stored_animals(shop)
+    assert (animals["Tom", 3, None], animals["Mio", 3, None]) == (1, 0)
+
+
 def test_what_became_of_a_lost_row_is_found_out_by_the_command_that_is_shown(
     shop, capsys, monkeypatch
 ):
@@ -276,9 +295,10 @@ def test_a_way_to_page_that_a_message_prints_lists_all():
 
 
 def test_an_emptied_service_is_filled_again_by_the_command_that_is_shown(shop, capsys):
-    """By `imports forget`."""
+    """By `imports forget`, also of its created file, which was gone on with."""
     path = write_rows(Path("a.csv"), "Rex,3,sold", "Mia,4,sold")
     first = PetStore().import_pets(path, progress=False)
+    second = PetStore().import_pets(first.files[0], progress=False)
     # its listing shows the animals
     PetStore().import_pets(write_rows(Path("b.csv"), "Tom,6,sold"), progress=False)
     for number in first.frame["id"]:
@@ -287,6 +307,8 @@ def test_an_emptied_service_is_filled_again_by_the_command_that_is_shown(shop, c
     again = PetStore().import_pets(path, progress=False)
 
     type_command(str(again).replace(" lets it begin anew", "\n"), capsys)
+    assert "do the same for its created files" in str(again)
+    end_main("imports", "forget", second.journal, "--yes")
     PetStore().import_pets(path, progress=False, doubtful="skip")
 
     for name, category in (("Rex", 3), ("Mia", 4), ("Ida", 5)):
