@@ -1,7 +1,6 @@
 """
 What notebooks need beside themselves: a database, and settings with a service behind
-them. Without `--nbval` their text outputs are compared here, and `--store` keeps what
-they show now.
+them. `--store` keeps what they show now.
 """
 
 import json
@@ -33,7 +32,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Dir) -> pytest.File | None:
-    if file_path.suffix != ".ipynb" or parent.config.getoption("nbval", False):
+    if file_path.suffix != ".ipynb" or not parent.config.getoption("store"):
         return None
     return _File.from_parent(parent, path=file_path)
 
@@ -44,30 +43,16 @@ class _File(pytest.File):
 
 
 class _Notebook(pytest.Item):
-    """Runs a notebook, and compares what it shows with what is stored in it."""
+    """Runs a notebook, and stores what it shows."""
 
     def runtest(self) -> None:
-        stored = nbformat.read(self.path, 4)
-        shown = deepcopy(stored)
+        notebook = nbformat.read(self.path, 4)
+        metadata = deepcopy(notebook.metadata)
         folder = {"metadata": {"path": str(self.path.parent)}}
         options = {"record_timing": False, "coalesce_streams": True}
-        NotebookClient(shown, resources=folder, **options).execute()
-        if self.config.getoption("store", False):
-            shown.metadata = stored.metadata
-            nbformat.write(shown, self.path)
-            return
-        for before, now in zip(stored.cells, shown.cells, strict=True):
-            if "nbval-ignore-output" not in before.metadata.get("tags", []):
-                assert _texts(now) == _texts(before), before.source
-
-
-def _texts(cell: nbformat.NotebookNode) -> tuple[str, list[dict[str, str]]]:
-    """Return what a cell prints, and what it shows beside pictures."""
-    outputs = cell.get("outputs", [])
-    shown = [{**output.get("data", {}), "image/png": ""} for output in outputs]
-    return "".join(output.get("text", "") for output in outputs), [
-        data for data in shown if len(data) > 1
-    ]
+        NotebookClient(notebook, resources=folder, **options).execute()
+        notebook.metadata = metadata
+        nbformat.write(notebook, self.path)
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -1,12 +1,11 @@
 """
 Notebooks that are run: the nightly one on the service of the settings, and what stops
-it; the sample report; and what compares stored outputs where nbval does not.
+it; and the sample report.
 """
 
 import os
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 from functools import partial
@@ -125,18 +124,3 @@ def test_the_sample_report_and_its_picture_are_what_the_notebook_writes(tmp_path
     assert cells_of(NOTEBOOKS) == cells_of(tmp_path)
     with Image.open(NOTEBOOKS / "status_report.png") as picture:
         assert picture.info["page"] == page
-
-
-def test_without_nbval_notebooks_are_run_and_compared(tmp_path):
-    """One that stores what it prints passes, one that stores another number fails."""
-    for text in ("3\n", "4\n"):
-        output = nbformat.v4.new_output("stream", text=text)
-        cell = nbformat.v4.new_code_cell("print(1 + 2)", outputs=[output])
-        notebook = nbformat.v4.new_notebook(cells=[cell])
-        nbformat.write(notebook, tmp_path / f"{text.strip()}.ipynb")
-    shutil.copy(NOTEBOOKS / "conftest.py", tmp_path)
-    command = f"-m pytest -p no:nbval -c {ROOT}/pyproject.toml --confcutdir . ."
-    done = run([sys.executable, *command.split()], cwd=tmp_path)
-
-    assert "4.ipynb::outputs - AssertionError" in done.stdout
-    assert "1 failed, 1 passed" in done.stdout
