@@ -276,8 +276,7 @@ def write_files(
                     name=sheet.layout.sheet.name,
                 )
                 digest = sha256(content).hexdigest()
-                written_file = _find_written(path, digest, journal)
-                if is_new and written_file:
+                if is_new and (written_file := _find_written(path, digest, journal)):
                     files.append(written_file)
                     continue
                 journal.note_written(file.name, digest)
