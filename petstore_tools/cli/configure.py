@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -87,8 +87,8 @@ def configure_(environment: str, pagination: str | None) -> None:
             text = question.format(environment)
             answers[name] = _ask(name, text, answers.get(name))
         try:
-            if _works(answers, environment) or click.confirm(
-                "Keep these settings anyway?", err=True
+            if _works(answers, environment) or _prompt(
+                click.confirm, "Keep these settings anyway?"
             ):
                 break
         except PetstoreError as error:
@@ -114,21 +114,29 @@ def _ask(name: str, question: str, default: object) -> str | SecretStr:
     """
     Ask a question until the answer can be right; Enter answers with the default, of
     which a key is masked.
+    """
+    hide = name == "api_key"
+    mask = " [****]" if hide and default else ""
+    answer: str | SecretStr = _prompt(
+        click.prompt,
+        question + mask,
+        None if default is None else _plain(default),
+        hide_input=hide,
+        show_default=not hide,
+        value_proc=partial(_read_answer, name),
+    )
+    return answer
+
+
+def _prompt(ask: Callable[..., Any], *arguments: object, **options: object) -> Any:
+    """
+    Ask a question of click.
 
     Raises:
         UsageError: The input ended, and there is no terminal to ask in.
     """
-    hide = name == "api_key"
-    mask = " [****]" if hide and default else ""
     try:
-        answer: str | SecretStr = click.prompt(
-            question + mask,
-            None if default is None else _plain(default),
-            hide_input=hide,
-            show_default=not hide,
-            value_proc=partial(_read_answer, name),
-            err=True,
-        )
+        return ask(*arguments, err=True, **options)
     except click.Abort as abort:
         if sys.stdin.isatty():
             raise
@@ -137,7 +145,6 @@ def _ask(name: str, question: str, default: object) -> str | SecretStr:
             " terminal, or set PETSTORE_BASE_URL, PETSTORE_API_KEY and PETSTORE_PLAN in"
             " its place"
         ) from abort
-    return answer
 
 
 def _read_answer(name: str, typed: str) -> str | SecretStr:

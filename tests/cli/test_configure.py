@@ -70,6 +70,14 @@ def test_an_answer_that_cannot_be_right_is_asked_again(box, typed, said):
     }
 
 
+def test_an_input_that_ends_at_the_last_question_is_no_interrupt(box):
+    """A script answered all questions, and the key is refused."""
+    stopped = configure(box.base_url, "wrong", "pro", "-", code=2)
+
+    assert "the input ended before all questions were answered" in stopped.output
+    assert not config().exists()
+
+
 def test_a_plan_that_is_to_be_learnt_is_not_kept(box):
     """`-` names none, and takes a plan away that was kept."""
     configure(box.base_url, box.api_key, "pro", "-")
