@@ -90,6 +90,11 @@ _FORGET = (
     WHERE closed > (SELECT max(number) FROM snapshots)
     """,
     "DELETE FROM missed WHERE number NOT IN (SELECT number FROM snapshots)",
+    # the last report showed more than what is left
+    """
+    UPDATE reported SET number = oldest
+    FROM (SELECT min(number) AS oldest FROM snapshots) WHERE number < oldest
+    """,
     "DELETE FROM reported WHERE number NOT IN (SELECT number FROM snapshots)",
 )
 
@@ -172,7 +177,7 @@ class HistoryDatabase:
                 be used.
         """
         with self._open("BEGIN IMMEDIATE") as database:
-            _check_order(database, now)
+            _check_order(database, now, self.path)
 
     def add(self, frame: pd.DataFrame, listing: Listing, counts: dict[str, int]) -> int:
         """
@@ -183,7 +188,7 @@ class HistoryDatabase:
         """
         started_at = round(listing.started_at, 6)  # as a datetime holds it
         with self._open("BEGIN IMMEDIATE") as database:
-            newest = _check_order(database, started_at)
+            newest = _check_order(database, started_at, self.path)
             number = newest + 1
             database.execute(_LISTED_ANIMALS)
             # NaN, where there is no status, is NULL in SQLite
@@ -361,7 +366,7 @@ class Snapshots(tuple[Snapshot, ...]):
         return pd.DataFrame(counts, as_of).fillna(0).astype("int64")
 
 
-def _check_order(database: sqlite3.Connection, began_at: float) -> int:
+def _check_order(database: sqlite3.Connection, began_at: float, path: Path) -> int:
     """
     Return the number of the newest snapshot; raise where one ended after another
     listing began.
@@ -371,10 +376,12 @@ def _check_order(database: sqlite3.Connection, began_at: float) -> int:
     ).fetchone()
     if began_at < ended_at:
         date_text = datetime.fromtimestamp(ceil(began_at), UTC).isoformat()
+        is_staging = path.name.startswith("staging")
+        environment = " --environment staging" if is_staging else ""
         raise HistoryError(
             f"the newest snapshot ended at {utc_text(ended_at)}, after this listing"
             f" began ({utc_text(began_at)}). If a wrong clock made it, remove it:"
-            f" petstore-tools history forget --after {date_text}"
+            f" petstore-tools history{environment} forget --after {date_text}"
         )
     return int(number)
 

@@ -30,6 +30,7 @@ from petstore_tools.listing.completeness import Listing, ListQuery
 from petstore_tools.listing.frames import (
     PetColumns,
     count_statuses,
+    is_variant,
     named_statuses,
     status_dtype,
     status_name,
@@ -137,9 +138,13 @@ class History(HistoryDatabase):
             present = missed_counts.get(number, Counter())
             present.update(counts)
             if status is not None:
+                variants = [name for name in counts if is_variant(name, status)]
                 counts = {status: counts.get(status, 0)}
                 present = Counter({status: present[status]})
                 listing = replace(listing.filtered(status), rows=counts[status])
+                if variants:
+                    reason = f"the service writes the status {first_of(variants)}"
+                    listing = replace(listing, completeness="unproven", reason=reason)
             read_snapshots.append(Snapshot(number, listing, counts, present))
         snapshots = Snapshots(read_snapshots)
         if damaged_numbers:
@@ -252,7 +257,8 @@ class History(HistoryDatabase):
         earliest_s = inventory.client.clock.now() - age_s
         with self.noting(notes, "the history was not read"):
             for snapshot in self.snapshots(query.status)[-1:]:
-                if earliest_s <= snapshot.listing.ended_at <= earliest_s + age_s:
+                age_fits = earliest_s <= snapshot.listing.ended_at <= earliest_s + age_s
+                if age_fits and snapshot.listing.complete:
                     return self.rebuild(snapshot)
         frame = inventory.list_pets(query, wait=wait, show=show)
         if Listing.as_listed(frame).complete and query.status is None:
@@ -426,7 +432,7 @@ class History(HistoryDatabase):
         if snapshots and since is not None:
             candidates = snapshots[:-1] if is_age(since) else snapshots
             older, advice = self.older(snapshots[-1].listing, candidates, since)
-        warn_caller(damage, note, advice if is_age(since) else "")
+        warn_caller(damage, note, advice)
         return self.events_between(older.number if older else OPEN, newest)
 
     def history(self, pet_id: int | None = None) -> pd.DataFrame:

@@ -182,6 +182,12 @@ def status_name(status: str | None) -> str:
     return status if is_plain else f"{status!r} as sent"
 
 
+def is_variant(name: str, status: str) -> bool:
+    """Say whether a name means a status that the service writes in another way."""
+    typed = name.removesuffix(" as sent").strip("' ")
+    return name != status and typed.casefold() == status
+
+
 def count_statuses(pets: pd.DataFrame) -> dict[str, int]:
     """
     Count animals by status, `unset` last; a status with no animals counts 0.

@@ -301,22 +301,54 @@ def test_a_file_of_another_version_service_or_program_is_refused_and_stays(
 
 
 def test_a_day_to_forget_before_means_its_begin(history):
-    """Where none is left, the next one is the first."""
-    for day in (0, 90, 91):
+    """
+    The last report showed more than what is left, so the oldest is compared; where none
+    is left, the next one is the first.
+    """
+    for day in (0, 90, 91, 92):
         frame = make_listing({1: ("Rex", 1, "sold")}, T0 + day * spec.DAY_S).frame
         snapshot = history.keep(frame)
-    now = T0 + 92 * spec.DAY_S
+    now = T0 + 93 * spec.DAY_S
 
     history.mark_reported(None, 1)
     assert history.forget("2026-04-05", now=now) == 1
     *earlier, newest = history.snapshots()
-    _, note = history.older(newest.listing, earlier, "last")
-    assert note.startswith("no such report")
-    assert history.forget("1s", now=now) == 2
+    assert history.older(newest.listing, earlier, "last")[0] == earlier[0]
+    assert history.forget("1s", now=now) == 3
     assert len(history.history()) == len(history.snapshots()) == 0
-    with pytest.raises(HistoryError, match="snapshot 3 is no longer in"):
+    with pytest.raises(HistoryError, match="snapshot 4 is no longer in"):
         history.rebuild(snapshot)
     assert history.keep(frame).number == 1
+
+
+def test_a_status_that_is_written_otherwise_is_not_complete_in_the_history(history):
+    """As in a listing with that filter; the animals of other statuses are."""
+    history.keep(make_listing({1: ("Rex", 1, "Sold"), 2: ("Mia", 1, "pending")}).frame)
+
+    sold, pending = (history.snapshots(name)[0].listing for name in ("sold", "pending"))
+
+    assert (sold.completeness, pending.completeness) == ("unproven", "complete")
+    assert sold.reason == "the service writes the status Sold"
+
+
+def test_events_since_a_day_without_a_snapshot_say_so():
+    """One before the first snapshot, and one weeks after the newest of before."""
+    with Sandbox(animals=5) as box:
+        box.store.snapshot()
+        box.advance(days=30)
+        box.store.snapshot()
+        with pytest.warns(UserWarning, match="so the oldest one is used"):
+            box.store.events(since="2025-11-01")
+        with pytest.warns(UserWarning, match="2026-01-05"):
+            box.store.events(since="2026-02-02")
+
+
+def test_the_history_of_staging_is_forgotten_by_what_its_message_prints(tmp_path):
+    """Not that of production."""
+    history = History(tmp_path / "staging-x.db")
+    history.keep(make_listing({}, T0 + 60).frame)
+    with pytest.raises(HistoryError, match="history --environment staging forget"):
+        history.keep(make_listing({}).frame)
 
 
 def test_a_listing_from_the_future_is_named_before_a_request_and_forgotten():
@@ -370,6 +402,7 @@ def test_an_empty_history_has_the_same_columns_and_dtypes():
         assert frame.dtypes.astype(str).to_dict() == full.dtypes.astype(str).to_dict()
 
 
+@pytest.mark.filterwarnings("ignore:no snapshot is as old as")  # as January is
 def test_questions_of_analysts_have_an_answer_of_a_line_or_two():
     """Each of the table in the room's README, of an inventory in eleven weeks."""
     room = Path(__file__).parents[2] / "petstore_tools" / "history"
