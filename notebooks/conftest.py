@@ -32,7 +32,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Dir) -> pytest.File | None:
-    if file_path.suffix != ".ipynb" or not parent.config.getoption("store"):
+    if file_path.suffix != ".ipynb" or not parent.config.getoption("store", False):
         return None
     return _File.from_parent(parent, path=file_path)
 

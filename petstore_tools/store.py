@@ -380,7 +380,9 @@ class PetStore:
         looks = facts.check_looks(source, title, note, timezone)
         history, now = self.history_file, self.client.clock.now()
         if until is not None:
-            return report.report_on_snapshot(history, since, until, looks, status, now)
+            return report.report_on_snapshot(
+                history, since, until, looks, status, now, partial=partial
+            )
         check_since(since, now, looks.timezone)  # before a request is spent
         require: Literal["complete"] | None = None if partial else "complete"
         pets = self.list_pets(status=status, require=require, wait=wait)

@@ -76,6 +76,7 @@ def _own_folders(tmp_path, monkeypatch):
     monkeypatch.setenv("PETSTORE_CONFIG", str(tmp_path / "config.toml"))
     monkeypatch.setenv("PETSTORE_STATE_DIR", str(tmp_path / "state"))
     monkeypatch.delenv("PETSTORE_DATABASE_URL", raising=False)
+    # in the background it is ignored
     signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     # a command of this process notes signals, and each request after it ends by them:

@@ -376,12 +376,13 @@ def _check_order(database: sqlite3.Connection, began_at: float, path: Path) -> i
     ).fetchone()
     if began_at < ended_at:
         date_text = datetime.fromtimestamp(ceil(began_at), UTC).isoformat()
-        is_staging = path.name.startswith("staging")
-        environment = " --environment staging" if is_staging else ""
+        remedy = "petstore-tools history forget"
+        if path.name.startswith("staging"):
+            remedy = "petstore-tools history --environment staging forget"
         raise HistoryError(
             f"the newest snapshot ended at {utc_text(ended_at)}, after this listing"
             f" began ({utc_text(began_at)}). If a wrong clock made it, remove it:"
-            f" petstore-tools history{environment} forget --after {date_text}"
+            f" {remedy} --after {date_text}"
         )
     return int(number)
 

@@ -290,7 +290,7 @@ class History(HistoryDatabase):
         """
         latest = "the listing that it would be compared with"
         check_since(since, end.ended_at, zone, latest=latest)
-        candidates = Snapshots(s for s in candidates if s.number)
+        candidates = Snapshots(s for s in candidates if s.number and s.listing.complete)
         if since is None:
             return None, ""
         if not candidates:

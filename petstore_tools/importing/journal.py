@@ -334,14 +334,16 @@ class Journal:
             return {Path(path) for (path,) in db.execute("SELECT path FROM import")}
 
     def read_written(self, name: str) -> str | None:
-        """Return the digest of what this import wrote last into a result file."""
+        """
+        Return the digest of what was written last into a result file, None where
+        another import wrote it.
+        """
         last = """
-        SELECT digest FROM written WHERE import = ? AND name = ?
-        ORDER BY rowid DESC LIMIT 1
+        SELECT import, digest FROM written WHERE name = ? ORDER BY rowid DESC LIMIT 1
         """
         with self.reading() as db:
-            (digest,) = db.execute(last, (self.id, name)).fetchone() or (None,)
-        return digest
+            writer, digest = db.execute(last, (name,)).fetchone() or ("", None)
+        return digest if writer == self.id else None
 
     def note_written(self, name: str, digest: str) -> None:
         """

@@ -272,8 +272,8 @@ class _Run:
             if self._client.environment != "sandbox":  # its journal ends with it
                 note += (
                     "; if the service was emptied, petstore-tools imports forget"
-                    f" {self._journal.id} lets it begin anew; do the same for its"
-                    " created files that were imported"
+                    f" {self._journal.id} lets it begin anew; do the same for any"
+                    " created file of it that was imported"
                 )
             self._notes.append(note)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from array import array
+from ast import literal_eval
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -184,8 +185,10 @@ def status_name(status: str | None) -> str:
 
 def is_variant(name: str, status: str) -> bool:
     """Say whether a name means a status that the service writes in another way."""
-    typed = name.removesuffix(" as sent").strip("' ")
-    return name != status and typed.casefold() == status
+    typed = name
+    if name.endswith(" as sent"):
+        typed = literal_eval(name.removesuffix(" as sent"))
+    return name != status and typed.strip().casefold() == status
 
 
 def count_statuses(pets: pd.DataFrame) -> dict[str, int]:

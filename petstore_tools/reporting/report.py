@@ -273,6 +273,8 @@ def report_on_snapshot(
     looks: facts.Looks,
     status: str | None,
     now: float,
+    *,
+    partial: bool = False,
 ) -> StatusReport:
     """
     Report on a snapshot and on what happened before it, as it was done at its time; no
@@ -289,7 +291,7 @@ def report_on_snapshot(
         )
     whole = history.snapshots(status)
     snapshots, note = whole.until(until, now, looks.timezone)
-    report = count_animals(history.animals(snapshots[-1]), looks)
+    report = count_animals(history.animals(snapshots[-1]), looks, partial=partial)
     *earlier, newest = snapshots
     older, advice = history.older(newest.listing, earlier, since, looks.timezone)
     report = _with_history(report, history, snapshots, older)

@@ -26,10 +26,16 @@ from true_listings import (
 )
 
 from petstore_tools import Sandbox, spec
-from petstore_tools.errors import ArgumentError, HistoryError, IncompleteListingError
+from petstore_tools.errors import (
+    ArgumentError,
+    FrameError,
+    HistoryError,
+    IncompleteListingError,
+)
 from petstore_tools.history.database import check_past, span
 from petstore_tools.history.reading import History
 from petstore_tools.listing.completeness import Listing
+from petstore_tools.listing.frames import is_variant, status_name
 from petstore_tools.reporting.facts import check_looks
 from petstore_tools.reporting.report import report_and_keep, report_on_snapshot
 
@@ -329,6 +335,16 @@ def test_a_status_that_is_written_otherwise_is_not_complete_in_the_history(histo
 
     assert (sold.completeness, pending.completeness) == ("unproven", "complete")
     assert sold.reason == "the service writes the status Sold"
+    assert history.older(sold, history.snapshots("sold"), "1d")[0] is None
+
+
+@pytest.mark.parametrize(
+    ("status", "is_meant"),
+    [("Sold", True), ("sold\t", True), ("sold", False), ("'sold'", False)],
+)
+def test_a_variant_of_a_status_is_told_by_case_and_blanks(status, is_meant):
+    """As in a listing."""
+    assert is_variant(status_name(status), "sold") is is_meant
 
 
 def test_events_since_a_day_without_a_snapshot_say_so():
@@ -343,8 +359,8 @@ def test_events_since_a_day_without_a_snapshot_say_so():
             box.store.events(since="2026-02-02")
 
 
-def test_the_history_of_staging_is_forgotten_by_what_its_message_prints(tmp_path):
-    """Not that of production."""
+def test_a_remedy_for_the_history_of_staging_names_staging(tmp_path):
+    """Else it would forget that of production."""
     history = History(tmp_path / "staging-x.db")
     history.keep(make_listing({}, T0 + 60).frame)
     with pytest.raises(HistoryError, match="history --environment staging forget"):
@@ -666,3 +682,18 @@ def test_last_is_the_last_report_that_was_handed_out(tmp_path):
     )
     assert first.notes == (note,)
     assert (thursday.since.ended_at, thursday.notes) == (monday, ())
+
+
+def test_a_report_of_the_past_on_such_a_status_is_made_where_a_part_is_asked_for():
+    """It says that it is not complete."""
+    with Sandbox(animals=5) as box:
+        history = box.store.history_file
+        for hours in (3, 2, 1):
+            ended_at = box.clock.now() - hours * 3_600
+            history.keep(make_listing({1: ("Rex", 1, "Sold")}, ended_at).frame)
+        options = {"status": "sold", "since": "1h", "until": "0s"}
+        with pytest.raises(FrameError):
+            box.store.status_report(**options)
+        report = box.store.status_report(**options, partial=True)
+
+    assert report.headline.startswith("Not complete")

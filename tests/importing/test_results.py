@@ -254,8 +254,13 @@ def test_a_list_that_is_named_has_each_animal_of_its_import(fast, tmp_path):
         run(fast, taken)
 
     (named,) = run(fast, path).files
+    (tmp_path / "a.sandbox.created.2.csv").unlink()
+    (tmp_path / "a.sandbox.created.4.csv").unlink()
+    run(fast, tmp_path / "a.sandbox.created.csv")
+    (named_again,) = run(fast, path).files
 
-    assert {"Pet 0", "Pet 1"} <= {*pd.read_csv(named)["name"]}
+    for list_ in (named, named_again):
+        assert {"Pet 0", "Pet 1"} <= {*pd.read_csv(list_)["name"]}
 
 
 def test_hidden_rows_stand_in_the_result(fast, tmp_path):

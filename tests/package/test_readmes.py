@@ -254,6 +254,7 @@ def shop(tmp_path, monkeypatch):
         yield box
 
 
+@pytest.mark.filterwarnings("ignore:no snapshot is as old as")
 @pytest.mark.parametrize("room", [".", "history", "reporting", "sandbox"])
 def test_python_of_a_readme_runs(shop, room):
     """Its blocks one after the other, as in a notebook, against the real service."""

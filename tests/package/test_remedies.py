@@ -307,7 +307,7 @@ def test_an_emptied_service_is_filled_again_by_the_command_that_is_shown(shop, c
     again = PetStore().import_pets(path, progress=False)
 
     type_command(str(again).replace(" lets it begin anew", "\n"), capsys)
-    assert "do the same for its created files" in str(again)
+    assert "do the same for any created file" in str(again)
     end_main("imports", "forget", second.journal, "--yes")
     PetStore().import_pets(path, progress=False, doubtful="skip")
 

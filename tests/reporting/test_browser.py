@@ -135,7 +135,7 @@ def test_the_notebooks_outputs_are_drawn_without_error(tmp_path):
     Their HTML as JupyterLab would hold it: tables and pictures, nothing that asks the
     network.
     """
-    from nbconvert import HTMLExporter  # of which each process would wait
+    from nbconvert import HTMLExporter  # slow to load, and only needed here
 
     exporter = HTMLExporter(template_name="basic")
     bodies = [exporter.from_filename(str(path))[0] for path in NOTEBOOKS]

@@ -127,11 +127,11 @@ def six_grab(where, method):
 @pytest.mark.parametrize(
     ("where", "method"),
     [
-        pytest.param(  # six times it loads all that this file does
+        pytest.param(  # each loads all that this file does; CI plays each part001
             "sqlite",
             "spawn",
-            marks=[pytest.mark.soak] * hasattr(os, "fork"),
-            id="part001",
+            marks=[pytest.mark.soak] if hasattr(os, "fork") else [],
+            id="sqlite-spawn-part001",
         ),
         ("sqlite", "fork"),
         ("postgresql", "fork"),
