@@ -26,12 +26,12 @@ from petstore_tools.history.database import (
     is_age,
     span,
 )
-from petstore_tools.listing.completeness import Listing, ListQuery
+from petstore_tools.listing.completeness import Listing, ListQuery, is_variant
 from petstore_tools.listing.frames import (
     PetColumns,
     count_statuses,
-    is_variant,
     named_statuses,
+    sent_status,
     status_dtype,
     status_name,
     text_dtype,
@@ -138,7 +138,9 @@ class History(HistoryDatabase):
             present = missed_counts.get(number, Counter())
             present.update(counts)
             if status is not None:
-                variants = [name for name in counts if is_variant(name, status)]
+                variants = [
+                    name for name in counts if is_variant(sent_status(name), status)
+                ]
                 counts = {status: counts.get(status, 0)}
                 present = Counter({status: present[status]})
                 listing = replace(listing.filtered(status), rows=counts[status])

@@ -78,6 +78,11 @@ def check_status(status: str | None) -> None:
         )
 
 
+def is_variant(status: str, asked: str | None) -> bool:
+    """Say whether a service writes the status asked for in capitals or with blanks."""
+    return status != asked and status.strip().casefold() == asked
+
+
 def digest(*columns: Sequence[Any]) -> str:
     """
     Return a digest of animals by the columns of a listing, the same in any order; a

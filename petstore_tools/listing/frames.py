@@ -183,12 +183,11 @@ def status_name(status: str | None) -> str:
     return status if is_plain else f"{status!r} as sent"
 
 
-def is_variant(name: str, status: str) -> bool:
-    """Say whether a name means a status that the service writes in another way."""
-    typed = name
+def sent_status(name: str) -> str:
+    """Return the status that a name stands for (`status_name`), as it was sent."""
     if name.endswith(" as sent"):
-        typed = literal_eval(name.removesuffix(" as sent"))
-    return name != status and typed.strip().casefold() == status
+        return str(literal_eval(name.removesuffix(" as sent")))
+    return name
 
 
 def count_statuses(pets: pd.DataFrame) -> dict[str, int]:

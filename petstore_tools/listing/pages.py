@@ -23,7 +23,13 @@ from petstore_tools.http.client import Client
 from petstore_tools.http.responses import NO_CHARACTER, read_rows
 from petstore_tools.http.transport import Reply
 from petstore_tools.listing import schemes
-from petstore_tools.listing.completeness import HOLE, End, Listing, ListQuery
+from petstore_tools.listing.completeness import (
+    HOLE,
+    End,
+    Listing,
+    ListQuery,
+    is_variant,
+)
 from petstore_tools.listing.evidence import Evidence, NextPage, PageReply
 from petstore_tools.listing.pager import Pager
 from petstore_tools.models import Pet, PetRow
@@ -325,7 +331,7 @@ class PageReader:
         fields = set[str]().union(*rows) - spec.PET_FIELDS.keys()
         surprises = [f"status {quoted(str(status))}" for status in statuses]
         for status in statuses:
-            if str(status).strip().casefold() == self._query.status:
+            if is_variant(str(status), self._query.status):
                 self._variant = quoted(str(status))
         surprises += [f"field {quoted(name)}" for name in fields]
         for surprise in surprises:
