@@ -177,7 +177,27 @@ class HistoryDatabase:
                 be used.
         """
         with self._open("BEGIN IMMEDIATE") as database:
-            _check_order(database, now, self.path)
+            self._check_order(database, now)
+
+    def _check_order(self, database: sqlite3.Connection, began_at: float) -> int:
+        """
+        Return the number of the newest snapshot; raise where one ended after another
+        listing began.
+        """
+        number, ended_at = database.execute(
+            "SELECT ifnull(max(number), 0), ifnull(max(ended_at), 0) FROM snapshots"
+        ).fetchone()
+        if began_at < ended_at:
+            date_text = datetime.fromtimestamp(ceil(began_at), UTC).isoformat()
+            remedy = "petstore-tools history forget"
+            if self.path.name.startswith("staging"):
+                remedy = "petstore-tools history --environment staging forget"
+            raise HistoryError(
+                f"the newest snapshot ended at {utc_text(ended_at)}, after this listing"
+                f" began ({utc_text(began_at)}). If a wrong clock made it, remove it:"
+                f" {remedy} --after {date_text}"
+            )
+        return int(number)
 
     def add(self, frame: pd.DataFrame, listing: Listing, counts: dict[str, int]) -> int:
         """
@@ -188,7 +208,7 @@ class HistoryDatabase:
         """
         started_at = round(listing.started_at, 6)  # as a datetime holds it
         with self._open("BEGIN IMMEDIATE") as database:
-            newest = _check_order(database, started_at, self.path)
+            newest = self._check_order(database, started_at)
             number = newest + 1
             database.execute(_LISTED_ANIMALS)
             # NaN, where there is no status, is NULL in SQLite
@@ -364,27 +384,6 @@ class Snapshots(tuple[Snapshot, ...]):
         times = [snapshot.as_of for snapshot in self]
         as_of = pd.DatetimeIndex(times, name="as_of").as_unit("us")
         return pd.DataFrame(counts, as_of).fillna(0).astype("int64")
-
-
-def _check_order(database: sqlite3.Connection, began_at: float, path: Path) -> int:
-    """
-    Return the number of the newest snapshot; raise where one ended after another
-    listing began.
-    """
-    number, ended_at = database.execute(
-        "SELECT ifnull(max(number), 0), ifnull(max(ended_at), 0) FROM snapshots"
-    ).fetchone()
-    if began_at < ended_at:
-        date_text = datetime.fromtimestamp(ceil(began_at), UTC).isoformat()
-        remedy = "petstore-tools history forget"
-        if path.name.startswith("staging"):
-            remedy = "petstore-tools history --environment staging forget"
-        raise HistoryError(
-            f"the newest snapshot ended at {utc_text(ended_at)}, after this listing"
-            f" began ({utc_text(began_at)}). If a wrong clock made it, remove it:"
-            f" {remedy} --after {date_text}"
-        )
-    return int(number)
 
 
 def is_age(moment: object) -> bool:
