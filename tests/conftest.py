@@ -82,7 +82,6 @@ def _own_folders(tmp_path, monkeypatch):
     # a command of this process notes signals, and each request after it ends by them:
     # also that of a fixture of the next file
     SIGNALS.clear()
-    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture

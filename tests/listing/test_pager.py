@@ -1,7 +1,7 @@
 """The pager against services in memory: an end is believed when it is proven (§4.1)."""
 
 import re
-from itertools import chain, cycle, islice, product
+from itertools import cycle, islice, product
 from math import ceil
 from random import Random
 
@@ -55,6 +55,11 @@ def four_times(way, count, filters=FILTERS, pagination=None):
     return outcomes
 
 
+def third_of(counts, number):
+    """Return a third of some sizes, another one for the next number."""
+    return counts[number % 3 :: 3]
+
+
 @pytest.mark.parametrize("part", soak_parts(range(3)))
 @pytest.mark.parametrize("way", [*WAYS, *ORDINARY])
 def test_what_is_complete_is_whole_and_what_is_not_says_why(way, part):
@@ -69,8 +74,7 @@ def test_what_is_complete_is_whole_and_what_is_not_says_why(way, part):
     scheme = way.split()[0]
     pagination = scheme if is_ordinary and scheme in schemes.SCHEMES else None
     counts = [*COUNTS, *MANY] if is_ordinary else COUNTS
-    # a third of them, another one for the next way
-    for count, name in product(counts[(number + part) % 3 :: 3], {None, pagination}):
+    for count, name in product(third_of(counts, number + part), {None, pagination}):
         for status, outcome in zip(
             FILTERS, four_times(way, count, pagination=name), strict=True
         ):
@@ -144,10 +148,12 @@ def test_a_way_to_page_is_found_and_remembered_at_a_bounded_cost(case, part):
     first time and 4 the second, and 5 more once for a filter.
     """
     ways, counts, filters, bounds = COSTS[case]
-    for way, count in chain.from_iterable(
-        product([way], counts[(number + part) % 3 :: 3])
+    pairs = [
+        (way, count)
         for number, way in enumerate(ways)
-    ):
+        for count in third_of(counts, number + part)
+    ]
+    for way, count in pairs:
         rules = Way.read(way)
         has_bound = ways is USUAL or (rules.filters == "first" and not rules.total)
         for bound, outcome in zip(bounds, four_times(way, count, filters), strict=True):
