@@ -18,7 +18,7 @@ from petstore_tools.errors import (
 )
 from petstore_tools.http.client import Client
 from petstore_tools.http.responses import read_rows
-from petstore_tools.settings import Settings
+from petstore_tools.settings import Settings, variable
 from petstore_tools.tabular.atomic import check_writable
 from petstore_tools.tabular.categories import read_categories
 from petstore_tools.text import utc_text
@@ -139,7 +139,6 @@ def examine(
     text = f"{plan or 'none is named'}; the service reports {reported}"
     # a part of a plan that is shared is smaller
     fits = plan and limit is not None and limit >= (plan.per_minute or 0)
-    advice = (
-        "Set PETSTORE_PLAN to the plan of this key, or to your part where you share it."
-    )
+    name = variable("plan", settings.environment)
+    advice = f"Set {name} to the plan of this key, or to your part where you share it."
     yield Finding("plan", text, "" if fits else advice)

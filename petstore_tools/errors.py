@@ -122,7 +122,10 @@ class BadRequestError(ApiError, ValueError):
 class UnauthorizedError(ApiError):
     """401: the API key is missing or invalid (§5)."""
 
-    help = "; check PETSTORE_API_KEY and the address, or run petstore-tools configure"
+    help = (
+        "; check the key (PETSTORE_API_KEY, in staging PETSTORE_STAGING_API_KEY) and"
+        " the address, or run petstore-tools configure"
+    )
 
 
 class NotFoundError(ApiError, LookupError):

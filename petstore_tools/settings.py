@@ -72,6 +72,17 @@ OF_A_SERVICE = ("base_url", "api_key", "plan")
 ENTRIES = {*Settings.__annotations__, *(f"{STAGING}{name}" for name in OF_A_SERVICE)}
 
 
+def variable(name: str, environment: str) -> str:
+    """
+    Return the variable of what a service has of its own.
+
+    >>> variable("plan", "staging")
+    'PETSTORE_STAGING_PLAN'
+    """
+    prefix = STAGING if environment == "staging" else ""
+    return f"PETSTORE_{prefix}{name}".upper()
+
+
 def hide_key(key: str | SecretStr) -> SecretStr:
     """Return a key so that no traceback shows it; call it first of all."""
     return key if isinstance(key, SecretStr) else SecretStr(key)
@@ -167,7 +178,7 @@ def load(
         environment=name,
         api_key=SecretStr(entries["api_key"].get_secret_value().strip()),
         plan=plans.parse(plan)
-        or plans.parse(entries.get("plan"), f"PETSTORE_{prefix}PLAN".upper()),
+        or plans.parse(entries.get("plan"), variable("plan", name)),
         state_dir=state_folder(state_dir, entries),
         ledger_url=entries.get("ledger_url"),
         reconcile_after_s=_read_delay(entries),

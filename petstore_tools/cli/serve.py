@@ -19,7 +19,7 @@ import click
 from petstore_tools import plans, spec
 from petstore_tools.cli.options import environment_option, flag, write_message
 from petstore_tools.errors import SettingsError
-from petstore_tools.settings import state_folder
+from petstore_tools.settings import state_folder, variable
 from petstore_tools.text import text_table, utc_text
 
 PORTS = {"production": 8765, "staging": 8766}
@@ -227,18 +227,15 @@ def create(plan: str, label: str, database: str, environment: str) -> None:
     if not base_url:
         base_url = _base_url("127.0.0.1", PORTS[environment])
         hint = " The address is that of `petstore-tools serve` without --port."
-    prefix = "STAGING_" if environment == "staging" else ""
     write_message(
         f"Key {key_id}, {key_plan}. Copy the key now: it cannot be shown again.{hint}"
         " Type address, key and plan into `petstore-tools configure --environment"
         f" {environment}`, or set these variables:"
     )
-    click.echo(
-        f"PETSTORE_{prefix}BASE_URL={base_url}\n"
-        f"PETSTORE_{prefix}API_KEY={key}\n"
-        f"PETSTORE_{prefix}PLAN={plan.replace(' ', '')}\n"
-        f"PETSTORE_ENVIRONMENT={environment}"
-    )
+    values = {"base_url": base_url, "api_key": key, "plan": plan.replace(" ", "")}
+    for name, value in values.items():
+        click.echo(f"{variable(name, environment)}={value}")
+    click.echo(f"PETSTORE_ENVIRONMENT={environment}")
 
 
 @keys_.command("list")

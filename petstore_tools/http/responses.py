@@ -85,8 +85,8 @@ def expect(reply: Reply, status: int) -> Reply:
     error = kind(reply.status, body.code, body.message, reply.request_line)
     if kind is NotFoundError and reply.request_line.endswith(spec.PETS_PATH):
         error.args = (
-            f"{error}; is the base address (PETSTORE_BASE_URL) right? It must look like"
-            " https://HOST/v1",
+            f"{error}; is the base address right (PETSTORE_BASE_URL, in staging"
+            " PETSTORE_STAGING_BASE_URL)? It must look like https://HOST/v1",
         )
     raise error
 

@@ -335,7 +335,8 @@ def _describe(
     if has(NameResolutionError):
         return (
             f"the host name {url.hostname} is not known; correct the base address"
-            " (PETSTORE_BASE_URL), or run petstore-tools doctor"
+            " (PETSTORE_BASE_URL, in staging PETSTORE_STAGING_BASE_URL), or run"
+            " petstore-tools doctor"
         )
     if any(map(_is_plain_http, causes)):
         return (

@@ -271,7 +271,7 @@ class PostgresLedger(DatabaseLedger):
     advice = (
         "Correct PETSTORE_LEDGER_URL; its user must be able to create the table"
         " petstore_budget. Until then each of you can unset it, and name a part of the"
-        " plan (PETSTORE_PLAN=30/500)"
+        " plan (PETSTORE_PLAN=30/500, in staging PETSTORE_STAGING_PLAN=30/500)"
     )
 
     def __init__(self, url: SecretStr, subject: str) -> None:

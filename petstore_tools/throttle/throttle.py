@@ -86,7 +86,7 @@ BACKOFF_LONGEST_S = 900.0
 PLAN_ADVICE = (
     "another program uses this key, or its plan is smaller: share a budget database"
     ' (PETSTORE_LEDGER_URL), or name your part, such as plan="30/500"'
-    " (PETSTORE_PLAN=30/500)"
+    " (PETSTORE_PLAN=30/500, in staging PETSTORE_STAGING_PLAN=30/500)"
 )
 
 

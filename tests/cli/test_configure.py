@@ -220,6 +220,21 @@ def test_doctor_names_what_is_wrong_and_what_helps(run, env, code, said):
     assert said in done.stdout + done.stderr
 
 
+def test_doctor_names_the_variables_of_staging(run, box):
+    """Those of production would be set in vain."""
+    staging = {
+        name.replace("PETSTORE_", "PETSTORE_STAGING_"): value
+        for name, value in connection(box).items()
+    }
+
+    plan = run("doctor", "--environment", "staging", **staging).stdout
+    staging["PETSTORE_STAGING_API_KEY"] = "wrong"
+    key = run("doctor", "--environment", "staging", code=3, **staging).stdout
+
+    assert "Set PETSTORE_STAGING_PLAN to the plan" in plan
+    assert "PETSTORE_API_KEY, in staging PETSTORE_STAGING_API_KEY" in key
+
+
 def test_doctor_says_from_when_on_requests_can_go(run):
     """It has no `--wait`, and names none."""
     for code in (0, 4):

@@ -311,7 +311,7 @@ def test_a_host_name_that_nobody_knows_is_named_with_what_sets_it():
     message = str(refusal("https://shop.invalid/v1"))
 
     assert "the host name shop.invalid is not known" in message
-    assert "PETSTORE_BASE_URL" in message
+    assert "PETSTORE_BASE_URL, in staging PETSTORE_STAGING_BASE_URL" in message
     assert "petstore-tools doctor" in message
 
 

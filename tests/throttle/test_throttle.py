@@ -321,7 +321,7 @@ def test_a_named_plan_that_is_too_high_waits_as_told_and_is_asked_about():
     assert accepted == [60] * 20
     assert refused == 20
     assert throttle.plan.per_minute == 300
-    assert 'such as plan="30/500" (PETSTORE_PLAN=30/500)' in throttle.budget.reason
+    assert 'such as plan="30/500" (PETSTORE_PLAN=30/500, in' in throttle.budget.reason
 
 
 @pytest.mark.parametrize("retry_after_s", [1, 120])
