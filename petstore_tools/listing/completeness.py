@@ -226,7 +226,8 @@ class Listing:
     def shortfall(self) -> str:
         """What is missing, or may be, as a sentence for a warning."""
         is_ = "is" if self.completeness == "cut" else "may be"
-        return f"This listing {is_} incomplete: {self.reason.rstrip('.')}."
+        animals = pluralize(self.rows, "animal")
+        return f"This listing of {animals} {is_} incomplete: {self.reason.rstrip('.')}."
 
     @property
     def label(self) -> str:

@@ -10,7 +10,6 @@ from urllib.parse import parse_qsl, urlsplit
 from petstore_tools.listing import schemes
 from petstore_tools.listing.completeness import End
 from petstore_tools.listing.schemes import Scheme, holds_id
-from petstore_tools.text import pluralize
 
 
 @dataclass(frozen=True)
@@ -233,10 +232,8 @@ class PageRecord:
 
     def end_unproven(self, reason: str) -> End:
         """End with the animals that came, and say what the user can do."""
-        was_read = "was read" if self.row_count == 1 else "were read"
         return End(
             "unproven",
-            f"{pluralize(self.row_count, 'animal')} {was_read}, and the service did not"
-            f" show whether more follow ({reason}). If you know how it pages, name the"
-            f" way and its parameter: {EXAMPLES}",
+            f"the service did not show whether more animals follow ({reason}). If you"
+            f" know how it pages, name the way and its parameter: {EXAMPLES}",
         )

@@ -292,7 +292,7 @@ def test_completeness_can_be_required(tmp_path):
     """It raises in place of warning; what came is kept, labelled."""
     with open_store(PagingService(numbered_animals(250), "nothing"), tmp_path) as store:
         with pytest.raises(
-            IncompleteListingError, match="may be incomplete: 100 animals were read"
+            IncompleteListingError, match="listing of 100 animals may be incomplete"
         ) as caught:
             store.list_pets(require="complete")
 

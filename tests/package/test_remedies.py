@@ -285,7 +285,7 @@ def test_a_way_to_page_that_a_message_prints_lists_all():
     """Where the service pages by a parameter that nobody would try."""
     service = PagingService(numbered_animals(250), "offset parameter=startAt")
     server = ThreadedServer(service).start()
-    with pytest.warns(UserWarning, match="did not show whether more follow") as warned:
+    with pytest.warns(UserWarning, match="did not show whether more") as warned:
         PetStore(base_url=server.base_url, api_key=KEY).list_pets()
     told = option_of(warned[0].message, "pagination")
     pets = PetStore(base_url=server.base_url, api_key=KEY, **told).list_pets()
