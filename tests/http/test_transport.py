@@ -113,7 +113,7 @@ def test_a_201_is_final_where_its_body_is_never_whole():
     assert reply.status == 201
 
 
-@pytest.mark.parametrize("status", [301, 302, 307, 308])
+@pytest.mark.parametrize("status", [300, 301, 302, 307, 308])
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_a_redirect_is_not_followed_and_its_target_is_named(
     wire, store, status, method

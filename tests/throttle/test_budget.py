@@ -30,6 +30,20 @@ def test_behind_a_lost_probe_a_window_that_slides_counts_all():
     assert minute.count_used(T0 + 75, T0 + 71)[0] == 2
 
 
+@pytest.mark.parametrize(("used", "state"), [(2, "proven"), (3, "possible")])
+def test_an_answer_proves_a_reset_where_no_more_was_used_than_was_sent_since(
+    used, state
+):
+    """One request before the Reset, one behind it, and the one that is answered."""
+    minute = WindowBudget(60, beginning=Beginning("possible", T0, 1))
+    minute.count_request(T0 - 1)
+    minute.count_request(T0 + 1)
+
+    minute.record_reading(Reading(5, 5 - used, T0 + 60), grant=3, now=T0 + 5)
+
+    assert minute.beginning.state == state
+
+
 STEPS = st.lists(
     st.tuples(
         st.floats(0, 900),  # seconds that pass
