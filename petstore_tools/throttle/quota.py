@@ -168,7 +168,7 @@ def forecast(
     sent_today = min(requests, left_today)
     later_requests = requests - sent_today
     later_days = ceil(later_requests / per_day)
-    last_day_begins_at = quota.as_of
+    last_day_begins_at = quota.blocked_until or quota.as_of
     sent_last_day = sent_today
     if later_days:
         days_between = later_days - 1

@@ -47,6 +47,14 @@ def test_a_day_ends_where_the_headers_say_so():
     assert forecast(54, counted).ends_at == MIDNIGHT
 
 
+def test_a_run_begins_behind_a_block():
+    """As long as that is known."""
+    blocked_until = NINE + 900
+    quota = replace(free(60, 1_000), blocked_until=blocked_until)
+
+    assert forecast(50, quota).ends_at == blocked_until
+
+
 def test_without_numbers_the_headers_will_tell():
     """Enterprise without numbers: one day, as far as anyone knows."""
     minute, day = WindowQuota("minute"), WindowQuota("day")
