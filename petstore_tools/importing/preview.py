@@ -259,11 +259,12 @@ class ImportPreview:
                 f" Nothing was created. {name} sends every row of that sheet; saved as"
                 " .xlsx, hidden rows are left out"
             )
-        if options.strict and self.sheet.problem_rows:
+        if options.strict and self.bad_rows:
+            bad_rows = (row for row in self.sheet.problem_rows if not row.is_remark)
             return (
                 f"{self.bad_rows:,} of {self.rows:,} rows in {self.file} cannot be"
                 " sent, and strict is set. Nothing was created. First:"
-                f" {self.problems[0]}"
+                f" {next(bad_rows).problems[0]}"
             )
         if self.refused_ids:
             return self.refused_ids
