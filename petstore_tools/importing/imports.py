@@ -89,6 +89,8 @@ _MOVE_AWAY = (
     " inventory"
 )
 _RUN_AGAIN = "run the same call again: it checks the journal first"
+_UNUSABLE = (sqlite3.Error, OSError)
+_UNREADABLE = (*_UNUSABLE, ValueError, TypeError)
 
 
 @dataclass(frozen=True)
@@ -139,7 +141,7 @@ def open_database(path: Path, target: Target | None = None) -> sqlite3.Connectio
         JournalError: It is damaged, empty, of another version or place, or none of
             ours.
     """
-    with journal_errors(path, _MOVE_AWAY):
+    with journal_errors(path, _MOVE_AWAY, _UNREADABLE):
         if path.exists():
             db = sqlite.connect(path, durability="FULL", busy_s=sqlite.BUSY_S)
         else:
@@ -173,13 +175,15 @@ def _check_health(db: sqlite3.Connection) -> None:
 
 
 @contextmanager
-def journal_errors(path: Path, help_: str = _RUN_AGAIN) -> Iterator[None]:
+def journal_errors(
+    path: Path, help_: str = _RUN_AGAIN, kinds: tuple[type[Exception], ...] = _UNUSABLE
+) -> Iterator[None]:
     """
     Turn the errors of a file that cannot be used into the journal's, with what to do.
     """
     try:
         yield
-    except (sqlite3.Error, OSError, ValueError, TypeError) as error:
+    except kinds as error:
         text = str(error)
         if (
             "readonly" in text

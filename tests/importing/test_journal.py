@@ -34,6 +34,16 @@ def target(name="a.csv"):
     return Target("staging", "https://pets.example/v1", Path(f"/files/{name}"))
 
 
+def test_a_mistake_of_ours_is_no_damage_of_the_journal(tmp_path):
+    """Its traceback shows it; to run it again would not help."""
+    with (
+        open_journal(tmp_path, target()) as journal,
+        pytest.raises(TypeError, match="a mistake"),
+        journal.transaction(),
+    ):
+        raise TypeError("a mistake")
+
+
 def add(journal, *contents):
     """Add rows of a new file."""
     journal.bad_rows = 1
