@@ -263,7 +263,7 @@ def await_threads(journal: Journal, max_wait_s: float) -> None:
     """
     for thread in _threads[journal.id]:
         if thread.ident:  # else an interrupt came before it was started
-            thread.join(max_wait_s)
+            thread.join(min(max_wait_s, threading.TIMEOUT_MAX))
         if thread.is_alive():
             raise JournalError(
                 "the last run of this import still awaits an answer: run the same call"
