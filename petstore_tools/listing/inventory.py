@@ -97,8 +97,9 @@ class Inventory:
                 columns.add(page.rows)
                 on_wait(None)
         except KeyboardInterrupt:
+            animals = pluralize(len(columns), "animal")
             raise Interrupted(
-                f"{pluralize(len(columns), 'animal')} so far, in last_partial."
+                f"The listing was interrupted; last_partial has {animals}."
             ) from None
         finally:
             self.last_partial = frame = columns.to_frame(reader.listing)
