@@ -108,9 +108,9 @@ def examine(
         client.gate.read_budget()
         yield Finding(subject, f"counted {client.ledger.scope}")
         subject = "service"
-        sent_at = client.clock.now()
         url = f"{client.base_url}{spec.PETS_PATH}?limit=1"
         reply = client.call("GET", url, call_options=call_options)
+        answered_at = client.clock.now()  # it may have waited before
         read_rows(reply)
         yield Finding(
             subject, "it answers as the interface document says, and accepts the key"
@@ -122,11 +122,11 @@ def examine(
     except PetstoreError as error:
         yield Finding(subject, str(error), _ADVICE.get(type(error), ""), error)
         return
-    rate_reply = rate_headers.read_reply(reply.status, reply.headers, now=sent_at)
+    rate_reply = rate_headers.read_reply(reply.status, reply.headers, now=answered_at)
     text = "the service does not send its time"
     advice = ""
     if rate_reply.date is not None:
-        skew_s = abs(rate_reply.date - sent_at)
+        skew_s = abs(rate_reply.date - answered_at)
         text = (
             f"the clocks of the service and of this machine differ by {skew_s:,.0f} s"
         )
@@ -138,7 +138,7 @@ def examine(
     reported = "no limit" if limit is None else f"a limit of {limit:,}"
     text = f"{plan or 'none is named'}; the service reports {reported}"
     # a part of a plan that is shared is smaller
-    fits = plan and limit is not None and limit >= (plan.per_minute or 0)
+    fits = plan and (limit is None or limit >= (plan.per_minute or 0))
     name = variable("plan", settings.environment)
     advice = f"Set {name} to the plan of this key, or to your part where you share it."
     yield Finding("plan", text, "" if fits else advice)

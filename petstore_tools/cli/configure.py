@@ -21,7 +21,7 @@ from petstore_tools import plans, settings
 from petstore_tools.cli import exits
 from petstore_tools.cli.import_ import CommandOptions
 from petstore_tools.cli.options import STORE, environment_option, write_message
-from petstore_tools.errors import PetstoreError
+from petstore_tools.errors import PetstoreError, SettingsError
 from petstore_tools.listing import schemes
 from petstore_tools.store import PetStore
 from petstore_tools.tabular.atomic import check_writable, replace_file, write_output
@@ -74,7 +74,13 @@ def configure_(environment: str, pagination: str | None) -> None:
     if pagination != NONE:
         schemes.parse(pagination)
     path = settings.config_path()
-    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SettingsError(
+            f"the folder {path.parent} cannot be made ({error.strerror}): name another"
+            " file in PETSTORE_CONFIG"
+        ) from error
     check_writable(path)
     stored = settings.read_settings_file()
     names = {name: name for name in QUESTIONS}

@@ -15,6 +15,7 @@ import pytest
 from click.testing import CliRunner
 from commands import connection
 from leaks import visible_text
+from paging_server import PagingService, numbered_animals
 from pydantic import SecretStr
 from python_calamine import CalamineWorkbook
 from tables import read_json, read_table
@@ -26,6 +27,7 @@ from petstore_tools.cli.configure import configure_
 from petstore_tools.errors import SettingsError
 from petstore_tools.listing.evidence import EXAMPLES
 from petstore_tools.listing.schemes import parse
+from petstore_tools.service.server import ThreadedServer
 from petstore_tools.tabular.xlsx import CATEGORY_SHEET
 
 PAGINATIONS = re.findall(r'"([a-z]+=[^"]+)"', EXAMPLES)
@@ -241,6 +243,36 @@ def test_doctor_says_from_when_on_requests_can_go(run):
         done = run("doctor", code=code, PETSTORE_PLAN="1/1")
 
     assert "Requests can go from" in done.stdout
+
+
+def test_doctor_measures_the_clocks_behind_a_wait():
+    """Also where its request had to wait for the next minute."""
+    with Sandbox(plan="1/1000") as box:
+        box.store.list_pets(first=1)
+        findings = {finding.subject: finding.state for finding in box.store.examine()}
+
+    assert findings["clock"] == "ok"
+
+
+def test_doctor_has_nothing_to_say_of_a_named_plan_without_a_limit():
+    """The service names none, so that nothing contradicts the plan."""
+    server = ThreadedServer(PagingService(numbered_animals(1), "nothing")).start()
+    store = PetStore(base_url=server.base_url, api_key=KEY, plan="free")
+    *_, plan = store.examine()
+    server.stop()
+
+    assert (plan.subject, plan.state) == ("plan", "ok")
+    assert "the service reports no limit" in plan.text
+
+
+def test_configure_says_where_its_folder_cannot_be_made(tmp_path, monkeypatch):
+    """A file stands in its place."""
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("PETSTORE_CONFIG", str(tmp_path / "file" / "x" / "config.toml"))
+
+    done = configure(code=1)
+
+    assert "cannot be made" in str(done.exception)
 
 
 def test_doctor_sees_a_clock_that_is_wrong(run):
