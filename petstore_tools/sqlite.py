@@ -115,9 +115,9 @@ def create(path: Path, tables: str) -> None:
         draft.unlink(missing_ok=True)
 
 
-def read(path: Path, *, busy_s: float = BUSY_S) -> sqlite3.Connection:
+def open_existing(path: Path, *, busy_s: float = BUSY_S) -> sqlite3.Connection:
     """
-    Open a database file to read it: nothing is made, and no statement changes anything.
+    Open a database file; where there is none, none is made.
 
     What a process left that was killed is recovered first, which SQLite cannot do where
     it may only read.

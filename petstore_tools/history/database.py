@@ -131,7 +131,7 @@ class HistoryDatabase:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
                 sqlite.create(self.path, tables)
             if self.path.exists():
-                connection = sqlite.read(self.path, busy_s=60.0)
+                connection = sqlite.open_existing(self.path, busy_s=60.0)
             else:
                 connection = sqlite3.connect(":memory:")
                 connection.executescript(tables)

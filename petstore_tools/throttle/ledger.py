@@ -238,7 +238,7 @@ class SqliteLedger(DatabaseLedger):
             for part in ("-wal", "-shm"):
                 Path(f"{self.path}{part}").unlink(missing_ok=True)
             sqlite.create(self.path, _TABLE)
-        with closing(sqlite.read(self.path)) as database:
+        with closing(sqlite.open_existing(self.path)) as database:
             sqlite.check_format(database, _FORMAT)
         connection = sqlite.connect(self.path, durability="OFF", journal="WAL")
         # pages: the log stays small
