@@ -127,7 +127,7 @@ class Client:
         A GET is sent again after a lost answer or a 5xx; a POST only where it is proven
         that nothing left, or after a 429, which creates nothing (§8.4). Unless the call
         waits, none goes later than `max_wait_s` after the call began. A caller that
-        keeps a record of each attempt needs no loop of its own: between two calls of
+        keeps a record of each create needs no loop of its own: between two calls of
         `before` there is always one of `on_no_effect`.
 
         Args:

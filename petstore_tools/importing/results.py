@@ -61,7 +61,7 @@ class ImportResult:
         created_now: Created by this run.
         skipped_now: Left out by this run as doubtful.
         stopped: Why it ended early, None where it did not.
-        journal: Name of the journal.
+        journal: Name of the import.
         files: The list to go on with, and the file of rejected rows.
         notes: What else should be known.
         not_written: Those that could not be written, and why; the same call writes
