@@ -418,6 +418,13 @@ class _Run:
         counts.update(entry.state for entry in entries)
         earlier = {e.entry_id for e in self._before.entries if e.state == "created"}
         skipped = sum(entry.state == "skipped" for entry in sent_entries)
+        if skipped and self._options.doubtful == "send":
+            rows = pluralize(skipped, "row")
+            note = f"not sent, since an earlier answer was skip: {rows}"
+            if self._client.environment != "sandbox":
+                show = f"petstore-tools imports show {self._journal.id}"
+                note += f" ({show} says how to send one)"
+            self._notes.append(note)
         return ImportResult(
             file=preview.file,
             environment=preview.environment,

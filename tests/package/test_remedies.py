@@ -151,8 +151,15 @@ def test_a_row_that_was_left_out_is_sent_by_the_command_of_the_question(shop, ca
     end_main(*command, "ask")
     message = capsys.readouterr().err.replace("\n", " ")
     end_main(*command, "skip")
+    capsys.readouterr()
+    end_main(*command, "send")  # the earlier answer is kept
+    result = capsys.readouterr().out
 
+    note = "not sent, since an earlier answer was skip: 1 row"
+    (show,) = re.findall(rf"{note} \((petstore-tools imports show \w+)", result)
+    end_main(*shlex.split(show)[1:])
     (printed,) = re.findall(r"petstore-tools imports reconcile .*? --absent", message)
+    assert printed in capsys.readouterr().err
     type_command(printed.replace(" N ", " 3 "), capsys)
 
     assert end_main(*command[:-1]) == 0
