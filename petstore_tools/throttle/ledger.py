@@ -269,9 +269,10 @@ class PostgresLedger(DatabaseLedger):
 
     label = "The budget database"
     advice = (
-        "Correct PETSTORE_LEDGER_URL; its user must be able to create the table"
-        " petstore_budget. Until then each of you can unset it, and name a part of the"
-        " plan (PETSTORE_PLAN=30/500, in staging PETSTORE_STAGING_PLAN=30/500)"
+        "Correct its address (PETSTORE_LEDGER_URL, or ledger_url in the settings file);"
+        " its user must be able to create the table petstore_budget. Until then each of"
+        " you can take the address away, and name a part of the plan"
+        " (PETSTORE_PLAN=30/500, in staging PETSTORE_STAGING_PLAN=30/500)"
     )
 
     def __init__(self, url: SecretStr, subject: str) -> None:
