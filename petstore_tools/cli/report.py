@@ -160,7 +160,10 @@ def history_(
     if output is None:
         rows = rows.drop(columns="last_seen (UTC)")  # narrower
     elif output.suffix.casefold() == ".csv":
-        texts = {name: rows[name].map(escape) for name in ("name", "status")}
+        texts = {
+            name: rows[name].map(escape, na_action="ignore")
+            for name in ("name", "status")
+        }
         rows = rows.assign(**texts)
     if len(rows) or output is not None:
         write_rows(rows, "row", names, output)

@@ -123,15 +123,19 @@ def test_a_damaged_history_is_named_and_no_output_is_missing(run_after_a_change,
 
 
 def test_a_name_like_a_formula_is_text_in_a_file(run, box, tmp_path):
-    """In a CSV behind a quote; numbers that Excel would round are text, too."""
-    box.add([("=1+1", 2**53 + 1, "sold")])
+    """
+    In a CSV behind a quote; numbers that Excel would round are text, too, and a status
+    that is not set is empty.
+    """
+    box.add([("=1+1", 2**53 + 1, "sold"), ("Ida", 3, None)])
     run("report")
     for name in ("a.csv", "a.xlsx"):
         run("history", "-o", name)
     frame = pd.read_excel(tmp_path / "a.xlsx", engine="calamine", dtype=str)
 
     assert "26,'=1+1,9007199254740993,sold" in (tmp_path / "a.csv").read_text()
-    assert frame.iloc[-1, 1:4].tolist() == ["=1+1", str(2**53 + 1), "sold"]
+    assert "27,Ida,3,," in (tmp_path / "a.csv").read_text()
+    assert frame.iloc[-2, 1:4].tolist() == ["=1+1", str(2**53 + 1), "sold"]
 
 
 def test_several_outputs_cost_one_listing_and_carry_the_same_numbers(
