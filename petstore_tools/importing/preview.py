@@ -289,8 +289,9 @@ class ImportPreview:
         if refused < 2 or 2 * refused <= ids:
             return ""
         return (
-            f"{refused:,} of the {ids:,} ids in {self.file} are those of other animals,"
-            f" so they come from another place than {self.environment} ({self.host})."
+            f"{refused:,} of the {ids:,} ids in {self.file} are not those of animals"
+            " with these names, so they come from another place than"
+            f" {self.environment} ({self.host})."
             " Nothing was created. Delete the column petstore_id to import the rows"
             " here"
         )
