@@ -111,9 +111,19 @@ class Comparison:
 
     @property
     def question(self) -> list[str]:
-        """The doubtful rows as a person is shown them: an answer is for these."""
+        """
+        The doubtful rows, each with its doubt: an answer is for these, also when the
+        other row goes on its way meanwhile.
+        """
         return [
-            json.dumps((*self.rows[position].content, str(doubt)))
+            json.dumps(
+                (
+                    self.rows[position].content,
+                    doubt.reason,
+                    doubt.entry.file,
+                    doubt.entry.content,
+                )
+            )
             for position, doubt in self.doubts.items()
         ]
 
