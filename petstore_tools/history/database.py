@@ -151,7 +151,12 @@ class HistoryDatabase:
             is_damaged = is_emptied or type(error) is sqlite3.DatabaseError
             if is_damaged and writes:
                 reason += self._put_aside()
-            elif is_damaged or isinstance(error, sqlite3.NotSupportedError):
+            elif is_damaged:
+                reason += (
+                    ". The next snapshot puts it aside, and the one after that begins a"
+                    " new history"
+                )
+            elif isinstance(error, sqlite3.NotSupportedError):
                 reason += ". To begin a new history, move this file away"
             raise HistoryError(reason) from error
 

@@ -113,7 +113,7 @@ def test_a_damaged_history_is_named_and_no_output_is_missing(run_after_a_change,
     assert not path.exists()
     sold = run_after_a_change("report", "--status", "sold", "--since", "last")
 
-    assert "begin a new history, move this file away" in refused.stderr
+    assert "The next snapshot puts it aside, and the one after" in refused.stderr
     assert report.stderr.count("report in ") == 2
     assert "Note: not compared with an earlier listing: the history" in report.stderr
     assert (

@@ -174,9 +174,7 @@ def test_a_damaged_file_is_named_and_kept_aside_by_who_writes(harm):
 
         content = harmed().history_file.path.read_bytes()
         for call in CALLS.values():
-            with pytest.raises(
-                HistoryError, match="begin a new history, move this file away"
-            ):
+            with pytest.raises(HistoryError, match="next snapshot puts it aside"):
                 call(box.store)
         assert path.read_bytes() == content
         assert len([*path.parent.iterdir()]) == 1
