@@ -140,7 +140,7 @@ def _end_service(number: int, _: FrameType | None) -> None:
     sys.exit(0)
 
 
-def _take_signals(words: Sequence[str]) -> None:
+def _take_signals(*, serves: bool) -> None:
     """Let SIGTERM end a command as Ctrl-C does, and note both."""
     SIGNALS.clear()
 
@@ -148,7 +148,7 @@ def _take_signals(words: Sequence[str]) -> None:
         SIGNALS.append(number)
         signal.default_int_handler(number, frame)
 
-    handler = _end_service if "serve" in words[:1] else interrupt
+    handler = _end_service if serves else interrupt
     with suppress(ValueError):  # only the main thread may say what a signal does
         signal.signal(signal.SIGTERM, handler)
         # else it is ignored
@@ -175,7 +175,8 @@ def _prepare_streams() -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; every end is an exit code of the table above."""
     words = sys.argv[1:] if arguments is None else arguments
-    _take_signals(words)
+    serves = "serve" in words[:1]
+    _take_signals(serves=serves)
     try:
         from petstore_tools.cli import exits
 
@@ -184,6 +185,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except BaseException as error:
         if not SIGNALS or isinstance(error, SystemExit):  # `serve` ends by itself
             raise
+        if serves:
+            sys.exit(0)
         click.echo("Interrupted.", err=True)  # while modules load
         sys.exit(128 + signal.SIGINT)
     try:
@@ -198,6 +201,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except BaseException as error:
         # a library made an error of its own of it
         is_signal = SIGNALS and exits.is_bug(error)
+        if is_signal and serves:
+            sys.exit(exits.DONE)
         failure = KeyboardInterrupt() if is_signal else error
         code = exits.error_code(failure)
         exits.show_error(failure)

@@ -23,6 +23,7 @@ from serving import REX_BODY, find_workers, read_answer, run_serve
 from tcp_proxy import TcpProxy
 
 END = REX_BODY[5:]
+STUBBORN = Path(__file__).parents[1] / "support" / "stubborn"
 needs_linux = pytest.mark.skipif(
     sys.platform != "linux", reason="finds the workers in /proc"
 )
@@ -174,6 +175,17 @@ def test_no_worker_that_waits_for_its_database_outlives_its_supervisor(postgres)
 
         wait_until(lambda: not Path(f"/proc/{waiting}").exists())
         assert is_port_closed(served.base_url)
+
+
+@needs_linux
+def test_sigterm_of_which_a_library_makes_an_error_ends_it_with_0(tmp_path):
+    """As some do of whatever comes while they load."""
+    path = os.pathsep.join([str(STUBBORN), os.environ.get("PYTHONPATH", "")])
+    database = str(tmp_path / "service.db")
+
+    done = run_program("serve", "--database", database, PYTHONPATH=path)
+
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 @needs_linux
