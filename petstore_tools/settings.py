@@ -72,6 +72,11 @@ OF_A_SERVICE = ("base_url", "api_key", "plan")
 ENTRIES = {*Settings.__annotations__, *(f"{STAGING}{name}" for name in OF_A_SERVICE)}
 
 
+def _entry(name: str, environment: str) -> str:
+    """Return the entry of what a service has of its own."""
+    return f"{STAGING}{name}" if environment == "staging" else name
+
+
 def variable(name: str, environment: str) -> str:
     """
     Return the variable of what a service has of its own.
@@ -79,8 +84,7 @@ def variable(name: str, environment: str) -> str:
     >>> variable("plan", "staging")
     'PETSTORE_STAGING_PLAN'
     """
-    prefix = STAGING if environment == "staging" else ""
-    return f"PETSTORE_{prefix}{name}".upper()
+    return f"PETSTORE_{_entry(name, environment)}".upper()
 
 
 def hide_key(key: str | SecretStr) -> SecretStr:
@@ -166,9 +170,8 @@ def load(
         raise SettingsError(
             f"unknown environment {name!r:.80}: use production or staging"
         )
-    prefix = STAGING if name == "staging" else ""
     for entry in OF_A_SERVICE:
-        entries[entry] = entries.get(f"{prefix}{entry}")
+        entries[entry] = entries.get(_entry(entry, name))
     entries |= arguments
     for entry in ("base_url", "api_key"):
         if not entries.get(entry):
