@@ -260,11 +260,12 @@ class ImportPreview:
                 " .xlsx, hidden rows are left out"
             )
         if options.strict and self.bad_rows:
-            bad_rows = (row for row in self.sheet.problem_rows if not row.is_remark)
+            problem_rows = self.sheet.problem_rows
+            first_row = next(row for row in problem_rows if not row.is_remark)
             return (
                 f"{self.bad_rows:,} of {self.rows:,} rows in {self.file} cannot be"
                 " sent, and strict is set. Nothing was created. First:"
-                f" {next(bad_rows).problems[0]}"
+                f" {first_row.problems[0]}"
             )
         if self.refused_ids:
             return self.refused_ids
