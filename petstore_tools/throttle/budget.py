@@ -300,20 +300,24 @@ class Budget:
             del self.clocks[next(iter(self.clocks))]
         return now
 
-    def learn_day(self, reset: float) -> None:
+    def learn_day(self, reset: float, last_reset: float) -> None:
         """
-        Learn from a Reset of the day whether days are whole, and when they begin.
+        Learn from a Reset of the day, and the one before, whether days are whole, and
+        when they begin.
 
-        Midnight UTC proves it, or the same quarter of an hour on two days; another time
-        disproves it.
+        Midnight UTC proves it, or the same quarter of an hour on two days, unless the
+        day was seen to slide. Another time disproves it.
         """
+        day = self.windows["day"]
         day_begins = reset % spec.DAY_S
-        passed_s = reset - self.windows["day"].last_reset
+        passed_s = reset - last_reset
         is_again = passed_s != 0 and passed_s % spec.DAY_S == 0
-        if day_begins == 0 or (is_again and day_begins % QUARTER_S == 0):
+        is_whole = day_begins == 0 or (is_again and day_begins % QUARTER_S == 0)
+        if is_whole and not day.slides:
             self.day_begins = day_begins
-        elif day_begins != self.day_begins:
+        elif day_begins != self.day_begins and self.day_begins is not None:
             self.day_begins = None
+            day.beginning = Beginning()
 
     def learn_plan(
         self,

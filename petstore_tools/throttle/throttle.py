@@ -359,10 +359,11 @@ class Throttle:
             is_day = not is_short or limit == plan.per_day != plan.per_minute
             name = "day" if is_day else "minute"
         window = budget.windows[name]
-        if name == "day":
-            budget.learn_day(reset)
+        last_reset = window.last_reset
         reading = Reading(limit, min(limit, remaining), reset)
         window.record_reading(reading, grant=grant, now=now)
+        if name == "day":
+            budget.learn_day(reset, last_reset)
         return name
 
     def _block_after_refusal(

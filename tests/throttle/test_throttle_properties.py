@@ -193,6 +193,38 @@ LEARNT = cases(
         start=1_800_126_113.7310772,
     )
 )
+@example(
+    Case(  # a day that slides, with a first request at the same quarter of two days
+        (2, 5),
+        ("whole", "rolling"),
+        threads=10,
+        requests=23,
+        seed=2,
+        start=1_800_016_800.0,
+    )
+)
+@example(
+    Case(  # a day that was seen to slide, with a request at midnight UTC
+        (3, 20),
+        ("whole", "rolling"),
+        latency_s=0.4,
+        threads=8,
+        requests=67,
+        seed=517,
+        start=1_800_056_640.0,
+    )
+)
+@example(
+    Case(  # the Reset at midnight UTC is the one that shows that the day slides
+        (3, 20),
+        ("first use", "rolling"),
+        latency_s=0.4,
+        threads=4,
+        requests=88,
+        seed=4_029,
+        start=1_800_057_540.0,
+    )
+)
 @slowly(120)
 def test_a_strict_service_never_refuses_a_plan_that_is_named_or_learnt(case):
     """
