@@ -114,7 +114,6 @@ class PageRecord:
         empty_pages: Empty pages in a row.
         skipped: Rows that empty pages may have hidden, since others follow them.
         urls: Addresses of the pages that were taken.
-        doubles: Animals that came twice.
         has_moved: Whether a page began at another animal than it should have, or one
             came twice.
         may_have_hole: Whether a next request neither held the last animal's id nor
@@ -138,7 +137,6 @@ class PageRecord:
     empty_pages: int = 0
     skipped: int = 0
     urls: set[str] = field(default_factory=set)
-    doubles: int = 0
     has_moved: bool = False
     may_have_hole: bool = False
     totals: set[int | None] = field(default_factory=set)
@@ -154,13 +152,12 @@ class PageRecord:
         if last_page and not page.is_gapless and not overlap:
             has_id = holds_id(page.url, last_page[-1], row_count=self.row_count)
             self.may_have_hole |= not has_id
-        repeats = bool(overlap) and ids[:1] == last_page[-1:]
         self.new_ids = [
             pet_id for pet_id in dict.fromkeys(ids) if pet_id not in self.ids
         ]
         self.ids.update(dict.fromkeys(self.new_ids))
-        self.doubles += len(ids) - len(self.new_ids) - repeats
-        self.has_moved |= repeats != overlap or self.doubles > 0
+        repeats = overlap == 0 or ids[:1] == last_page[-1:]
+        self.has_moved |= not repeats or len(ids) - len(self.new_ids) != overlap
         self.may_have_hole |= self.has_moved
         self.page_count += 1
         self.urls.add(page.url)

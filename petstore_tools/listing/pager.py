@@ -83,7 +83,6 @@ EMPTY_PAGES = 50  # in a row, each promising more
 T = TypeVar("T")
 # asks for pages, is sent their replies (None: refused), and returns what that showed
 Steps: TypeAlias = Generator[NextPage, PageReply | None, T]
-RESTARTS = 3  # where the inventory changes while the way to page is tried
 
 
 class PageChanged(Exception):  # noqa: N818 - no fault: the inventory changed while it was read
@@ -119,19 +118,10 @@ class Pager:
         if pagination is not None and pagination.header:
             evidence.signals = False  # by other headers
         self._first = first or inf
-        self._earlier_ids = set[int]()  # that came before the listing began anew
         self.record = PageRecord(url, evidence, pagination)
         self.replies = 0
-        self._steps = self._read_with_restarts()
+        self._steps = _read_to_end(self.record)
         self.next: NextPage | End = next(self._steps)
-
-    @property
-    def new_ids(self) -> list[int]:
-        """Ids of the last reply that never came before."""
-        new_ids = self.record.new_ids
-        if not self._earlier_ids:
-            return new_ids
-        return [pet_id for pet_id in new_ids if pet_id not in self._earlier_ids]
 
     def feed(self, reply: PageReply | None) -> NextPage | End:
         """Take a reply, None where a trial was refused, and return what comes next."""
@@ -158,23 +148,14 @@ class Pager:
             return []
         return [_next_page(self.record, scheme, pages).url for pages in range(count)]
 
-    def _read_with_restarts(self) -> Steps[End]:
-        """Read the listing, from its first page anew where that changes meanwhile."""
-        restarts = 0
-        while True:
-            record = self.record
-            try:
-                end = yield from _read_listing(record)
-                return (yield from _compare_with_total(record, end))
-            except PageChanged:
-                if restarts == RESTARTS:
-                    return record.end_unproven(
-                        "a page begins at another animal than expected"
-                    )
-            restarts += 1
-            self._earlier_ids.update(record.ids)
-            record.evidence.scheme = record.pagination
-            self.record = PageRecord(record.url, record.evidence, record.pagination)
+
+def _read_to_end(record: PageRecord) -> Steps[End]:
+    try:
+        end = yield from _read_listing(record)
+    except PageChanged:
+        record.evidence.scheme = record.pagination  # the next listing finds it anew
+        return record.end_unproven("a page begins at another animal than expected")
+    return (yield from _compare_with_total(record, end))
 
 
 def _read_listing(record: PageRecord) -> Steps[End]:

@@ -311,7 +311,7 @@ class PageReader:
     def _take_rows(self, rows: list[PetRow]) -> list[PetRow]:
         """Count the rows that did not come before, and return those to hand out."""
         self._note_surprises(rows)
-        new_ids = self._pager.new_ids
+        new_ids = self._pager.record.new_ids
         if len(new_ids) < len(rows):  # some came before
             by_id = {row["id"]: row for row in reversed(rows)}
             rows = [by_id[pet_id] for pet_id in new_ids]

@@ -210,7 +210,6 @@ class Outcome:
     requests: int
     evidence: Evidence
     may_have_hole: bool
-    doubles: int
 
     @property
     def complete(self):
@@ -248,7 +247,9 @@ def read_service(service, status=None, *, limit=100, pagination=None, **options)
             )
         )
         ids += [
-            pet_id for pet_id in pager.new_ids if status in (None, statuses[pet_id])
+            pet_id
+            for pet_id in pager.record.new_ids
+            if status in (None, statuses[pet_id])
         ]
     state = pager.record
     return Outcome(
@@ -257,7 +258,6 @@ def read_service(service, status=None, *, limit=100, pagination=None, **options)
         pager.replies,
         state.evidence,
         state.may_have_hole,
-        state.doubles,
     )
 
 
