@@ -119,7 +119,6 @@ class PageRecord:
         may_have_hole: Whether a next request neither held the last animal's id nor
             repeated that animal, or the inventory changed.
         totals: How many animals the service counted, on each answer that said so.
-        says_more: The last answer said that more follow.
         has_other_status: An animal came that does not bear the status asked for.
         may_count_rows: The way goes on behind an id that was the number of its row,
             too.
@@ -140,7 +139,6 @@ class PageRecord:
     has_moved: bool = False
     may_have_hole: bool = False
     totals: set[int | None] = field(default_factory=set)
-    says_more: bool = False
     has_other_status: bool = False
     may_count_rows: bool = False
 
@@ -166,7 +164,6 @@ class PageRecord:
         self.last_page = ids or last_page
         self.has_other_status |= reply.has_other_status
         self.totals.add(schemes.total(reply.headers))
-        self.says_more = schemes.says_more(reply.headers) == "true"
 
     @property
     def is_filtered(self) -> bool:
@@ -216,15 +213,13 @@ class PageRecord:
 
     def end_complete(self, reason: str) -> End:
         """
-        End as complete, unless what came shows that the inventory moved or has more.
+        End as complete, unless what came shows that the inventory moved.
         """
         if self.has_moved:
             return End(
                 "unproven",
                 "the inventory changed while it was read, so some may be missing",
             )
-        if self.says_more:
-            return End("unproven", f"{reason}, but the service says that more follow")
         return End("complete", reason)
 
     def end_unproven(self, reason: str) -> End:

@@ -196,13 +196,6 @@ def parse(pagination: str | None) -> Scheme | None:
     )
 
 
-def says_more(headers: Mapping[str, str]) -> str:
-    """
-    Return `true` or `false` where a header says whether more animals follow, else "".
-    """
-    return headers.get("X-Has-More", "").strip().casefold()
-
-
 def total(headers: Mapping[str, str]) -> int | None:
     """
     Return how many animals the headers count, None where they do not say.
@@ -258,7 +251,7 @@ def next_targets(
             with_query(url, {parameter: token}): Scheme(parameter, "token")
             for parameter in parameters
         }
-    return {} if says_more(headers) == "false" else None
+    return None
 
 
 def landing_position(page: tuple[int, ...], ids: tuple[int, ...]) -> int | None:

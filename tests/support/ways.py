@@ -63,7 +63,6 @@ class Way:
         order: Of the animals: as they are `kept`, `descending` or `shuffled`.
         filters: When the status is looked at: `first`, `late` (behind the cut), `scan`
             (of twice as many animals as a page holds, behind the cut) or `never`.
-        has_more: Says `X-Has-More`.
         relation: Of a link that stands on each answer and names no next page.
         host: Where links lead to; "" for a relative target.
         parameter: Of the scheme, where it is not its usual one.
@@ -88,7 +87,6 @@ class Way:
     past_end: str = "empty"
     order: str = "kept"
     filters: str = "first"
-    has_more: bool = False
     relation: str = ""
     host: str = ""
     parameter: str = ""
@@ -189,7 +187,7 @@ class Service:
             return {}
         more = stop < min(count, way.depth or count)
         header, _, parameter = way.speaks.partition("=")
-        headers = {"X-Has-More": str(more).lower()} if way.has_more else {}
+        headers = {}
         token = str(page[-1][0] if way.by_id and page else stop)
         if header == "link" and more:
             onward = urlencode({**query, way.scheme.parameter: token})

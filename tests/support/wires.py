@@ -18,4 +18,4 @@ def rate_headers(remaining=59, **headers):
     } | headers
 
 
-NO_MORE = rate_headers(**{"X-Has-More": "false"})  # of the last page
+NO_MORE = rate_headers(**{"X-Next-Cursor": ""})  # of the last page
