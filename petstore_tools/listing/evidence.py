@@ -195,7 +195,7 @@ class PageRecord:
         ones, since that would cost many requests.
         """
         scheme = self.scheme
-        counts_rows = scheme is not None and scheme.counts == "rows" and not scheme.step
+        counts_rows = scheme is not None and scheme.counts == "rows"
         is_cheap = self.longest >= OVERLAPPED or self.page_count < FIRST_PAGES
         is_possible = self.longest > 1 and not self.repeats_only
         return int(counts_rows and is_cheap and is_possible)

@@ -341,8 +341,7 @@ def _skip_empty_page(record: PageRecord, scheme: Scheme) -> Steps[bool]:
     pages have another size than the first one repeats a part of it.
     """
     # numbers of pages counted it already
-    is_row_number = scheme.counts == "rows" and not scheme.step
-    page = _next_page(record, scheme, int(is_row_number))
+    page = _next_page(record, scheme, int(scheme.counts == "rows"))
     page = replace(page, is_gapless=False, continues=False)
     reply = yield page
     if reply is None or record.ids.keys() >= set(reply.ids):
@@ -384,7 +383,7 @@ def _next_page(record: PageRecord, scheme: Scheme, full_pages: int = 0) -> NextP
     rows = record.row_count + record.skipped - overlap
     pages = record.page_count + full_pages
     values = {
-        "rows": pages * scheme.step or rows + full_pages * record.rows_per_page,
+        "rows": rows + full_pages * record.rows_per_page,
         "pages": pages + scheme.base,
         "id": record.last_page[-1],
     }
@@ -412,8 +411,7 @@ def _prove(record: PageRecord, scheme: Scheme) -> Steps[Scheme | None]:
     value = position if scheme.counts == "rows" else page[position - 1]
     reply = yield from _ask(record, **{scheme.parameter: value})
     if reply is None or reply.ids[:1] == page[:1]:
-        is_named = scheme == record.pagination and scheme.counts == "rows"
-        return (yield from _prove_steps(record, scheme)) if is_named else None
+        return None
     if not reply.ids:
         is_end = len(page) == 1 and scheme == record.evidence.scheme
         return scheme if is_end else None
@@ -429,19 +427,6 @@ def _prove(record: PageRecord, scheme: Scheme) -> Steps[Scheme | None]:
         return scheme
     if scheme.counts == "rows":
         raise PageChanged
-    return None
-
-
-def _prove_steps(record: PageRecord, scheme: Scheme) -> Steps[Scheme | None]:
-    """
-    Return a named way whose offsets must be whole pages, None where these, too, bring
-    the first page, or are refused.
-    """
-    page = record.last_page
-    for step in dict.fromkeys((len(page), record.limit)):
-        reply = yield from _ask(record, **{scheme.parameter: step})
-        if reply is not None and not set(reply.ids) & set(page):
-            return replace(scheme, step=step)
     return None
 
 

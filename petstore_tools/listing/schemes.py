@@ -134,15 +134,12 @@ class Scheme:
             (`pages`), the last `id`, or a `token` that the service hands out.
         base: Number of the first page.
         header: The one that has the token, "" for the usual ones.
-        step: Rows of a page, where the service takes offsets of whole pages alone; 0
-            where it takes any.
     """
 
     parameter: str
     counts: Literal["rows", "pages", "id", "token"]
     base: int = 0
     header: str = ""
-    step: int = 0
 
 
 PAGE = Scheme("page", "pages", 1)
@@ -175,9 +172,9 @@ def parse(pagination: str | None) -> Scheme | None:
         SettingsError: There is no such scheme.
 
     >>> parse("offset=startAt")
-    Scheme(parameter='startAt', counts='rows', base=0, header='', step=0)
+    Scheme(parameter='startAt', counts='rows', base=0, header='')
     >>> parse("cursor=X-Next:token")
-    Scheme(parameter='token', counts='token', base=0, header='X-Next', step=0)
+    Scheme(parameter='token', counts='token', base=0, header='X-Next')
     """
     if pagination is None:
         return None

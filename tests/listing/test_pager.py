@@ -295,10 +295,6 @@ NAMED_WAYS = {  # how services page, and how a person says so
     f"starting_after {RULES} parameter=from": "starting_after=from",
     "X-Next=token everywhere=yes|everywhere=no|by_id=yes|cap=64": "cursor=X-Next:token",
     "X-Next-Cursor=token everywhere=yes|cap=64|strict=400": "cursor=token",
-    "offset whole=refused|whole=rounded cap=100|past_end=404": "offset",
-    "offset whole=refused|whole=rounded past_end=416 parameter=startAt": (
-        "offset=startAt"
-    ),
 }
 
 
