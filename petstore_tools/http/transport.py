@@ -233,35 +233,13 @@ def _read_body(response: requests.Response, ends_at: float) -> bytes:
             parts.append(part)
             if time.monotonic() > ends_at:
                 raise _DeadlineError
-        content = b"".join(parts)
-        if _is_cut(response, content):
+        if response.status_code < HTTPStatus.OK:  # it only announces another one
             raise ConnectionError
     except (HTTPError, OSError):
         if response.status_code != HTTPStatus.CREATED:
             raise
         response.close()
-        return b"".join(parts)
-    return content
-
-
-def _is_cut(response: requests.Response, content: bytes) -> bool:
-    """
-    Say whether an answer to a GET without a length breaks off, or only announces
-    another one (1xx).
-    """
-    if response.status_code < HTTPStatus.OK:
-        return True
-    headers = response.headers
-    has_length = "Content-Length" in headers or "Transfer-Encoding" in headers
-    has_page = response.status_code in (HTTPStatus.OK, HTTPStatus.PARTIAL_CONTENT)
-    is_page = has_page and response.request.method == "GET"
-    if has_length or not is_page or content.lstrip()[:1] not in (b"[", b"{", b""):
-        return False
-    try:
-        json.loads(content)
-    except (ValueError, RecursionError):
-        return True
-    return False
+    return b"".join(parts)
 
 
 _BEFORE_A_BYTE = (
