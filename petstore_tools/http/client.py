@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from petstore_tools import spec
 from petstore_tools.clock import Clock, SystemClock
-from petstore_tools.errors import NotFoundError, QuotaError, TransportError
+from petstore_tools.errors import NotFoundError, TransportError
 from petstore_tools.http.responses import error_body, read_pet
 from petstore_tools.http.transport import Reply, Transport
 from petstore_tools.models import NewPet, Pet, check_id
@@ -153,7 +153,6 @@ class Client:
         """
         is_safe = method == "GET"
         failures = 0
-        failure: TransportError | Reply | None = None
         began_at = self.clock.steady()
         with self.clock.working():
             while True:
@@ -162,20 +161,11 @@ class Client:
                     reply = self.attempt(
                         method, url, body, call_options, before, waited_s=waited_s
                     )
-                except QuotaError as error:
-                    quota_wait_s = error.resumes_at - self.clock.now()
-                    if failure is None or quota_wait_s > self.max_wait_s:
-                        raise
-                    # the failures used up the time to wait, not the quota
-                    if isinstance(failure, Reply):
-                        return failure
-                    raise failure from None
                 except TransportError as error:
                     if not error.may_have_left:
                         on_no_effect()
                     elif not is_safe:
                         raise
-                    failure = error
                     failures += 1
                     if self._pause(failures, str(error), call_options, began_at):
                         continue
@@ -186,7 +176,6 @@ class Client:
                 is_5xx = reply.status >= HTTPStatus.INTERNAL_SERVER_ERROR
                 if not (is_safe and is_5xx and retry_5xx):
                     return reply
-                failure = reply
                 failures += 1
                 fault = f"{reply.request_line}: the service answered {reply.status}"
                 if not self._pause(failures, fault, call_options, began_at):

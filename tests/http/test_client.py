@@ -111,37 +111,6 @@ def test_no_further_attempt_begins_once_max_wait_s_has_passed(
     assert client.sent == attempts
 
 
-@pytest.mark.parametrize(("blocked_s", "is_quota"), [(30, False), (1_000, True)])
-@pytest.mark.parametrize("breaks", [True, False])
-def test_failures_that_use_up_max_wait_s_are_no_quota(
-    wire,
-    client,
-    breaks,
-    blocked_s,
-    is_quota,
-):
-    """
-    A request fails after 80 s, while another program met a 429: what ends the call is
-    that failure, where the wait for the other one alone would have been waited for.
-    """
-
-    def fail(_):
-        client.clock.advance(80)
-        until = client.clock.now() + blocked_s
-        client.ledger.update(lambda budget: setattr(budget, "blocked_until", until))
-        if breaks:
-            raise requests.ConnectionError("the connection broke")
-        return 503, {}, ""
-
-    wire.add_callback("GET", f"{BASE}/pets", callback=fail)
-    ends = pytest.raises(QuotaError) if is_quota else nullcontext()
-    if breaks and not is_quota:
-        ends = pytest.raises(TransportError)
-
-    with ends:
-        assert client.call("GET", f"{BASE}/pets").status == 503
-
-
 def test_refusals_end_a_call_once_max_wait_s_has_passed(wire, client):
     """Each wait alone is short enough: 1 s, doubled seven times."""
     for _ in range(7):
