@@ -420,7 +420,7 @@ def _prove(record: PageRecord, scheme: Scheme) -> Steps[Scheme | None]:
         if first_page is not None and first_page.ids == page:
             return scheme
         raise PageChanged
-    if schemes.landing_position(page, reply.ids) == position:
+    if reply.ids[:1] == page[position:]:
         is_by_id = scheme.counts == "id"
         record.may_count_rows = is_by_id and value == position
         record.take(NextPage(reply.url, overlap=1, is_gapless=is_by_id), reply)
@@ -434,20 +434,23 @@ def _prove_page_numbers(record: PageRecord, likely: Scheme) -> Steps[Scheme | No
     """Tell page numbers that begin at 1 from those that begin at 0, and from none."""
     page = record.last_page
     parameter = likely.parameter
-    from_1, from_0 = replace(likely, base=1), replace(likely, base=0)
+    schemes_by_base = [
+        replace(likely, base=base) for base in (likely.base, 1 - likely.base)
+    ]
     third = max(1, len(page) // 3)
     reply = yield from _ask(record, **{"limit": third, parameter: 2})
     if reply is None or reply.ids[:1] == page[:1]:
         return None
-    position = schemes.landing_position(page, reply.ids)
     size = len(reply.ids)
-    if position and position in (size, 2 * size):
-        return from_1 if position == size else from_0
-    for scheme in (from_1, from_0) if likely.base else (from_0, from_1):
+    for scheme in schemes_by_base:
+        start = (2 - scheme.base) * size
+        if reply.ids and reply.ids == page[start : start + size]:
+            return scheme
+    for scheme in schemes_by_base:
         first_page = yield from _ask(record, **{parameter: scheme.base})
         if first_page is not None and first_page.ids == page:
             return scheme
-    if position is not None:
+    if set(reply.ids) & set(page):
         raise PageChanged
     return None
 

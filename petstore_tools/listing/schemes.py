@@ -1,7 +1,7 @@
 """
 Pure: how the next page is named: by a link (how a header writes it, whether the key may
 go there, and what it holds), by another header, or by one of the usual ways to page, as
-rows of one table; and where an answer lands on a page (§4.1).
+rows of one table (§4.1).
 
 To add a scheme, add a row to `SCHEMES`; to add a header that names the next page, one
 to `CURSOR_HEADERS`.
@@ -249,20 +249,3 @@ def next_targets(
             for parameter in parameters
         }
     return None
-
-
-def landing_position(page: tuple[int, ...], ids: tuple[int, ...]) -> int | None:
-    """
-    Return the position in a page at which other ids begin and go on as the page does.
-
-    None where they begin elsewhere, or hold none of these animals.
-
-    >>> landing_position((7, 10, 13), (13, 16, 19))
-    2
-    """
-    if not ids or ids[0] not in page:
-        return None
-    position = page.index(ids[0])
-    rest_of_page = page[position:]
-    is_same = rest_of_page[: len(ids)] == ids[: len(rest_of_page)]
-    return position if is_same else None
