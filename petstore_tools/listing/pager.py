@@ -209,37 +209,33 @@ def _follow_signs(record: PageRecord, reply: PageReply) -> Steps[End | None]:
     # what it did once it may have stopped doing; one animal is too few to ask
     signals = evidence.signals and ("Link" in reply.headers or record.row_count < 2)
     while True:
-        targets = schemes.next_targets(reply.headers, record.url, evidence.scheme)
-        if targets is None and not signals:
+        target = schemes.next_target(reply.headers, record.url, record.pagination)
+        if target is None and not signals:
             return None
-        if not targets:
+        if not target:
             return record.end_complete("the service said that there is no next page")
         if record.empty_pages >= EMPTY_PAGES:
             return End(
                 "cut",
                 f"{EMPTY_PAGES} pages in a row were empty, and each named a next page",
             )
-        signals = evidence.signals = True
-        for target, scheme in targets.items():
-            url = follow(reply.url, target)
-            if isinstance(url, End):
-                return url
-            if url in record.urls:
-                return record.end_unproven("it names a next page that was read before")
-            page = NextPage(url, is_trial=len(targets) > 1)
-            next_reply = yield page
-            if next_reply is None:
-                continue
-            if next_reply.ids and record.ids.keys() >= set(next_reply.ids):
-                continue
-            record.take(page, next_reply)
-            evidence.scheme = scheme
-            reply = next_reply
-            break
-        else:
+        url = follow(reply.url, target)
+        if isinstance(url, End):
+            return url
+        if url in record.urls:
+            return record.end_unproven("it names a next page that was read before")
+        # nobody knows yet whether a service takes a token by its usual parameter
+        is_trial = not evidence.signals and "Link" not in reply.headers
+        page = NextPage(url, is_trial=is_trial)
+        next_reply = yield page
+        new_ids = next_reply and set(next_reply.ids) - record.ids.keys()
+        if next_reply is None or (next_reply.ids and not new_ids):
             return record.end_unproven(
                 "it names a next page, and no new animal is found there"
             )
+        record.take(page, next_reply)
+        signals = evidence.signals = True
+        reply = next_reply
 
 
 def _find_way(record: PageRecord) -> Steps[End]:
@@ -250,7 +246,7 @@ def _find_way(record: PageRecord) -> Steps[End]:
     query = {} if record.row_count > 1 else {"status": None}
     probe = yield from _ask(record, limit=1, **query)
     if probe is not None:
-        if schemes.next_targets(probe.headers, record.url, record.evidence.scheme):
+        if schemes.next_target(probe.headers, record.url, record.pagination):
             record.evidence.signals = True
             return record.end_complete(
                 "the service names a next page where there is one"

@@ -155,11 +155,12 @@ SCHEMES = {  # by the kinds that `pagination=` takes
 
 _NAME = re.compile(r"[^\s=&#?:]+")
 NO_TOKEN = ("", "0", "null", "none")
-CURSOR_HEADERS = {  # with the parameters that may take what it holds
-    "X-Next-Cursor": "cursor after page_token",
-    "Next-Cursor": "cursor after page_token",
-    "X-Next-Page-Token": "page_token cursor",
-    "X-Continuation-Token": "continuation_token cursor",
+_ADDRESS = ("/", "?", "http:", "https:")  # how one begins
+CURSOR_HEADERS = {  # with the parameter that takes what it holds
+    "X-Next-Cursor": "cursor",
+    "Next-Cursor": "cursor",
+    "X-Next-Page-Token": "page_token",
+    "X-Continuation-Token": "continuation_token",
     "X-Next-Page": "page",
 }
 
@@ -207,45 +208,36 @@ def total(headers: Mapping[str, str]) -> int | None:
     return None
 
 
-def next_targets(
-    headers: Mapping[str, str], url: str, known_scheme: Scheme | None
-) -> dict[str, Scheme | None] | None:
+def next_target(
+    headers: Mapping[str, str], url: str, named_scheme: Scheme | None
+) -> str | None:
     """
-    Return the targets that may be the next page, each with its scheme.
-
-    None of them where the headers say that there is none, None where they say nothing.
+    Return what an answer names as the next page: "" where it says that there is none,
+    None where it says nothing.
 
     Args:
-        headers: Of the page before.
+        headers: Of the answer.
         url: Address of the first page, which a token is added to.
-        known_scheme: The way that is proven, or that the caller named.
+        named_scheme: As the caller named it, None for no name.
 
-    >>> next_targets({"Link": "<?cursor=a>; rel=next"}, "/pets", None)
-    {'?cursor=a': None}
-    >>> list(next_targets({"X-Next-Page-Token": "a"}, "/pets", None))
-    ['/pets?page_token=a', '/pets?cursor=a']
+    >>> next_target({"Link": "<?cursor=a>; rel=next"}, "/pets", None)
+    '?cursor=a'
+    >>> next_target({"X-Next-Page-Token": "a"}, "/pets", None)
+    '/pets?page_token=a'
     """
-    if known_scheme is not None and known_scheme.header:
-        token = headers.get(known_scheme.header)
-        if token is None or token.strip().casefold() in NO_TOKEN:
-            return None if token is None else {}
-        return {with_query(url, {known_scheme.parameter: token.strip()}): known_scheme}
-    target = next_link(headers.get("Link", ""))
-    if target is not None:
-        return {target: known_scheme}
-    for name, usual_parameters in CURSOR_HEADERS.items():
-        if name not in headers:
+    own_header = named_scheme.header if named_scheme else ""
+    if not own_header and (link := next_link(headers.get("Link", ""))) is not None:
+        return link
+    for header in [own_header] if own_header else CURSOR_HEADERS:
+        if header not in headers:
             continue
-        token = headers[name].strip()
+        token = headers[header].strip()
         if token.casefold() in NO_TOKEN:
-            return {}
-        if token.casefold().startswith(("/", "?", "http:", "https:")):
-            return {token: known_scheme}
-        parameters = usual_parameters.split()
-        if known_scheme is not None and known_scheme.counts == "token":
-            parameters = [known_scheme.parameter]
-        return {
-            with_query(url, {parameter: token}): Scheme(parameter, "token")
-            for parameter in parameters
-        }
+            return ""
+        if not own_header and token.casefold().startswith(_ADDRESS):
+            return token
+        parameter = CURSOR_HEADERS.get(header, "")
+        if named_scheme is not None and named_scheme.counts == "token":
+            parameter = named_scheme.parameter
+        return with_query(url, {parameter: token})
     return None
