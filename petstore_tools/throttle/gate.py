@@ -22,7 +22,7 @@ from petstore_tools.text import utc_text
 from petstore_tools.throttle import rate_headers
 from petstore_tools.throttle.budget import Budget
 from petstore_tools.throttle.ledger import Ledger
-from petstore_tools.throttle.throttle import Go, Stop, Throttle, Wait
+from petstore_tools.throttle.throttle import Go, Throttle, Wait
 
 LOGGED_FROM_S = 1.0  # shorter waits are not logged: the next answer ends them
 _log = logging.getLogger(__name__)
@@ -127,10 +127,9 @@ class Gate:
             if isinstance(decision, Go):
                 return decision
             reason = decision.reason
-            if isinstance(decision, Stop):
-                retry_at = self.local_time(decision.resumes_at)
-                raise KeyBannedError(reason, retry_at=retry_at)
             until = self.local_time(decision.until)
+            if decision.banned:
+                raise KeyBannedError(reason, retry_at=until)
             if until - self._clock.now() > patience_s:
                 raise QuotaError(reason, resumes_at=until)
             wait = Wait(until, reason, self.local_time(decision.ask_at))

@@ -38,7 +38,8 @@ Go(token=1, probe=True)
 >>> throttle.record_reply(Go(2), 640, RateReply(200, 3, 1, reset=660))
 >>> throttle.record_reply(Go(3), 640, RateReply(200, 3, 0, reset=660))
 >>> throttle.ask(640)  # until the Reset, which was rounded down
-Wait(until=661.0, reason='all 3 requests of this minute are used', ask_at=inf)
+Wait(until=661.0, reason='all 3 requests of this minute are used', ask_at=inf,
+     banned=False)
 >>> throttle.ask(661)  # did all of them end at the Reset? a probe finds out
 Go(token=4, probe=True)
 >>> minute.beginning
@@ -107,22 +108,13 @@ class Wait:
     Wait until `until` (client's Unix seconds) at most; `reason` is for people.
 
     An answer may end it before: ask again when one came in, or at `ask_at` at the
-    latest.
+    latest. Where the key is banned, do not ask before it.
     """
 
     until: float
     reason: str
     ask_at: float = inf
-
-
-@dataclass(frozen=True)
-class Stop:
-    """
-    Do not ask again before `resumes_at` (client's Unix seconds): the key is banned.
-    """
-
-    resumes_at: float
-    reason: str
+    banned: bool = False
 
 
 @dataclass
@@ -143,13 +135,12 @@ class Throttle:
         """The plan in force: named, learnt, else the smallest documented."""
         return self.named_plan or self.budget.learned_plan or DOCUMENTED["free"]
 
-    def ask(self, now: float, *, bulk: bool = False) -> Go | Wait | Stop:
+    def ask(self, now: float, *, bulk: bool = False) -> Go | Wait:
         """Say whether a request may go at `now`; one that may is counted at once."""
         budget = self.budget
         self.advance_to(now)
         if now < budget.blocked_until:
-            decision = Stop if budget.banned else Wait
-            return decision(budget.blocked_until, budget.reason)
+            return Wait(budget.blocked_until, budget.reason, banned=budget.banned)
         if budget.needs_probe:
             reason = "a first request was sent, and its answer shows what is left"
             if wait := self._wait_for_reply(budget.probe_at, now, reason):
