@@ -26,10 +26,6 @@ from petstore_tools.throttle.throttle import Go, Throttle, Wait
 
 LOGGED_FROM_S = 1.0  # shorter waits are not logged: the next answer ends them
 _log = logging.getLogger(__name__)
-_REFUSALS: dict[int, str] = {
-    401: "it does not know the key",
-    429: "another program may use the key, or its plan is smaller",
-}
 T = TypeVar("T")
 
 
@@ -164,9 +160,6 @@ class Gate:
         """
         words = re.sub("(?<=[a-z])(?=[A-Z])", " ", code).casefold()
         banned = re.search("banned|(?<![a-z])ban(?![a-z])", words) is not None
-        if status in _REFUSALS:
-            reason = "it has banned the key" if banned else _REFUSALS[status]
-            _log.warning("The service refused a request (%d): %s.", status, reason)
         now = self.now()
         reply = rate_headers.read_reply(status, headers, now=now, banned=banned)
         self._queued_updates.append(
