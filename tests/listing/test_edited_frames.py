@@ -84,29 +84,23 @@ def test_a_report_on_an_edited_frame_says_that_it_is_not_complete(frame):
         assert "Not complete" in text
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda df: df.sample(frac=1, random_state=1),
-        lambda df: df.set_index("id", drop=False).sort_index(),
-        lambda df: df.assign(label="Dog", weight=1.5),
-        lambda df: df[["status", "name", "id", "categoryId"]],
-        lambda df: df.astype({"status": text_dtype(), "id": "Int64", "name": "object"}),
-    ],
-    ids=[
-        "rows shuffled",
-        "index sorted",
-        "columns added",
-        "columns moved",
-        "other dtypes",
-    ],
-)
+DTYPES = {"status": text_dtype(), "id": "Int64", "name": "object"}
+SAME = {
+    "rows shuffled": lambda df: df.sample(frac=1, random_state=1),
+    "index sorted": lambda df: df.set_index("id", drop=False).sort_index(),
+    "columns added": lambda df: df.assign(label="Dog", weight=1.5),
+    "columns moved": lambda df: df[["status", "name", "id", "categoryId"]],
+    "other dtypes": lambda df: df.astype(DTYPES),
+}
+
+
+@pytest.mark.parametrize("change", SAME)
 def test_only_the_order_may_differ(frame, change):
     """
     The same animals in another order, beside other columns, under other dtypes are the
     same listing.
     """
-    changed = change(frame)
+    changed = SAME[change](frame)
 
     assert Listing.of(changed) == Listing.of(frame)
     assert status_report(changed).headline == status_report(frame).headline

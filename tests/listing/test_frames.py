@@ -21,37 +21,25 @@ def test_dtypes_are_the_same_when_empty_when_huge_and_when_a_status_is_missing()
     """
     int64 keeps every digit, status is an ordered category, absent is missing (§2.2).
     """
-    frames = [
-        animals(0),
-        listing_frame([(2**53 + 1, "NA", 2**63 - 1, None)]),
-        animals(8),
-    ]
+    huge = [2**53 + 1, "NA", 2**63 - 1]
+    one = listing_frame([(*huge, None)])
 
-    assert {tuple(map(str, f.dtypes)) for f in frames} == {
-        ("int64", text_dtype(), "int64", "category")
-    }
-    assert {tuple(f["status"].cat.categories) for f in frames} == {
-        ("available", "pending", "sold")
-    }
-    assert all(f["status"].cat.ordered for f in frames)
-    assert frames[1].loc[0, ["id", "categoryId", "name"]].tolist() == [
-        2**53 + 1,
-        2**63 - 1,
-        "NA",
-    ]
-    assert frames[1]["status"].isna().all()
+    for frame in (animals(0), one, animals(8)):
+        dtypes = ["int64", text_dtype(), "int64", "category"]
+        assert [str(dtype) for dtype in frame.dtypes] == dtypes
+        statuses = frame["status"].cat
+        assert [*statuses.categories] == ["available", "pending", "sold"]
+        assert statuses.ordered
+    assert one.loc[0, ["id", "name", "categoryId"]].tolist() == huge
+    assert one["status"].isna().all()
 
 
 def test_a_status_the_document_does_not_name_is_kept_behind_the_three():
     """A newer service may send one: it is a further category of that frame."""
     frame = listing_frame([(1, "Rex", 1, "resting")])
 
-    assert list(frame["status"].cat.categories) == [
-        "available",
-        "pending",
-        "sold",
-        "resting",
-    ]
+    names = ["available", "pending", "sold", "resting"]
+    assert [*frame["status"].cat.categories] == names
     assert status_report(frame).breakdown.loc["resting", "count"] == 1
 
 

@@ -8,9 +8,9 @@ import os
 import re
 import signal
 import threading
-import warnings
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from itertools import islice
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
@@ -32,27 +32,26 @@ from petstore_tools.listing.completeness import Listing, ListQuery
 from petstore_tools.sandbox.faults import Fault
 from petstore_tools.settings import load
 
+
+def slow_service(count=2_050, way="offset total=listing"):
+    """Return a service that is slow enough to be asked for several pages at once."""
+    return PagingService(numbered_animals(count), way, latency_s=0.02)
+
+
 REFUSED, FAILS = str(11 * 99), str(13 * 99)  # pages 12 and 14: each repeats an animal
 
 
 def test_pages_that_were_left_are_read_anew(tmp_path):
     """The listing says that its end was not read."""
-    service = PagingService(
-        numbered_animals(2_050), "offset total=listing", latency_s=0.02
-    )
-    with open_store(service, tmp_path, pagination="offset") as store:
+    with open_store(slow_service(), tmp_path, pagination="offset") as store:
         pages = store.pages()
-        for number, _ in enumerate(pages, start=1):
-            if number == 5:
-                break
+        assert len([*islice(pages, 5)]) == 5
         left = pages.listing
         ids = [row["id"] for page in pages for row in page.rows]
 
-    assert (left.completeness, left.reason) == (
-        "cut",
-        "the listing was not read to its end",
-    )
-    assert ids == list(range(1, 2_051))
+    assert left.completeness == "cut"
+    assert left.reason == "the listing was not read to its end"
+    assert ids == [*range(1, 2_051)]
     assert pages.listing.complete
 
 
@@ -61,31 +60,18 @@ def test_pages_are_read_anew_after_an_error():
     Each time from the first page on; `listing` is the last one's, with its own
     requests. The reason of the first time names the error.
     """
-    with Sandbox(
-        animals=250, faults=[Fault("garbage", method="GET", numbers=(2,))]
-    ) as box:
+    garbage = Fault("garbage", method="GET", numbers=(2,))
+    with Sandbox(animals=250, faults=[garbage]) as box:
         pages = box.store.pages()
         with pytest.raises(ProtocolError, match="not a list of animals"):
             list(pages)
-        broken = pages.listing
 
-        assert (broken.completeness, "not a list of animals" in broken.reason) == (
-            "cut",
-            True,
-        )
-        assert sum(len(page) for page in pages) == 250
-        assert (
-            pages.listing.complete,
-            pages.listing.requests,
-            box.store.client.sent,
-        ) == (
-            True,
-            3,
-            5,
-        )
-        assert repr(pages).startswith(
-            "Pages(complete: 250 animals of the inventory of sandbox (3"
-        )
+        assert pages.listing.completeness == "cut"
+        assert "not a list of animals" in pages.listing.reason
+        assert sum(map(len, pages)) == 250
+        text = "Pages(complete: 250 animals of the inventory of sandbox (3 requests"
+        assert repr(pages).startswith(text)
+        assert box.store.client.sent == 5
         assert repr(next(iter(pages))) == "Page(100 animals)"
 
 
@@ -96,7 +82,7 @@ def test_threads_that_iterate_the_same_pages_read_the_whole_each():
         ThreadPoolExecutor(8) as pool,
     ):
         pages = box.store.pages()
-        counts = list(pool.map(lambda _: sum(len(page) for page in pages), range(8)))
+        counts = list(pool.map(lambda _: sum(map(len, pages)), range(8)))
 
     assert counts == [500] * 8
 
@@ -109,17 +95,12 @@ def test_an_error_is_retried_and_one_on_every_try_of_a_page_ends_the_listing():
     with Sandbox(animals=500, plan="100000/1000000", faults=faults) as box:
         with pytest.raises(ApiError, match="500 internal_error"):
             box.store.list_pets()
-        part = box.store.last_partial
-        frame = box.store.list_pets()
+        part = Listing.of(box.store.last_partial)
+        whole = Listing.of(box.store.list_pets())
 
-        assert (len(part), Listing.of(part).completeness) == (200, "cut")
-        listing = Listing.of(frame)
-        assert (len(frame), listing.completeness) == (500, "complete")
-        assert (Listing.of(part).requests, listing.requests, box.store.client.sent) == (
-            8,
-            6,
-            14,
-        )
+        assert (part.rows, part.completeness, part.requests) == (200, "cut", 8)
+        assert (whole.rows, whole.completeness, whole.requests) == (500, "complete", 6)
+        assert box.store.client.sent == 8 + 6
 
 
 @pytest.mark.parametrize(
@@ -129,50 +110,44 @@ def test_a_way_is_learnt_and_remembered_on_disk(way, tmp_path):
     """A store of another process need not learn it again."""
     service = PagingService(numbered_animals(1_050), way)
     with open_store(service, tmp_path) as store:
-        first = store.list_pets()
+        frames = [store.list_pets()]
         cost = len(service.queries)
         with PetStore.from_settings(store.settings) as other:
-            second = other.list_pets()
+            frames.append(other.list_pets())
 
-    for frame in (first, second):
-        listing = Listing.of(frame)
-        assert (len(frame), listing.completeness) == (1_050, "complete")
+    for listing in map(Listing.of, frames):
+        assert (listing.rows, listing.completeness) == (1_050, "complete")
     ends = 1 if "404" in way else 2  # an empty page is no end alone
     assert len(service.queries) - cost <= min(cost, 11 + 1 + ends)
 
 
+OTHER = "cursor=X-Other:token"
+
+
+@pytest.mark.filterwarnings("ignore:This listing")
 @pytest.mark.parametrize(
-    ("way", "names", "rows"),
+    ("way", "rows_by_name"),
     [
-        (
-            "X-Token=token everywhere=no",
-            ["cursor=X-Token:token", None, "cursor=X-Other:token"],
-            [250, 100, 100],
-        ),
-        ("link everywhere=no", [None, "cursor=X-Other:token"], [250, 100]),
+        ("X-Token=token", {"cursor=X-Token:token": 250, None: 100, OTHER: 100}),
+        ("link", {None: 250, OTHER: 100}),
     ],
 )
 def test_a_header_that_was_named_proves_nothing_where_it_is_not(
-    way, names, rows, tmp_path
+    way, rows_by_name, tmp_path
 ):
     """
     A token in a header of the service's own is read on to the end; a later listing
     without the name does not know that header; nor are other signs of the service those
     of a header that is named.
     """
-    listings = []
-    with (
-        open_store(PagingService(numbered_animals(250), way), tmp_path) as store,
-        warnings.catch_warnings(),
-    ):
-        warnings.simplefilter("ignore")
-        for pagination in names:
+    service = PagingService(numbered_animals(250), f"{way} everywhere=no")
+    with open_store(service, tmp_path) as store:
+        for pagination, rows in rows_by_name.items():
             settings = replace(store.settings, pagination=pagination)
             with PetStore.from_settings(settings) as other:
-                listings.append(Listing.of(other.list_pets()))
+                listing = Listing.of(other.list_pets())
 
-    assert [listing.rows for listing in listings] == rows
-    assert [listing.complete for listing in listings] == [n == 250 for n in rows]
+            assert (listing.rows, listing.complete) == (rows, rows == 250)
 
 
 @pytest.mark.parametrize(
@@ -191,9 +166,9 @@ def test_ordinary_services_are_read_to_their_end(way, tmp_path):
     latency_s = 0.02 if "estimate" in way else 0.0
     service = PagingService(numbered_animals(1_250), way, latency_s=latency_s)
     with open_store(service, tmp_path) as store:
-        frame = store.list_pets()
+        listing = Listing.of(store.list_pets())
 
-    assert (len(frame), Listing.of(frame).completeness) == (1_250, "complete")
+    assert (listing.rows, listing.completeness) == (1_250, "complete")
     assert sum("offset" in query for query in service.queries) <= 1
 
 
@@ -268,6 +243,7 @@ def test_a_shop_of_none_or_one_is_complete_and_an_import_there_reconciles(
     assert names[animals:] == ["Rex"]
 
 
+@pytest.mark.filterwarnings("ignore:")
 @pytest.mark.parametrize(("animals", "first"), [(250, None), (250, 5), (0, None)])
 def test_a_status_that_the_service_writes_otherwise_makes_a_filter_unproven(
     animals, first, tmp_path
@@ -278,8 +254,7 @@ def test_a_status_that_the_service_writes_otherwise_makes_a_filter_unproven(
     """
     rows = [(pet_id, "Sold") for pet_id, _ in numbered_animals(animals)]
     service = PagingService(rows, "offset filters=never")
-    with open_store(service, tmp_path) as store, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with open_store(service, tmp_path) as store:
         listing = Listing.of(store.list_pets(status="sold", first=first))
 
     assert listing.rows == 0
@@ -308,7 +283,7 @@ def test_a_slow_service_is_asked_side_by_side_and_not_past_its_end(way, tmp_path
     Where the size is told, or known from last time; in order, whole, and not past the
     end.
     """
-    service = PagingService(numbered_animals(2_050), way, latency_s=0.02)
+    service = slow_service(way=way)
     with open_store(service, tmp_path) as store:
         store.list_pets()
         first_time = len(service.queries)
@@ -324,27 +299,21 @@ def test_a_slow_service_is_asked_side_by_side_and_not_past_its_end(way, tmp_path
 
 def test_pages_fetched_ahead_that_turn_out_wrong_are_not_believed(tmp_path):
     """Animals come and go while pages are under way: the listing says so."""
-    service = PagingService(
-        numbered_animals(2_000), "offset total=listing", latency_s=0.02
-    )
-    service.change = lambda _: (
-        len(service.queries) == 10 and service.rows.pop(3) and None
-    )
+    service = slow_service(2_000)
+    service.change = lambda _: len(service.queries) == 10 and service.rows.pop(3)
     with (
         open_store(service, tmp_path) as store,
         pytest.warns(UserWarning, match="changed while it was read"),
     ):
-        frame = store.list_pets()
+        listing = Listing.of(store.list_pets())
 
-    assert Listing.of(frame).completeness == "unproven"
-    assert Listing.of(frame).may_have_hole
+    assert listing.completeness == "unproven"
+    assert listing.may_have_hole
 
 
 def test_what_a_page_that_is_fetched_ahead_waits_for_is_shown(tmp_path):
     """From the caller's thread, and no longer than it waits."""
-    service = PagingService(
-        numbered_animals(2_050), "offset total=listing", latency_s=0.02
-    )
+    service = slow_service()
     answer = service.answer
     refusals = [(429, {"Retry-After": "1"}, [])]
 
@@ -418,18 +387,15 @@ def test_the_end_of_a_listing_ends_what_is_fetched_ahead(tmp_path):
     answer = service.answer
 
     def refusing(query):
-        if query.get("offset") == REFUSED:
-            return 302, {"Location": "https://elsewhere.example/v1"}, []
-        return (
-            (503, {"Retry-After": "1"}, [])
-            if query.get("offset") == FAILS
-            else answer(query)
-        )
+        failures = {
+            REFUSED: (302, {"Location": "https://elsewhere.example/v1"}, []),
+            FAILS: (503, {"Retry-After": "1"}, []),
+        }
+        return failures.get(query.get("offset")) or answer(query)
 
     def wait_longer(_):
-        service.latency_s = (
-            0.4 if service.queries[-1].get("offset") == REFUSED else 0.02
-        )
+        is_refused = service.queries[-1].get("offset") == REFUSED
+        service.latency_s = 0.4 if is_refused else 0.02
 
     service.answer, service.change = refusing, wait_longer
     with open_store(service, tmp_path, pagination="offset") as store:

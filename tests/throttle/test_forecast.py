@@ -36,23 +36,26 @@ def test_days_are_counted_with_what_each_leaves_for_others(
     assert expected.ends_at == pytest.approx(NINE + takes_s, abs=1e-3)
 
 
-def test_a_day_ends_where_the_headers_say_so():
-    """Not at midnight UTC; by our own count it does."""
-    quota = free(60, 5)
-    noon = NINE + 3 * 3_600
-    by_headers = replace(quota, day=replace(quota.day, frees_at=noon))
-    counted = replace(quota, day=replace(by_headers.day, by_headers=False))
-
-    assert forecast(54, by_headers).ends_at == noon
-    assert forecast(54, counted).ends_at == MIDNIGHT
+NOON = NINE + 3 * 3_600
 
 
-def test_a_run_begins_behind_a_block():
-    """As long as that is known."""
-    blocked_until = NINE + 900
-    quota = replace(free(60, 1_000), blocked_until=blocked_until)
+@pytest.mark.parametrize(
+    ("day", "blocked_until", "ends_at"),
+    [
+        (WindowQuota("day", 1_000, 5, NOON, True), None, NOON),
+        (WindowQuota("day", 1_000, 5, NOON, False), None, MIDNIGHT),
+        (WindowQuota("day", 1_000, 1_000), NINE + 900, NINE + 900),
+    ],
+    ids=["by the headers", "by our own count", "blocked"],
+)
+def test_a_run_ends_when_what_it_waits_for_does(day, blocked_until, ends_at):
+    """
+    A day ends where the headers say so, by our own count at midnight UTC; a run begins
+    behind a block, as long as that is known.
+    """
+    quota = replace(free(60, 5), day=day, blocked_until=blocked_until)
 
-    assert forecast(50, quota).ends_at == blocked_until
+    assert forecast(54, quota).ends_at == ends_at
 
 
 def test_without_numbers_the_headers_will_tell():
