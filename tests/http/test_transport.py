@@ -15,7 +15,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 from types import FunctionType, ModuleType, SimpleNamespace
 
@@ -46,17 +46,17 @@ def store_at(base_url):
     return PetStore(base_url=base_url, api_key=KEY, ledger="memory")
 
 
-def post(base_url, timeout_s=TIMEOUT_S):
-    """Post to a service, and return the answer."""
+def send(base_url, method="POST", timeout_s=TIMEOUT_S):
+    """Send a request to a service, and return the answer."""
     with store_at(base_url) as store:
         store.client.transport.timeout_s = timeout_s
-        return store.client.transport.send("POST", f"{base_url}/pets", b"{}")
+        return store.client.transport.send(method, f"{base_url}/pets", b"{}")
 
 
-def fail_to_post(base_url, fault=None, timeout_s=TIMEOUT_S):
+def fail_to_send(base_url, fault=None, timeout_s=TIMEOUT_S):
     """Post to a service that gives no answer, and return the error."""
     with pytest.raises(TransportError, match=fault) as raised:
-        post(base_url, timeout_s)
+        send(base_url, timeout_s=timeout_s)
     return raised.value
 
 
@@ -95,22 +95,27 @@ FINAL = {
 def test_a_201_is_final_whatever_its_body_is(answer):
     """The animal was made: nobody has to look for it, and it is not sent again."""
     with RawServer(lambda connection, _: connection.sendall(answer)) as server:
-        assert post(server.base_url).status == 201
+        assert send(server.base_url).status == 201
+
+
+@contextmanager
+def silent_behind(begin):
+    """Serve the beginning of an answer, and fall silent."""
+    end = threading.Event()
+
+    def serve(connection, request):
+        connection.sendall(begin)
+        end.wait()
+
+    with RawServer(serve) as server:
+        yield server.base_url
+        end.set()
 
 
 def test_a_201_is_final_where_its_body_is_never_whole():
     """The service falls silent behind the head."""
-    silent = threading.Event()
-
-    def serve(connection, request):
-        connection.sendall(HEAD + b"Content-Length: 99\r\n\r\n{")
-        silent.wait()
-
-    with RawServer(serve) as server:
-        reply = post(server.base_url, (5.0, 0.2))
-        silent.set()
-
-    assert reply.status == 201
+    with silent_behind(HEAD + b"Content-Length: 99\r\n\r\n{") as base_url:
+        assert send(base_url, timeout_s=(5.0, 0.2)).status == 201
 
 
 @pytest.mark.parametrize("status", [300, 301, 302, 307, 308])
@@ -122,12 +127,8 @@ def test_a_redirect_is_not_followed_and_its_target_is_named(
     Neither GET nor POST: the key would go elsewhere, and a POST would become a GET.
     Nor is a key shown that its path holds.
     """
-    wire.add(
-        method,
-        f"{BASE}/pets",
-        status=status,
-        headers={"Location": f"https://new.example/{KEY}/v1/pets?k=1"},
-    )
+    target = {"Location": f"https://new.example/{KEY}/v1/pets?k=1"}
+    wire.add(method, f"{BASE}/pets", status=status, headers=target)
 
     with pytest.raises(ProtocolError, match=r"https://new\.example/\*+/v1/pets"):
         store.list_pets() if method == "GET" else store.create_pet("Rex", category_id=3)
@@ -196,15 +197,8 @@ def test_a_create_on_a_connection_that_idled_opens_a_fresh_one(monkeypatch):
 )
 def test_a_service_that_falls_silent_is_given_up(begins):
     """Before its answer, and in the middle of it; the request may have left."""
-    silent = threading.Event()
-
-    def serve(connection, request):
-        connection.sendall(begins)
-        silent.wait()
-
-    with RawServer(serve) as server:
-        error = fail_to_post(server.base_url, "the service was silent", (5.0, 0.2))
-        silent.set()
+    with silent_behind(begins) as base_url:
+        error = fail_to_send(base_url, "the service was silent", (5.0, 0.2))
 
     assert error.may_have_left
 
@@ -223,7 +217,7 @@ def test_an_answer_that_drips_is_lost_after_two_minutes(monkeypatch, begin, drop
             passed_s[0] += 10
 
     with RawServer(drip) as server:
-        error = fail_to_post(server.base_url, "not whole after 120 s")
+        error = fail_to_send(server.base_url, "not whole after 120 s")
 
     assert error.may_have_left
 
@@ -285,27 +279,19 @@ def proxy(monkeypatch):
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
 def test_a_proxy_and_a_certificate_of_a_company_work(
-    monkeypatch,
-    proxy,
-    certificate,
-    tls,
-    scheme,
+    monkeypatch, proxy, certificate, tls, scheme
 ):
     """By the usual variables."""
     address, proxied = proxy
     monkeypatch.setenv(f"{scheme}_proxy", address)
     monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(certificate))
 
-    with (
-        RawServer(fixed_reply(200), tls=tls if scheme == "https" else None) as server,
-        store_at(server.base_url) as store,
-    ):
-        assert (
-            store.client.transport.send("GET", f"{server.base_url}/pets").body == b"[]"
-        )
+    is_https = scheme == "https"
+    with RawServer(fixed_reply(200), tls=tls if is_https else None) as server:
+        assert send(server.base_url, "GET").body == b"[]"
 
     (request,) = proxied
-    assert request.startswith(b"CONNECT" if scheme == "https" else b"GET http://")
+    assert request.startswith(b"CONNECT" if is_https else b"GET http://")
     assert b"Proxy-Authorization: Basic" in request
 
 
@@ -324,7 +310,7 @@ def test_a_failed_handshake_proves_that_nothing_left(fault, tls, monkeypatch):
     ) as server:
         if fault == "no tunnel":
             monkeypatch.setenv("https_proxy", f"http://127.0.0.1:{server.port}")
-        error = fail_to_post(f"https://127.0.0.1:{server.port}/v1")
+        error = fail_to_send(f"https://127.0.0.1:{server.port}/v1")
 
     assert not error.may_have_left
     assert isinstance(error.__cause__, OSError)  # the root is still named
@@ -415,7 +401,7 @@ def test_no_failure_shows_the_key(end, call):
     assert KEY not in visible_text(raised.value)
 
 
-def fail_to_send(adapter, request, **options):
+def break_adapter(adapter, request, **options):
     """Stand for a mistake in `requests`, or in what patches it."""
     headers = dict(request.headers)
     raise KeyError(len(headers))
@@ -423,7 +409,7 @@ def fail_to_send(adapter, request, **options):
 
 def test_a_mistake_below_the_transport_shows_no_key(monkeypatch):
     """What it raises comes out as it is, without the frames that held the headers."""
-    monkeypatch.setattr(HTTPAdapter, "send", fail_to_send)
+    monkeypatch.setattr(HTTPAdapter, "send", break_adapter)
 
     with store_at("http://127.0.0.1:9/v1") as store, pytest.raises(KeyError) as raised:
         store.create_pet("Rex", category_id=3)

@@ -149,28 +149,27 @@ def date(at):
 
 
 @pytest.mark.parametrize(
-    ("said", "least_s", "most_s"),
+    ("said", "least_s"),
     [
-        ("20", 20, 22),
-        (date(T0 + 40), 40, 42),
-        ("1000000000", 300, 302),
-        (date(4_102_444_800), 300, 302),
-        ("soon", 0, 2),
+        ("20", 20),
+        (date(T0 + 40), 40),
+        ("1000000000", 300),
+        (date(4_102_444_800), 300),
+        ("soon", 0),
     ],
 )
-def test_a_503_is_asked_again_when_it_said(wire, store, said, least_s, most_s):
+def test_a_503_is_asked_again_when_it_said(wire, store, said, least_s):
     """
     Seconds, a date, or at most five minutes; nonsense is a failure like any other,
     under backoff.
     """
-    wire.get(
-        f"{BASE}/pets", status=503, headers={"Retry-After": said, "Date": date(T0)}
-    )
+    headers = {"Retry-After": said, "Date": date(T0)}
+    wire.get(f"{BASE}/pets", status=503, headers=headers)
     wire.get(f"{BASE}/pets", json=[], headers=NO_MORE)
 
     assert len(store.list_pets(wait=True)) == 0
 
-    assert least_s <= store.client.clock.now() - T0 <= most_s
+    assert least_s <= store.client.clock.now() - T0 <= least_s + 2
 
 
 def test_whoever_shares_the_budget_keeps_the_pause(wire, store):
@@ -217,11 +216,17 @@ def test_a_clock_set_back_while_a_request_is_blocked_makes_the_wait_no_longer(
     assert 1.5 <= took_s < 3
 
 
+def refuse(wire, path, code, seconds):
+    """Answer 429, with a code."""
+    body = {"code": code, "message": "no", "status": 429}
+    headers = {"Retry-After": str(seconds)}
+    wire.get(f"{BASE}/{path}", json=body, status=429, headers=headers)
+
+
 @pytest.mark.parametrize("code", ["key_banned", "KeyBanned", "TempBan", "BANNED"])
 def test_a_ban_is_named_with_its_time_and_nothing_more_is_sent(wire, store, code):
     """One request learns of it; the next call sends none."""
-    body = {"code": code, "message": "banned", "status": 429}
-    wire.get(f"{BASE}/pets", json=body, status=429, headers={"Retry-After": "900"})
+    refuse(wire, "pets", code, 900)
 
     for _ in range(2):
         with pytest.raises(KeyBannedError, match="banned") as raised:
@@ -234,11 +239,10 @@ def test_a_ban_is_named_with_its_time_and_nothing_more_is_sent(wire, store, code
 @pytest.mark.parametrize("code", ["bandwidth_exceeded", "rate_limited", ""])
 def test_a_429_whose_code_names_no_ban_is_waited_for(wire, store, code):
     """Whatever letters it has."""
-    body = {"code": code, "message": "slow down", "status": 429}
-    wire.get(f"{BASE}/pets/1", json=body, status=429, headers={"Retry-After": "2"})
-    wire.get(f"{BASE}/pets/1", json={"id": 1, "name": "Rex", "categoryId": 3})
+    refuse(wire, "pets/17", code, 2)
+    wire.get(f"{BASE}/pets/17", json=PET)
 
-    assert store.client.get(1).name == "Rex"
+    assert store.client.get(17).id == 17
 
 
 TIME = r"20[0-9-]{8} [0-9:]{8} UTC"

@@ -25,19 +25,14 @@ def test_retry_after_is_seconds_or_a_date_and_nonsense_is_none(text, seconds):
 @pytest.mark.parametrize("ending", ["", " -0000", " GMT"])
 def test_a_date_without_a_zone_is_utc_wherever_this_machine_is(zone, ending):
     """Both mean the same everywhere; beside a Date our clock does not matter."""
-    headers = {
-        "Retry-After": f"Fri, 15 Jan 2027 08:00:30{ending}",
-        "Date": f"Fri, 15 Jan 2027 08:00:00{ending}",
-    }
+    headers = {"Retry-After": f"Fri, 15 Jan 2027 08:00:30{ending}"}
+    date = {"Date": f"Fri, 15 Jan 2027 08:00:00{ending}"}
     with machine_zone(zone):
-        answer = read_reply(429, headers, now=NOW + 300)
-        unaware = read_reply(429, {"Retry-After": headers["Retry-After"]}, now=NOW)
+        answer = read_reply(429, headers | date, now=NOW + 300)
+        unaware = read_reply(429, headers, now=NOW)
 
-    assert (answer.date, answer.retry_after_s, unaware.retry_after_s) == (
-        NOW,
-        30.0,
-        30.0,
-    )
+    assert answer.date == NOW
+    assert answer.retry_after_s == unaware.retry_after_s == 30
 
 
 @pytest.mark.parametrize("text", ["", "many", "-1", "1.5", "1e3", "0x10", "9" * 30])

@@ -176,15 +176,9 @@ def staying(where, held, signal_):
     process.join(60)
 
 
+HOW = [("lock", signal.SIGKILL), ("lease", signal.SIGKILL), ("lease", signal.SIGSTOP)]
 STOPPED = [
-    *product(
-        ("sqlite", "postgresql", "pgbouncer"),
-        [
-            ("lock", signal.SIGKILL),
-            ("lease", signal.SIGKILL),
-            ("lease", signal.SIGSTOP),
-        ],
-    ),
+    *product(("sqlite", "postgresql", "pgbouncer"), HOW),
     # a machine that vanishes: the database ends its session after 5 s
     ("pgbouncer", ("lock", signal.SIGSTOP)),
 ]

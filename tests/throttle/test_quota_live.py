@@ -5,6 +5,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 from harms import damage
@@ -26,12 +27,9 @@ def test_200_reads_at_60_a_minute_meet_no_429_and_no_idle_window():
     with Sandbox(plan="free", animals=1) as box:
         client = box.store.client
         before = box.clock.now()
+        url = f"{box.base_url}/pets?limit=1"
         for _ in range(200):
-            client.call(
-                "GET",
-                f"{box.base_url}/pets?limit=1",
-                call_options=CallOptions(wait=True),
-            )
+            client.call("GET", url, call_options=CallOptions(wait=True))
         took_s = box.clock.now() - before
 
     assert client.sent == 200  # a refused one would be sent again
@@ -40,13 +38,8 @@ def test_200_reads_at_60_a_minute_meet_no_429_and_no_idle_window():
 
 def _read_four_times(base_url, folder):
     """Be one process of four threads."""
-    settings = {
-        "base_url": base_url,
-        "api_key": "k",
-        "plan": "free",
-        "state_dir": folder,
-    }
-    with PetStore(**settings) as store, ThreadPoolExecutor(4) as threads:
+    store = PetStore(base_url=base_url, api_key="k", plan="free", state_dir=folder)
+    with store, ThreadPoolExecutor(4) as threads:
         url = f"{base_url}/pets"
         replies = threads.map(lambda _: store.client.call("GET", url), range(4))
         assert [reply.status for reply in replies] == [200] * 4
@@ -61,11 +54,9 @@ def test_two_processes_of_four_threads_keep_one_retry_after(tmp_path):
 
     def fate(method, number):
         came_at.append(time.monotonic())
-        return (
-            reply_bytes(429, Retry_After="2")
-            if number == 1
-            else reply_bytes(200, b"[]")
-        )
+        if number == 1:
+            return reply_bytes(429, Retry_After="2")
+        return reply_bytes(200, b"[]")
 
     context = multiprocessing.get_context("spawn")
     with FaultProxy("http://127.0.0.1:1/v1", fate) as proxy:
@@ -103,10 +94,8 @@ def test_two_keys_and_two_addresses_do_not_share_a_budget_and_no_key_is_on_disk(
     grants = [ledger.update(lambda budget: budget.grants) for ledger in ledgers]
 
     assert grants == [0, 1, 2]
-    on_disk = b"".join(
-        p.name.encode() + p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()
-    )
-    assert b"psk_" not in on_disk
+    for path in filter(Path.is_file, tmp_path.rglob("*")):
+        assert b"psk_" not in path.name.encode() + path.read_bytes()
     assert (tmp_path / "budget.db").stat().st_mode & 0o077 == 0
     for store in stores:
         store.close()
