@@ -153,7 +153,6 @@ def _read_to_end(record: PageRecord) -> Steps[End]:
     try:
         end = yield from _read_listing(record)
     except PageChanged:
-        record.evidence.scheme = record.pagination  # the next listing finds it anew
         return record.end_unproven("a page begins at another animal than expected")
     return (yield from _compare_with_total(record, end))
 

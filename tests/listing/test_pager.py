@@ -93,44 +93,6 @@ def test_what_is_complete_is_whole_and_what_is_not_says_why(way, part):
                 assert outcome.requests <= 3
 
 
-@pytest.mark.parametrize("pagination", [None, "after=after"])
-@pytest.mark.parametrize(
-    "ids", [[*range(1, 101), *range(151, 301)], [*range(1, 101), *range(102, 252)]]
-)
-def test_a_parameter_called_after_that_skips_rows_is_told_by_the_first_gap(
-    ids, pagination
-):
-    """As long as ids are numbers of rows, nothing tells one from the other."""
-    rows = [(pet_id, "sold") for pet_id in ids]
-
-    skips_rows, goes_on_behind, dense = (
-        read_service(Service(Way.read(way), animals), pagination=pagination)
-        for way, animals in (
-            ("offset parameter=after", rows),
-            ("after", rows),
-            ("offset parameter=after", [(n, "sold") for n in range(1, 251)]),
-        )
-    )
-
-    assert (skips_rows.complete, skips_rows.end.completeness) == (False, "unproven")
-    assert "'after' seems to count rows" in skips_rows.end.reason
-    assert goes_on_behind.complete
-    assert goes_on_behind.ids == ids
-    assert dense.complete
-    assert len(dense.ids) == 250
-
-
-def test_a_number_of_rows_that_is_called_a_page_costs_few_requests():
-    """It is told by its first page, of which nearly all animals had come."""
-    service = Service(Way.read("offset parameter=startAt"), animals(1_000))
-
-    outcome = read_service(service, pagination="page=startAt")
-
-    assert not outcome.complete
-    assert outcome.requests < 10
-    assert "most animals of a page had come before" in outcome.end.reason
-
-
 COSTS = {  # requests more than pages, of four listings
     "signs": (SIGNALLED, (*COUNTS[2:], 13), FILTERS, (1, 0, 0, 0)),
     "signs, filtered first": (SIGNALLED, (*COUNTS[2:], 13), FILTERS[::-1], (1,) * 4),
@@ -169,6 +131,8 @@ def test_a_way_to_page_is_found_and_remembered_at_a_bounded_cost(case, part):
 def play(way, story):
     """Read a service as a story of `ends.json` tells."""
     rows = animals(story.get("animals", 0))
+    for first, last in story.get("id_spans", []):
+        rows += animals(last - first + 1, first=first, step=1)
     for statuses, count in story.get("runs", []):
         turns = islice(cycle(statuses.split()), count)
         rows += enumerate(turns, start=len(rows))
@@ -180,6 +144,8 @@ def play(way, story):
     def change(service):
         if requests in (len(service.queries), "each"):
             del service.rows[index]
+        if len(service.queries) in story.get("head_grows", []):
+            service.rows.insert(0, (service.rows[0][0] - 1, "sold"))
 
     service = Service(Way.read(way), rows, change)
     return read_service(service, story.get("status"), evidence=evidence, **options)
@@ -189,7 +155,10 @@ def play(way, story):
 def test_how_a_listing_ends(story):
     """
     What a total decides, what may hide an animal, a way that is told, and what is no
-    end.
+    end. A parameter called `after` or `page` that counts rows is told by the first gap
+    of the ids, or by its first page; as long as ids are numbers of rows, nothing tells.
+    An animal that comes at the head makes a trial land elsewhere, or comes twice: it is
+    kept once.
     """
     for way in alternatives(story["way"]):
         outcome = play(way, story)
@@ -197,6 +166,7 @@ def test_how_a_listing_ends(story):
         assert outcome.end.completeness == story["end"], outcome.end
         assert story.get("reason", "") in outcome.end.reason
         assert outcome.requests <= story.get("requests", outcome.requests)
+        assert len(set(outcome.ids)) == len(outcome.ids)
         if "ids" in story:
             assert len(outcome.ids) == story["ids"]
         if "may_have_hole" in story:
@@ -246,29 +216,6 @@ def test_what_is_complete_while_animals_change_lacks_none_that_stood(kind):
 
             if outcome.complete and not outcome.may_have_hole:
                 assert stood - changing.touched <= set(outcome.ids), (way, status)
-
-
-@pytest.mark.parametrize(
-    ("way", "count", "reason"), read_json(__file__, "moved_heads.json")
-)
-def test_a_head_that_moves_makes_the_listing_unproven(way, count, reason):
-    """
-    An animal comes at the head before the second and the third request. A trial lands
-    elsewhere, and the next listing tries anew; where the service names its pages, an
-    animal comes twice: it is kept once, and said.
-    """
-
-    def change(service):
-        if len(service.queries) in (1, 2):
-            service.rows.insert(0, (4 - len(service.queries), "sold"))
-
-    outcome = read_service(Service(Way.read(way), animals(250), change))
-
-    assert outcome.ids[:count] == truth(250, None)[:count]
-    assert len(set(outcome.ids)) == len(outcome.ids)
-    assert outcome.end.completeness == "unproven"
-    assert outcome.evidence.scheme is None
-    assert reason in outcome.end.reason
 
 
 def test_a_way_that_is_named_is_tried_again_after_a_5xx():

@@ -15,7 +15,13 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 import responses
-from paging_server import AMPLE, PagingService, numbered_animals, open_store
+from paging_server import (
+    AMPLE,
+    PagingService,
+    numbered_animals,
+    open_store,
+    page_body,
+)
 from pandas import DataFrame
 from ways import Service, Way, alternatives
 from wires import BASE, KEY, T0
@@ -204,31 +210,25 @@ def test_a_shop_of_none_or_one_is_complete_and_an_import_there_reconciles(
     none or one shows it.
     """
     service = Service(Way.read(way), numbered_animals(animals))
-    names = [f"Pet {pet_id}" for pet_id, _ in service.rows]
-    lost_creates = [commits]
+    added = (animals + 1, "sold")
+    attempts = []
 
     def list_page(request):
         query = dict(parse_qsl(urlsplit(str(request.url)).query))
         status, headers, page = service.answer(query)
-        rows = [
-            {"id": n, "name": names[n - 1], "categoryId": 3, "status": text}
-            for n, text in page
-        ]
-        return status, headers, json.dumps(rows)
+        return status, headers, page_body(tuple(page))
 
     def create(request):
-        pet = json.loads(str(request.body, "utf-8"))
-        if lost_creates == [False]:
-            lost_creates.clear()
+        attempts.append(request)
+        is_lost = len(attempts) == 1
+        if commits or not is_lost:
+            service.rows.append(added)
+        if is_lost:
             raise ConnectionError
-        names.append(pet["name"])
-        service.rows.append((len(names), pet["status"]))
-        if lost_creates and lost_creates.pop():
-            raise ConnectionError
-        return 201, {}, json.dumps({"id": len(names), **pet})
+        return 201, {}, page_body((added,))[1:-1]
 
     settings = load(base_url=BASE, api_key=KEY, plan=AMPLE, state_dir=tmp_path)
-    frame = DataFrame({"name": ["Rex"], "categoryId": 3, "status": "sold"})
+    frame = DataFrame(json.loads(page_body((added,)))).drop(columns="id")
     with (
         responses.RequestsMock(assert_all_requests_are_fired=False) as wire,
         PetStore.from_settings(settings, clock=ManualClock(T0)) as store,
@@ -240,7 +240,7 @@ def test_a_shop_of_none_or_one_is_complete_and_an_import_there_reconciles(
 
     assert listing.rows == animals
     assert (result.created, result.unknown) == (1, 0)
-    assert names[animals:] == ["Rex"]
+    assert service.rows[animals:] == [added]
 
 
 @pytest.mark.filterwarnings("ignore:")
