@@ -22,8 +22,6 @@ from ways import (
 
 from petstore_tools.errors import SettingsError
 from petstore_tools.listing import schemes
-from petstore_tools.listing.evidence import Evidence, PageReply
-from petstore_tools.listing.pager import Pager
 
 COUNTS = (0, 1, 2, 5, 8, 40, 64, 65, 99, 100, 101, 250)
 MANY = (1_000, 1_001, 1_250)  # where totals are capped
@@ -216,19 +214,6 @@ def test_what_is_complete_while_animals_change_lacks_none_that_stood(kind):
 
             if outcome.complete and not outcome.may_have_hole:
                 assert stood - changing.touched <= set(outcome.ids), (way, status)
-
-
-def test_a_way_that_is_named_is_tried_again_after_a_5xx():
-    """No other way follows it."""
-    for pagination, retries in ((None, False), (schemes.PAGE, True)):
-        pager = Pager(
-            "https://host/v1/pets?limit=100",
-            pagination=pagination,
-            evidence=Evidence(schemes.PAGE),
-        )
-        step = pager.feed(PageReply("", tuple(range(100))))
-
-        assert step.retries_5xx is retries
 
 
 RULES = "strict=400|strict=500|cap=64|order=descending|past_end=404|past_end=repeat"

@@ -80,21 +80,24 @@ def test_a_page_that_was_read_is_known_in_another_spelling(before):
 
 
 @pytest.mark.parametrize(
-    ("page", "ends", "refusals"),
+    ("kind", "ends", "refusals"),
     [
-        (NextPage(URL), [], []),
-        (NextPage(URL, is_trial=True), [], [400, 403, 404, 416, 422, 500, 503]),
-        (NextPage(URL, is_trial=True, continues=True), [404, 416], [400, 403, 422]),
+        ({}, [], []),
+        ({"is_trial": True}, [], [400, 403, 404, 416, 422, 500, 503]),
+        ({"is_trial": True, "continues": True}, [404, 416], [400, 403, 422]),
     ],
 )
-def test_what_a_status_means_depends_on_why_a_page_is_asked_for(page, ends, refusals):
+def test_what_a_status_means_depends_on_why_a_page_is_asked_for(kind, ends, refusals):
     """
-    A page that the service named must come; a trial may be refused; a way has an end.
+    A page that the service named must come; a trial may be refused; a way has an end,
+    and is tried again after a 5xx, since no other way follows it.
     """
+    page = NextPage(URL, **kind)
     statuses = (200, 204, 400, 401, 403, 404, 416, 422, 500, 503)
 
     assert [status for status in statuses if page.is_end(status)] == ends
     assert [status for status in statuses if page.is_refused(status)] == refusals
+    assert page.retries_5xx is (500 not in refusals)
 
 
 @pytest.mark.parametrize(("query", "last_id", "expected"), EXAMPLES["queries"])
