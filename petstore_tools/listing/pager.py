@@ -102,7 +102,6 @@ class Pager:
     Attributes:
         next: What comes next.
         record: What came so far, and what is proved by now.
-        replies: Requests that were answered.
     """
 
     def __init__(
@@ -119,13 +118,11 @@ class Pager:
             evidence.signals = False  # by other headers
         self._first = first or inf
         self.record = PageRecord(url, evidence, pagination)
-        self.replies = 0
         self._steps = _read_to_end(self.record)
         self.next: NextPage | End = next(self._steps)
 
     def feed(self, reply: PageReply | None) -> NextPage | End:
         """Take a reply, None where a trial was refused, and return what comes next."""
-        self.replies += 1
         self.record.new_ids = []
         try:
             step: NextPage | End = self._steps.send(reply)

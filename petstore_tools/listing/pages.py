@@ -296,15 +296,16 @@ class PageReader:
         Return the addresses to fetch ahead, as many as plan, latency and what is still
         to come call for.
         """
-        row_count = self._pager.record.row_count
-        rows_per_page = self._pager.record.rows_per_page
+        record = self._pager.record
         latency_s = self._client.transport.fastest_s or 0.0
         if latency_s < SLOW_S:
             return []
-        rows_to_come = (self._query.first or self.expected_count or -1) - row_count
-        page_count = ceil(rows_to_come / rows_per_page)
+        rows_to_come = (
+            self._query.first or self.expected_count or -1
+        ) - record.row_count
+        page_count = ceil(rows_to_come / record.rows_per_page)
         if rows_to_come < 0:  # or a total is capped, or there were fewer last time
-            page_count = 1 + self._pager.replies // _WIDER_EVERY
+            page_count = 1 + record.page_count // _WIDER_EVERY
         at_once = connections(self._client.plan.per_minute, latency_s)
         return self._pager.predict_urls(min(page_count, at_once))
 

@@ -253,7 +253,7 @@ def read_service(service, status=None, *, limit=100, pagination=None, **options)
     return Outcome(
         instruction,
         ids,
-        pager.replies,
+        len(service.queries),
         state.evidence,
         state.may_have_hole,
     )
