@@ -300,9 +300,8 @@ class PageReader:
         latency_s = self._client.transport.fastest_s or 0.0
         if latency_s < SLOW_S:
             return []
-        rows_to_come = (
-            self._query.first or self.expected_count or -1
-        ) - record.row_count
+        expected_count = self._query.first or self.expected_count or -1
+        rows_to_come = expected_count - record.row_count
         page_count = ceil(rows_to_come / record.rows_per_page)
         if rows_to_come < 0:  # or a total is capped, or there were fewer last time
             page_count = 1 + record.page_count // _WIDER_EVERY

@@ -44,6 +44,11 @@ def granted(throttle, at=T0, *, bulk=False):
     return count
 
 
+def left(throttle, window, at=T0):
+    """Return what is left of a window."""
+    return throttle.window_quota(window, at).left
+
+
 def warm(plan=FREE, remaining=59):
     """Return a throttle whose probe has come back."""
     throttle = Throttle(Budget(), plan)
@@ -126,7 +131,7 @@ def test_what_may_have_come_after_a_reset_counts_in_the_new_window(read_s, again
         hear(throttle, RateReply(200), T0 + again_s)
 
     throttle.advance_to(T0 + 65)
-    assert throttle.window_quota("minute", T0 + 65).left == 1
+    assert left(throttle, "minute", T0 + 65) == 1
 
 
 def test_a_fresh_minute_is_seen_behind_a_lost_probe():
@@ -156,7 +161,7 @@ def test_resets_of_the_day_prove_that_days_are_whole(resets, is_whole):
     day_after = resets[-1] + 2
     hear(throttle, minute(59, at=day_after), day_after)
 
-    assert throttle.window_quota("day", day_after).left == (49 if is_whole else 4)
+    assert left(throttle, "day", day_after) == (49 if is_whole else 4)
 
 
 @pytest.mark.parametrize(
@@ -174,7 +179,7 @@ def test_two_that_are_answered_in_another_order_are_each_taken_off_once(early, l
     throttle.record_reply(second, T0, early)
     throttle.record_reply(first, T0, late)
 
-    assert throttle.window_quota("minute", T0).left == 8
+    assert left(throttle, "minute") == 8
 
 
 @pytest.mark.parametrize("in_flight", [1, 3])
@@ -213,12 +218,12 @@ def test_a_late_answer_does_not_reset_the_backoff(came_s):
 def test_a_429_costs_the_day_nothing_and_what_never_left_costs_nothing():
     """A refused connection is given back whole."""
     throttle = warm()
-    before = throttle.window_quota("day", T0).left
+    before = left(throttle, "day")
 
     throttle.cancel_grant(go(throttle))
     hear(throttle, RateReply(429, retry_after_s=1))
 
-    assert throttle.window_quota("day", T0).left == before
+    assert left(throttle, "day") == before
 
 
 @pytest.mark.parametrize(("answers", "names"), read_table(__file__, "learnt.json"))
@@ -253,8 +258,8 @@ def test_a_policy_tells_the_window_at_once(window, other, name):
         hear(throttle, answer, now)
 
         assert throttle.plan.name == (plan.name if plan else name)
-        assert throttle.window_quota(window, now).left == 7
-        assert throttle.window_quota(other, now).left != 7
+        assert left(throttle, window, now) == 7
+        assert left(throttle, other, now) != 7
 
 
 def test_a_minute_that_ends_in_an_hour_is_none():
@@ -262,7 +267,7 @@ def test_a_minute_that_ends_in_an_hour_is_none():
     throttle = Throttle(Budget(), FREE)
     hear(throttle, RateReply(200, 60, 7, T0 + 3_600, policy_window="minute"))
 
-    assert throttle.window_quota("day", T0).left == 7
+    assert left(throttle, "day") == 7
 
 
 def test_a_late_answer_is_counted_when_it_came_and_only_once():
@@ -273,12 +278,12 @@ def test_a_late_answer_is_counted_when_it_came_and_only_once():
     throttle = warm(remaining=50)
     token = go(throttle)
     throttle.advance_to(T0 + 121)
-    before = throttle.window_quota("day", T0 + 121).left
+    before = left(throttle, "day", T0 + 121)
 
     throttle.record_reply(token, T0 + 122, minute(7, at=T0 + 122))
 
-    assert throttle.window_quota("day", T0 + 122).left == before
-    assert throttle.window_quota("minute", T0 + 122).left == 7
+    assert left(throttle, "day", T0 + 122) == before
+    assert left(throttle, "minute", T0 + 122) == 7
 
 
 def send_for(throttle, begin, minutes, per_minute):

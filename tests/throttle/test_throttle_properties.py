@@ -342,12 +342,11 @@ def test_a_lost_probe_costs_seconds(name, limit, start, ends_in_s, lost, speaks)
     for left in reversed(range(limit)):
         go = throttle.ask(start)
         assert isinstance(go, Go)
-        said = RateReply(200, limit, left, end)
+        answer = RateReply(200, limit, left, end)
         if speaks == "429":
-            said = RateReply(
-                200 if left else 429, retry_after_s=None if left else end - start
-            )
-        throttle.record_reply(go, start, said)
+            refusal = RateReply(429, retry_after_s=end - start)
+            answer = RateReply(200) if left else refusal
+        throttle.record_reply(go, start, answer)
 
     now = end
     for _ in range(lost + 1):
