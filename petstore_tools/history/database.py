@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
@@ -118,16 +117,12 @@ class HistoryDatabase:
 
     @contextmanager
     def _open(self, begin: str = "BEGIN") -> Iterator[sqlite3.Connection]:
-        """
-        Open a transaction; who is about to write puts a damaged file aside, so that the
-        next one begins anew.
-        """
+        """Open a transaction; who is about to write makes the file."""
         # SQLite's number is signed
         application_id = crc32(self.path.stem.encode()) >> 1
         tables = f"{_TABLES} PRAGMA application_id = {application_id}"
-        writes = begin != "BEGIN"
         try:
-            if writes and not self.path.exists():
+            if begin != "BEGIN" and not self.path.exists():
                 self.path.parent.mkdir(parents=True, exist_ok=True)
                 sqlite.create(self.path, tables)
             if self.path.exists():
@@ -146,32 +141,9 @@ class HistoryDatabase:
                 yield connection
         except (sqlite3.Error, OSError, UnicodeError) as error:
             reason = f"the history {self.path} cannot be used ({error})"
-            is_emptied = self.path.exists() and not sqlite.identity(self.path)
-            # damaged, or no database
-            is_damaged = is_emptied or type(error) is sqlite3.DatabaseError
-            if is_damaged and writes:
-                reason += self._put_aside()
-            elif is_damaged:
-                reason += (
-                    ". The next snapshot puts it aside, and the one after that begins a"
-                    " new history"
-                )
-            elif isinstance(error, sqlite3.NotSupportedError):
+            if type(error) in (sqlite3.DatabaseError, sqlite3.NotSupportedError):
                 reason += ". To begin a new history, move this file away"
             raise HistoryError(reason) from error
-
-    def _put_aside(self) -> str:
-        """
-        Move a damaged file away, with what a killed writer left; return what was done.
-        """
-        aside = self.path.with_suffix(f".damaged-{time.time_ns()}")
-        try:
-            self.path.rename(aside)
-            with suppress(FileNotFoundError):
-                Path(f"{self.path}-journal").rename(f"{aside}-journal")
-        except OSError as error:
-            return f": move it away ({error})"
-        return f": it is kept aside as {aside}, and the next listing begins a new one"
 
     def check(self, now: float) -> None:
         """

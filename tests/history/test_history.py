@@ -151,55 +151,51 @@ def test_only_complete_listings_of_all_animals_are_kept():
         assert not box.store.history_file.path.exists()
 
 
-CALLS = {
-    "snapshots": lambda store: store.snapshots(),
-    "events": lambda store: store.events(since="1d"),
-    "history": lambda store: store.history(),
-}
+FOREIGN = "it is empty, another service's, or another program's"
 
 
-@pytest.mark.parametrize("harm", ["text", "zeros", "empty"])
-def test_a_damaged_file_is_named_and_kept_aside_by_who_writes(harm):
+@pytest.mark.parametrize(
+    ("harm", "reason"),
+    [
+        ("text", "file is not a database"),
+        ("zeros", "malformed"),
+        ("empty", FOREIGN),
+        ("new: CREATE TABLE songs (title); PRAGMA user_version = 7", FOREIGN),
+        ("PRAGMA user_version = 4", "another version of the toolkit wrote it"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_named_and_stays(harm, reason):
     """
-    Who reads moves nothing, and is told what to do; a listing or a report is made all
-    the same, and says so. The next report has a history again.
+    Damaged, emptied, or of another program, version or service: who reads and who
+    writes is told what to do; a listing or a report is made all the same, and says so.
     """
     with Sandbox(animals=200) as box:
-        path = box.store.history_file.path
-
-        def harmed():
-            box.store.snapshot()
-            damage(path, harm)
-            return box.store
-
-        content = harmed().history_file.path.read_bytes()
-        for call in CALLS.values():
-            with pytest.raises(HistoryError, match="next snapshot puts it aside"):
-                call(box.store)
+        store = box.store
+        store.snapshot()
+        path = store.history_file.path
+        damage(path, harm)
+        content = path.read_bytes()
+        for call in (store.snapshots, store.events, store.history, store.snapshot):
+            with pytest.raises(HistoryError, match=reason) as raised:
+                call()
+            message = str(raised.value)
+            assert message.startswith(f"the history {path} cannot be used (")
+            assert message.endswith("To begin a new history, move this file away")
+        report = store.status_report(since="7d")
+        with pytest.warns(UserWarning, match="the history .* cannot be used"):
+            listing = store.list_pets(max_age="1h")
         assert path.read_bytes() == content
-        assert len([*path.parent.iterdir()]) == 1
-        with pytest.raises(HistoryError) as raised:
-            box.store.snapshot()
-        messages = [str(raised.value)]
-        report = harmed().status_report(since="7d")
-        messages += report.notes[1:2]
-        harmed()
-        with pytest.warns(UserWarning, match="the history .* cannot be") as warnings:
-            assert len(box.store.list_pets(max_age="1h")) == len(report.animals) == 200
-        messages.append(str(warnings[-1].message))
-        box.store.snapshot()
-        box.advance(days=1)
-        next_report = box.store.status_report(since="1d")
-        copies = sorted(path.parent.glob("*.damaged-*"))
+        assert [*path.parent.iterdir()] == [path]
+        path.rename(path.with_name("moved.db"))
+        assert store.snapshot().number == 1
+        renamed = History(path.rename(path.with_name("other.db")))
+        with pytest.raises(HistoryError, match=FOREIGN):
+            renamed.snapshots()
 
-    for copy, message in zip(copies, messages, strict=True):
-        assert f"the history {path} cannot be used (" in message
-        assert (
-            f"): it is kept aside as {copy}, and the next listing begins a new one"
-            in message
-        )
-    assert next_report.notes == ()
-    assert next_report.events is not None
+    assert len(report.animals) == len(listing) == 200
+    notes = "; ".join(report.notes)
+    assert "not compared with an earlier listing: the history" in notes
+    assert "not kept as a snapshot: the history" in notes
 
 
 @pytest.mark.parametrize("value", ["NULL", "x'00ff'", "'{'", "CAST(x'ff' AS TEXT)"])
@@ -271,37 +267,6 @@ def test_a_history_that_was_changed_is_noticed(history):
 
     with pytest.raises(HistoryError, match=r"snapshot 1 in .* was changed"):
         history.rebuild(snapshot)
-
-
-def test_a_file_of_another_version_service_or_program_is_refused_and_stays(
-    history,
-    tmp_path,
-):
-    """
-    Who reads and who writes is told what to do; animals of two services are no story.
-    """
-    history.keep(REX)
-    content = history.path.read_bytes()
-    renamed = History(history.path.rename(tmp_path / "other.db"))
-    execute(history.path, "CREATE TABLE songs (title); PRAGMA user_version = 7")
-    newer = History(tmp_path / "newer.db")
-    newer.keep(REX)
-    execute(newer.path, "PRAGMA user_version = 4")
-
-    for file, reason in (
-        (renamed, "it is empty, another service's, or another program's"),
-        (history, "it is empty, another service's, or another program's"),
-        (newer, "another version of the toolkit wrote it"),
-    ):
-        for call in (file.snapshots, lambda: file.keep(REX)):  # noqa: B023
-            with pytest.raises(HistoryError, match=reason) as raised:
-                call()
-            message = str(raised.value)
-            assert message.endswith("To begin a new history, move this file away")
-        file.path.rename(tmp_path / "moved.db")
-        assert file.keep(REX).number == 1
-    assert renamed.path.with_name("moved.db").exists()
-    assert len(content) > 0
 
 
 def test_a_day_to_forget_before_means_its_begin(history):

@@ -117,11 +117,9 @@ def test_a_history_that_cannot_be_marked_stops_no_output(tmp_path):
     with Sandbox(animals=5) as box:
         report = box.store.status_report()
         box.store.history_file.path.write_bytes(b"no database " * 400)
-        with pytest.warns(
-            UserWarning, match=r"--since last\) will not mean it: .*damaged"
-        ):
+        with pytest.warns(UserWarning, match=r"--since last\) will not mean it: "):
             report.to_html(tmp_path / "a.html")
-        report.to_excel(tmp_path / "b.xlsx")
+            report.to_excel(tmp_path / "b.xlsx")
 
     assert sorted(path.name for path in tmp_path.glob("[ab].*")) == ["a.html", "b.xlsx"]
 
