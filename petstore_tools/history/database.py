@@ -89,12 +89,11 @@ _FORGET = (
     WHERE closed > (SELECT max(number) FROM snapshots)
     """,
     "DELETE FROM missed WHERE number NOT IN (SELECT number FROM snapshots)",
-    # the last report showed more than what is left
+    # their numbers are given again
     """
-    UPDATE reported SET number = oldest
-    FROM (SELECT min(number) AS oldest FROM snapshots) WHERE number < oldest
+    DELETE FROM reported
+    WHERE number > (SELECT ifnull(max(number), 0) FROM snapshots)
     """,
-    "DELETE FROM reported WHERE number NOT IN (SELECT number FROM snapshots)",
 )
 
 

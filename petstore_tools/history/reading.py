@@ -284,7 +284,7 @@ class History(HistoryDatabase):
             end: The listing.
             candidates: Oldest first; the number of one that is not kept is 0.
             since: `last`: that of the last report that was written to a file; else as
-                `Snapshots.up_to` says; where none had ended by a date, the oldest.
+                `Snapshots.up_to` says; where none is as old, the oldest.
             zone: Of a date or a time that names no offset.
 
         Raises:
@@ -303,15 +303,14 @@ class History(HistoryDatabase):
                 (number,) = database.execute(_LAST_REPORTED, facts).fetchone()
             if number is None:
                 return candidates[-1], _NO_REPORT
-            return [s for s in candidates if s is candidates[0] or s.number <= number][
-                -1
-            ], ""
-        matches, note = candidates.up_to(since, end.started_at, zone)
-        if matches:
-            return matches[-1], note
-        return candidates[
-            0
-        ], f"no snapshot is as old as {since}, so the oldest one is used"
+            matches = Snapshots(s for s in candidates if s.number <= number)
+            note = ""
+        else:
+            matches, note = candidates.up_to(since, end.started_at, zone)
+        if not matches:
+            note = f"no snapshot is as old as {since}, so the oldest one is used"
+            return candidates[0], note
+        return matches[-1], note
 
     def _stays(
         self, selection: str, begin: str = "first", since: int = 0, until: int = OPEN

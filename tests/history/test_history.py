@@ -282,7 +282,8 @@ def test_a_day_to_forget_before_means_its_begin(history):
     history.mark_reported(None, 1)
     assert history.forget("2026-04-05", now=now) == 1
     *earlier, newest = history.snapshots()
-    assert history.older(newest.listing, earlier, "last")[0] == earlier[0]
+    note = "no snapshot is as old as last, so the oldest one is used"
+    assert history.older(newest.listing, earlier, "last") == (earlier[0], note)
     assert history.forget("1s", now=now) == 3
     assert len(history.history()) == len(history.snapshots()) == 0
     with pytest.raises(HistoryError, match="snapshot 4 is no longer in"):
