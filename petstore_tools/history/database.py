@@ -49,7 +49,7 @@ CREATE TABLE stays (
     PRIMARY KEY (id, first), UNIQUE (closed, id)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE missed (
-    id INTEGER, number INTEGER, PRIMARY KEY (id, number)
+    id INTEGER, number INTEGER, PRIMARY KEY (number, id)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE reported (status TEXT, number INTEGER NOT NULL) STRICT;
 """

@@ -59,16 +59,17 @@ _NO_SNAPSHOT = (
 _NO_REPORT = (
     "no such report was written to a file before, so the newest snapshot is compared"
 )
-_SNAPSHOT = TypeAdapter(tuple[int, Json[Listing], Json[dict[str, int]]])
-# texts as bytes, since SQLite stops at one that is no UTF-8
+_SNAPSHOT = TypeAdapter(
+    tuple[int, Json[Listing], Json[dict[str, int]], Json[list[str | None]]]
+)
+# with the statuses of the animals that it missed; texts as bytes, since SQLite stops at
+# one that is no UTF-8; CROSS: it begins with the few that were missed
 _SNAPSHOTS = """
-SELECT number, CAST(listing AS BLOB), CAST(counts AS BLOB)
-FROM snapshots ORDER BY number
-"""
-# CROSS: SQLite begins with the few that were missed
-_MISSED = """
-SELECT number, status, count(*) FROM missed CROSS JOIN stays
-ON stays.id = missed.id AND number BETWEEN first AND closed - 1 GROUP BY number, status
+SELECT number, CAST(listing AS BLOB), CAST(counts AS BLOB), (
+    SELECT json_group_array(status) FROM missed CROSS JOIN stays
+    ON stays.id = missed.id AND missed.number BETWEEN first AND closed - 1
+    WHERE missed.number = snapshots.number
+) FROM snapshots ORDER BY number
 """
 _LAST_REPORTED = "SELECT max(number) FROM reported WHERE status IS ? AND number <= ?"
 _TIMES_OF_SNAPSHOTS = (
@@ -125,17 +126,13 @@ class History(HistoryDatabase):
         damaged_numbers = list[int]()
         with self._open() as database:
             rows = database.execute(_SNAPSHOTS).fetchall()
-            missed_counts = dict[int, Counter[str]]()
-            for number, missed_status, count in database.execute(_MISSED):
-                name = status_name(missed_status)
-                missed_counts.setdefault(number, Counter())[name] = count
         for row in rows:
             try:
-                number, listing, counts = _SNAPSHOT.validate_python(row)
+                number, listing, counts, missed = _SNAPSHOT.validate_python(row)
             except ValueError:
                 damaged_numbers.append(row[0])
                 continue
-            present = missed_counts.get(number, Counter())
+            present = Counter(map(status_name, missed))
             present.update(counts)
             if status is not None:
                 variants = [
