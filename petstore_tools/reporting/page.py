@@ -25,16 +25,15 @@ class Chart(NamedTuple):
     Counts over time in a box that is WIDTH units wide.
 
     Attributes:
-        title, note: What it shows; that its axis does not begin at 0, else "".
+        title: What it shows.
         lines: One a status, that of the largest count first: its name, its path as SVG
             writes it, a point a listing, and how far from the top the name stands.
         height: Of the box, in units.
-        ticks: Round counts, from the lower edge to the upper one.
+        ticks: Round counts, from 0 at the lower edge to the upper one.
         since: How far from the left the compared time begins, None for none.
     """
 
     title: str
-    note: str
     lines: list[tuple[str, str, int]]
     height: int
     ticks: range
@@ -49,10 +48,8 @@ def chart(presentation: Presentation) -> Chart | None:
         return None
     counts = counts.loc[:, counts.any()]
     counts = counts[counts.iloc[-1].sort_values(ascending=False, kind="stable").index]
-    low, high = int(counts.to_numpy().min()), int(counts.to_numpy().max())
-    ticks = round_ticks(low if low < high < 2 * low else 0, high)
+    ticks = round_ticks(int(counts.to_numpy().max()))
     title = f"Animals by status in {pluralize(len(counts), 'listing')}"
-    note = f"The axis begins at {ticks[0]:,}, not at 0." if ticks[0] else ""
     height = max(180, GAP * counts.shape[1])
     begin, end = counts.index[[0, -1]]
     duration = (end - begin) or timedelta(1)
@@ -60,8 +57,7 @@ def chart(presentation: Presentation) -> Chart | None:
     since = None
     if report.since is not None:
         since = max(0, round((report.since.as_of - begin) / duration * WIDTH))
-    depths = (ticks[-1] - counts) * height / (ticks[-1] - ticks[0])
-    depths = depths.round().astype(int)
+    depths = ((ticks[-1] - counts) * height / ticks[-1]).round().astype(int)
     depths = depths.set_axis(from_left.to_numpy().round().astype(int))
     if len(depths) > MOST_POINTS:
         depths = depths[~(depths.index // 2).duplicated(keep="last")]
@@ -70,21 +66,20 @@ def chart(presentation: Presentation) -> Chart | None:
     for (status, line), label in zip(depths.items(), labels, strict=True):
         points = [f"{x} {y}" for x, y in line.items()]
         lines.append((str(status), f"M{'L'.join(points)}", label))
-    return Chart(title, note, lines, height, ticks, since)
+    return Chart(title, lines, height, ticks, since)
 
 
-def round_ticks(low: int, high: int) -> range:
+def round_ticks(high: int) -> range:
     """
-    Return at most six round numbers; the first is `low` or less, the last one is
-    `high` or little more.
+    Return at most six round numbers from 0; the last one is `high` or little more.
 
-    >>> [*round_ticks(0, 525)], [*round_ticks(890, 940)]
-    ([0, 200, 400, 600], [890, 900, 910, 920, 930, 940])
+    >>> [*round_ticks(525)]
+    [0, 200, 400, 600]
     """
     power = 1
     while True:
         for step in (power, 2 * power, 25 * power // 10, 5 * power):
-            ticks = range(low // step * step, high + step, step)
+            ticks = range(0, high + step, step)
             if len(ticks) <= 6:
                 return ticks
         power *= 10

@@ -159,9 +159,8 @@ def draw(book: Workbook, chart: Chart, presentation: Presentation, top: int) -> 
     days = (counts["as_of"].iloc[-1] - counts["as_of"].iloc[0]).days
     scatter.set_x_axis({"num_format": "d mmm yyyy", "major_unit": days // 5 + 1})
     scatter.set_title({"name": chart.title, **LOOKS["chart_title"]})
-    range_shown = {"min": chart.ticks[0], "max": chart.ticks[-1], "name": chart.note}
     grid = {"major_unit": chart.ticks.step, "major_gridlines": LOOKS["grid"]}
-    scatter.set_y_axis({**range_shown, **grid, **LOOKS["axis_title"]})
+    scatter.set_y_axis({"min": 0, "max": chart.ticks[-1], **grid})
     scatter.set_size({"width": 640, "height": 20 * _CHART_ROWS - 20})
     return scatter
 
