@@ -8,7 +8,6 @@ from petstore_tools.reporting.presentation import Presentation
 from petstore_tools.text import pluralize
 
 WIDTH = 500  # of a chart, in units
-MOST_POINTS = 300  # of a line
 GAP = 22  # units between the labels of a chart
 
 
@@ -59,8 +58,6 @@ def chart(presentation: Presentation) -> Chart | None:
         since = max(0, round((report.since.as_of - begin) / duration * WIDTH))
     depths = ((ticks[-1] - counts) * height / ticks[-1]).round().astype(int)
     depths = depths.set_axis(from_left.to_numpy().round().astype(int))
-    if len(depths) > MOST_POINTS:
-        depths = depths[~(depths.index // 2).duplicated(keep="last")]
     labels = spread(depths.iloc[-1].tolist(), height)
     lines = []
     for (status, line), label in zip(depths.items(), labels, strict=True):

@@ -3,7 +3,6 @@
 import json
 import re
 import zipfile
-from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import pairwise
 from urllib.parse import unquote
@@ -279,22 +278,6 @@ def test_each_of_eight_statuses_has_a_colour_of_its_own(tmp_path):
         key = f'style="background:{colour}"></span><bdi>{status}</bdi>'
         assert key in page
         assert f'<g stroke="{colour}">' in page
-
-
-def test_a_page_of_a_year_is_not_much_longer_than_that_of_a_month(tmp_path):
-    """At most one point a pixel, and half as long again; the last listing is drawn."""
-    names = ["available", "pending", "sold", "unset"]
-    two_nights = [dict.fromkeys(names[:3], 1), dict.fromkeys(names[:3], 2)]
-    report = report_of(tmp_path, [DAY_S, 2 * DAY_S], two_nights)
-    sizes = []
-    for nights in (30, 365):
-        days = pd.date_range("2026-01-01", periods=nights, tz="UTC", name="as_of")
-        rows = [(50 + n % 37, 9, 30 + n % 11, 5) for n in range(nights)]
-        of_period = replace(report, counts=pd.DataFrame(rows, days, names))
-        drawing = chart(Presentation(of_period))
-        assert "L500 " in drawing.lines[0][1]
-        sizes.append(len(of_period.to_html()))
-    assert sizes[1] <= 1.5 * sizes[0]
 
 
 def test_colours_of_the_graphic_stand_out_from_both_papers():
