@@ -247,23 +247,18 @@ def report_and_keep(
         note = "this listing is not complete, so it is not compared with an earlier one"
         return report if since is None else replace(report, notes=(note,))
     notes = list[str]()
-    older = None
     counts = frames.count_statuses(pets)
     newest = Snapshot(0, listing, counts, counts)
-    snapshots = Snapshots([newest])
-    with history.noting(notes, "not compared with an earlier listing"):
-        earlier = history.snapshots(listing.status)
-        notes.append(earlier.damage)
-        snapshots = Snapshots((*earlier.ended_by(listing.started_at), newest))
-        older, advice = history.older(listing, snapshots[:-1], since, looks.timezone)
-        notes.append(advice)
     if listing.status is None:
         with history.noting(notes, "this listing was not kept as a snapshot"):
             newest = history.keep(pets)
-    with history.noting(notes, "without what the snapshots show"):
-        snapshots = Snapshots((*snapshots[:-1], newest))
-        report = _with_history(report, history, snapshots, older)
-    return replace(report, notes=(*filter(None, notes),))
+    with history.noting(notes, "not compared with an earlier listing"):
+        kept = history.snapshots(listing.status)
+        earlier = kept.ended_by(listing.started_at)
+        others = [s for s in earlier if s.number != newest.number]
+        snapshots = Snapshots([*others, newest])
+        report = _with_history(report, history, snapshots, since, kept.damage)
+    return replace(report, notes=(*report.notes, *notes))
 
 
 def report_on_snapshot(
@@ -292,26 +287,27 @@ def report_on_snapshot(
     whole = history.snapshots(status)
     snapshots, note = whole.until(until, now, looks.timezone)
     report = count_animals(history.animals(snapshots[-1]), looks, partial=partial)
-    *earlier, newest = snapshots
-    older, advice = history.older(newest.listing, earlier, since, looks.timezone)
-    report = _with_history(report, history, snapshots, older)
-    notes = filter(None, [whole.damage, note, advice])
-    return replace(report, notes=(*notes,), _mark=None)
+    notes = whole.damage, note
+    report = _with_history(report, history, snapshots, since, *notes)
+    return replace(report, _mark=None)
 
 
 def _with_history(
     report: StatusReport,
     history: History,
     snapshots: Snapshots,
-    older: Snapshot | None,
+    since: Moment | None,
+    *notes: str,
 ) -> StatusReport:
     """
     Add what the snapshots show: counts, days of the last 30, since when animals are
     pending, and what happened since an older one, if any. The last snapshot is the
-    listing that is reported on; its number is 0 where it is not kept.
+    listing that is reported on; its number is 0 where it is not kept. Notes may be "".
     """
     listing, animals = report.listing, report.animals
     status = listing.status
+    older, advice = history.older(listing, snapshots[:-1], since, report.looks.timezone)
+    report = replace(report, notes=(*filter(None, [*notes, advice]),))
     numbered = [snapshot for snapshot in snapshots if snapshot.number]
     if not numbered:
         return report
