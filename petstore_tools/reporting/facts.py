@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 import unicodedata
 from collections import Counter
 from collections.abc import Mapping
@@ -20,8 +19,6 @@ from petstore_tools.errors import ArgumentError
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.frames import (
     UNSET,
-    PetColumns,
-    check_columns,
     count_statuses,
     named_statuses,
     text_dtype,
@@ -216,15 +213,6 @@ class Facts:
             if table is not None:
                 tables[name] = table.reset_index() if table.index.name else table
         return tables
-
-
-def unproven_frame(pets: pd.DataFrame) -> pd.DataFrame:
-    """Return a frame with a listing that nothing proves, as of now."""
-    check_columns(pets)
-    now = time.time()
-    reason = "nothing shows what this frame is a listing of"
-    listing = Listing("unproven", reason, None, len(pets), "", 0, now, now, "a file")
-    return PetColumns.of(pets).to_frame(listing)
 
 
 def breakdown(pets: pd.DataFrame, before: pd.DataFrame | None = None) -> pd.DataFrame:

@@ -178,8 +178,7 @@ def status_report(
 
     Args:
         pets: Frame as `list_pets` gives it, `attrs["listing"]` included.
-        partial: Report on a listing that is not complete, or on a frame that does not
-            say what it lists, such as a CSV that `list -o` wrote; the report says so.
+        partial: Report on a listing that is not complete; the report says so.
         categories: Labels by categoryId (ours; §2.6 shows no category record): a dict
             or a Series.
         title: One line.
@@ -209,8 +208,6 @@ def count_animals(
             f"{type(pets).__name__}"
         )
     pets = frame.infer_objects().copy()
-    if partial and "listing" not in pets.attrs:
-        pets = facts.unproven_frame(pets)
     frames.check_columns(pets)
     listing = Listing.of(pets)
     if not listing.complete and not partial:
