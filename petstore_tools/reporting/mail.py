@@ -4,9 +4,11 @@ sheet; the page and the workbook attached.
 """
 
 from collections.abc import Sequence
+from email.errors import MessageError
+from email.headerregistry import Address
 from email.message import EmailMessage
 from email.policy import SMTP
-from email.utils import formataddr, getaddresses, localtime
+from email.utils import getaddresses, localtime
 
 from petstore_tools.errors import ArgumentError
 from petstore_tools.reporting.facts import one_line
@@ -31,7 +33,7 @@ def mail(presentation: Presentation, to: Sequence[str], subject: str) -> bytes:
     """
     message = EmailMessage(policy=SMTP)
     if to:
-        message["To"] = ", ".join(map(address, to))
+        message["To"] = [*map(address, to)]
     message["Subject"] = one_line(subject, "the subject")
     message["Date"] = localtime()
     message["X-Unsent"] = "1"  # Outlook opens it as a draft
@@ -53,9 +55,9 @@ def mail(presentation: Presentation, to: Sequence[str], subject: str) -> bytes:
     return message.as_bytes()
 
 
-def address(text: str) -> str:
+def address(text: str) -> Address:
     """
-    Write one address as a mail holds it; a domain of other letters as DNS spells it.
+    Read one address; a domain of other letters is written as DNS spells it.
 
     Raises:
         ArgumentError: It is none, or more than one.
@@ -64,10 +66,9 @@ def address(text: str) -> str:
     try:
         ((name, mailbox),) = getaddresses([line])
         user, domain = mailbox.split("@")
-        if not (user.isascii() and user and domain) or " " in mailbox:
-            raise ValueError(mailbox)
-        return formataddr((name, f"{user}@{domain.encode('idna').decode('ascii')}"))
-    except ValueError as error:
+        ascii_domain = domain.encode("idna").decode("ascii")
+        return Address(name, addr_spec=f"{user}@{ascii_domain}")
+    except (ValueError, MessageError) as error:
         raise ArgumentError(
             f"{text!r} is not one mail address such as ann@example.org; give each"
             " address by itself (--to A --to B)"
