@@ -4,7 +4,7 @@ made once for all writers. `looks.json` has the words, colours and formats.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property, partial
@@ -22,7 +22,6 @@ from petstore_tools.reporting.facts import NEW, Facts
 LOOKS = json.loads(files(__package__).joinpath("looks.json").read_text("utf-8"))
 TITLES: dict[str, str] = LOOKS["titles"]  # of sections, in the order of a page
 WITH_TOTAL = ("breakdown", "by_category")
-FIRST_SECTIONS = ("summary", "breakdown", "transitions", "days")
 TOP = 15  # rows of a long table that a page shows
 AT_LEAST = "\N{GREATER-THAN OR EQUAL TO} "
 _TEMPLATES = Environment(
@@ -115,9 +114,9 @@ class Presentation:
             **values,
         )
 
-    def text(self, sections: Sequence[str] = FIRST_SECTIONS) -> str:
-        """Return the report as lines for a terminal, with these of its sections."""
-        return self.fill("report.txt", names=sections)
+    def text(self) -> str:
+        """Return the report as lines for a terminal, without its long tables."""
+        return self.fill("report.txt")
 
     @cached_property
     def titles(self) -> dict[str, str]:

@@ -131,7 +131,7 @@ class StatusReport(facts.Facts):
         return self._presentation.text()
 
     def __str__(self) -> str:
-        return self._presentation.text(["summary", "breakdown"])
+        return self.to_text()
 
     def __repr__(self) -> str:
         counts = [

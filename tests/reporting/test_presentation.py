@@ -216,9 +216,9 @@ def test_the_order_is_that_of_importance():
     text = re.findall("^## ([^,\n]+)", report.to_markdown(), re.M)
     assert re.findall("<h2>([^,<]+)", page) == text == [*titles, "How this was made"]
     assert not re.search("By category|Pending", report.to_text())
-    first, *_ = sections = re.findall("^(.+):$", report.to_text(), re.M)
+    sections = re.findall("^(.+):$", report.to_text(), re.M)
     assert sections[1:] == ["By status", "From status to status", "Days in a status"]
-    assert re.findall("^(.+):$", str(report), re.M) == [first, "By status"]
+    assert str(report) == report.to_text()
     front, end = page.split("How this was made")
     assert "request" not in front
     assert " with 1 request." in end
