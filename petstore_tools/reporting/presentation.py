@@ -180,7 +180,10 @@ class Presentation:
         if rows > TOP and name not in ("breakdown", "days"):
             title += f", the first {TOP} of {rows:,}"
             table = pd.concat([table.head(TOP), table[rows:]])
-        table = self._with_days(table)
+        times = table.select_dtypes("datetimetz")
+        to_day = partial(self.report.looks.when, clock="")
+        days = times.map(to_day, na_action="ignore").astype("object")
+        table = table.assign(**days)
         if name == "pending" and self.report.counts is not None:
             first_day = self.report.looks.when(self.report.counts.index[0], "")
             table = table.fillna({"since": f"before {first_day}"})
@@ -193,16 +196,6 @@ class Presentation:
                 if row.pop():  # is longer
                     row[-1].sign = AT_LEAST
         return Section(name, title, columns, header[: len(columns)], cells, has_total)
-
-    def _with_days(self, table: pd.DataFrame) -> pd.DataFrame:
-        """Write times, without the clock where each is on a day of its own."""
-        times = table.select_dtypes("datetimetz")
-        when = self.report.looks.when
-        for clock in ("", ", %H:%M"):
-            days = times.map(partial(when, clock=clock), na_action="ignore")
-            if days.T.nunique().equals(days.T.count()):
-                break
-        return table.assign(**days.astype("object"))
 
 
 def with_names(table: pd.DataFrame, labels: Mapping[int, str]) -> pd.DataFrame:
