@@ -220,9 +220,8 @@ def breakdown(pets: pd.DataFrame, before: pd.DataFrame | None = None) -> pd.Data
     Count animals per status: `count` and `share`, with an older listing `before` and
     `change`, too; zero rows are kept, and the share of no animals is missing.
     """
-    sides = {"count": count_statuses(pets), "before": count_statuses(pets)}
-    if before is not None:
-        sides["before"] = count_statuses(before)
+    older = pets if before is None else before
+    sides = {"count": count_statuses(pets), "before": count_statuses(older)}
     table = pd.DataFrame(sides).fillna(0).astype("int64")
     order = [*table.index.drop(UNSET), UNSET]
     table = table.reindex(pd.Index(order, name="status", dtype=text_dtype()))

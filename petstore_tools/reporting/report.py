@@ -21,7 +21,6 @@ from petstore_tools.reporting.page import page
 from petstore_tools.reporting.presentation import Presentation, json_text
 from petstore_tools.reporting.workbook import workbook
 from petstore_tools.tabular.atomic import write_output
-from petstore_tools.tabular.sources import to_pandas
 
 _NOT_MARKED = "the report is written, but since='last' (--since last) will not mean it"
 
@@ -201,13 +200,8 @@ def count_animals(
     pets: pd.DataFrame, looks: facts.Looks, *, partial: bool = False
 ) -> StatusReport:
     """Report on a frame alone, as `status_report` does."""
-    frame = to_pandas(pets)
-    if frame is None:
-        raise FrameError(
-            "a report needs a DataFrame, as store.list_pets() returns it, not "
-            f"{type(pets).__name__}"
-        )
-    pets = frame.infer_objects().copy()
+    Listing.as_listed(pets)  # else it is no such frame
+    pets = pets.infer_objects().copy()
     frames.check_columns(pets)
     listing = Listing.of(pets)
     if not listing.complete and not partial:

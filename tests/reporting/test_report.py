@@ -271,7 +271,7 @@ def test_a_title_takes_any_printable_text_and_a_frame_no_column_twice():
 
     assert title in status_report(pets, title=title, note=title).to_html()
     with pytest.raises(ArgumentError, match="two columns of one name"):
-        status_report(pd.concat([pets, pets["status"]], axis=1))
+        status_report(pets.rename(columns={"name": "status"}))
     with pytest.raises(ArgumentError, match=r"'r\.xls' must end in \.xlsx"):
         status_report(pets).to_excel("r.xls")
 
