@@ -48,9 +48,6 @@ def workbook(presentation: Presentation) -> bytes:
             write_table(book, sheet, 0, table, report.looks)
             sheet.autofilter(0, 0, max(len(table), 1), len(table.columns) - 1)
             sheet.autofit(550)  # pixels at most; longer texts shrink
-            for column in table.select_dtypes("datetimetz"):
-                index = [*table].index(column)
-                sheet.set_column(index, index, 18)
             sheet.freeze_panes(1, 0)
             sheet.repeat_rows(0)
         sheet = book.add_worksheet(METHOD)
@@ -108,7 +105,6 @@ def write_table(
     book: Workbook, sheet: Worksheet, top: int, table: pd.DataFrame, looks: Looks
 ) -> None:
     """Write a table; texts that are too long shrink."""
-    pale = book.add_format({"font_color": "#a0a0a0"})
     columns = table.drop(columns="is_longer", errors="ignore")
     for index, (name, column) in enumerate(columns.items()):
         title, _, number_format = column_format(str(name))
@@ -120,6 +116,7 @@ def write_table(
             hours = {time: local.replace(tzinfo=None) for time, local in times.items()}
             column = column.map(hours).astype("datetime64[us]")
             number_format = "d mmm yyyy hh:mm"
+            sheet.set_column(index, index, 18)
         is_number = pd.api.types.is_numeric_dtype(column) and name != "id"
         style = {"align": "right" if is_number else "left", "shrink": True}
         header = book.add_format({"bold": True, **style})
@@ -130,15 +127,8 @@ def write_table(
         if name == "longest_days":
             at_least = f'"{AT_LEAST}"{number_format}'
             longer_format = book.add_format({"num_format": at_least, **style})
-            for row, is_longer in enumerate(table["is_longer"], top + 1):
-                if is_longer:
-                    sheet.write(row, index, column[row - top - 1], longer_format)
-        area = (top + 1, index, top + len(table), index)
-        if name == "share":
-            # the last row is the total
-            sheet.conditional_format(*area[:2], area[2] - 1, index, LOOKS["share_bar"])
-        if is_number and len(table):
-            sheet.conditional_format(*area, {**LOOKS["zero"], "format": pale})
+            for row in table.index[table["is_longer"]]:
+                sheet.write(top + 1 + row, index, column[row], longer_format)
 
 
 def draw(book: Workbook, chart: Chart, presentation: Presentation, top: int) -> Any:
