@@ -279,7 +279,7 @@ class History(HistoryDatabase):
 
         Args:
             end: The listing.
-            candidates: Oldest first; the number of one that is not kept is 0.
+            candidates: Oldest first.
             since: `last`: that of the last report that was written to a file; else as
                 `Snapshots.up_to` says; where none is as old, the oldest.
             zone: Of a date or a time that names no offset.
@@ -289,7 +289,7 @@ class History(HistoryDatabase):
         """
         latest = "the listing that it would be compared with"
         check_since(since, end.ended_at, zone, latest=latest)
-        candidates = Snapshots(s for s in candidates if s.number and s.listing.complete)
+        candidates = Snapshots(s for s in candidates if s.listing.complete)
         if since is None:
             return None, ""
         if not candidates:

@@ -12,7 +12,6 @@ from email.utils import getaddresses, localtime
 
 from petstore_tools.errors import ArgumentError
 from petstore_tools.reporting.facts import one_line
-from petstore_tools.reporting.page import page
 from petstore_tools.reporting.presentation import Presentation
 from petstore_tools.reporting.workbook import workbook
 
@@ -37,10 +36,10 @@ def mail(presentation: Presentation, to: Sequence[str], subject: str) -> bytes:
     message["Subject"] = one_line(subject, "the subject")
     message["Date"] = localtime()
     message["X-Unsent"] = "1"  # Outlook opens it as a draft
-    message.set_content(f"{presentation.text()}\n\n{presentation.method}")
+    message.set_content(f"{presentation.fill('report.txt')}\n\n{presentation.method}")
     message.add_alternative(presentation.fill("mail.html"), subtype="html")
     message.add_attachment(
-        page(presentation).encode(),
+        presentation.fill("report.html").encode(),
         maintype="text",
         subtype="html",
         filename="report.html",

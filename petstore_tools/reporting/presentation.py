@@ -17,6 +17,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 
 from petstore_tools import text
 from petstore_tools._version import __version__
+from petstore_tools.reporting.chart import Chart, draw_chart
 from petstore_tools.reporting.facts import NEW, Facts
 
 LOOKS = json.loads(files(__package__).joinpath("looks.json").read_text("utf-8"))
@@ -103,7 +104,12 @@ class Presentation:
         """How the report was made, in sentences."""
         return self.fill("made.txt").replace("\n", " ")
 
-    def fill(self, template: str, **values: object) -> str:
+    @cached_property
+    def chart(self) -> Chart | None:
+        """The counts over time."""
+        return draw_chart(self.report)
+
+    def fill(self, template: str) -> str:
         """Fill a template; in HTML, every value is escaped."""
         return _TEMPLATES.get_template(template).render(
             report=self.report,
@@ -111,12 +117,7 @@ class Presentation:
             text=text,
             colours=self.colours,
             version=__version__,
-            **values,
         )
-
-    def text(self) -> str:
-        """Return the report as lines for a terminal, without its long tables."""
-        return self.fill("report.txt")
 
     @cached_property
     def titles(self) -> dict[str, str]:

@@ -17,7 +17,6 @@ from petstore_tools.listing import frames
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.reporting import facts
 from petstore_tools.reporting.mail import mail
-from petstore_tools.reporting.page import page
 from petstore_tools.reporting.presentation import Presentation, json_text
 from petstore_tools.reporting.workbook import workbook
 from petstore_tools.tabular.atomic import write_output
@@ -48,7 +47,7 @@ class StatusReport(facts.Facts):
 
     def to_html(self, path: str | Path | None = None) -> str | None:
         """Return one HTML page (no script, no network), or write it whole to a file."""
-        return self._write(path, page(self._presentation))
+        return self._write(path, self._presentation.fill("report.html"))
 
     def to_excel(self, path: str | Path) -> None:
         """
@@ -127,7 +126,7 @@ class StatusReport(facts.Facts):
         Complete: 250 animals of the inventory of sandbox, 5 January 2026, 09:00 UTC
         ...
         """
-        return self._presentation.text()
+        return self._presentation.fill("report.txt")
 
     def __str__(self) -> str:
         return self.to_text()
@@ -141,7 +140,7 @@ class StatusReport(facts.Facts):
         return f"StatusReport({self.headline}: {', '.join(counts)})"
 
     def _repr_html_(self) -> str:
-        return page(self._presentation, "notebook.html")
+        return self._presentation.fill("notebook.html")
 
     def _write(self, path: str | Path | None, content: AnyStr) -> AnyStr | None:
         """Return the content, or write it, and return None: a cell shows nothing."""

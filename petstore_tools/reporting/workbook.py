@@ -9,8 +9,8 @@ from xlsxwriter import Workbook
 from xlsxwriter.worksheet import Worksheet
 
 from petstore_tools.listing.frames import named_statuses
+from petstore_tools.reporting.chart import Chart
 from petstore_tools.reporting.facts import Facts, Looks
-from petstore_tools.reporting.page import Chart, chart
 from petstore_tools.reporting.presentation import (
     AT_LEAST,
     LOOKS,
@@ -85,15 +85,14 @@ def write_report(book: Workbook, presentation: Presentation, counts_row: int) ->
     sheet.write_column(0, 0, lines)
     sheet.write_string(0, 0, lines[0], bold)
     row = len(lines) + 1
-    lines_of_chart = chart(presentation)
     tables = presentation.tables
     for name in ("summary", "chart", *_TABLES):
         if name in tables:
             sheet.write_string(row, 0, presentation.titles[name], bold)
             write_table(book, sheet, row + 1, tables[name], looks)
             row += len(tables[name]) + 3
-        elif name == "chart" and lines_of_chart:
-            scatter = draw(book, lines_of_chart, presentation, counts_row)
+        elif name == "chart" and presentation.chart:
+            scatter = draw(book, presentation.chart, presentation, counts_row)
             sheet.insert_chart(row, 0, scatter)
             row += _CHART_ROWS
         if name in WITH_TOTAL:

@@ -17,7 +17,6 @@ from reports import report_on
 from tables import read_json
 
 from petstore_tools import Sandbox, status_report
-from petstore_tools.reporting.page import chart
 from petstore_tools.reporting.presentation import (
     LOOKS,
     TITLES,
@@ -105,7 +104,7 @@ def test_a_workbook_begins_with_the_report_and_its_chart(tmp_path):
         report = box.store.status_report(since="3h", timezone="Europe/Berlin")
     report.to_excel(tmp_path / "r.xlsx")
     book = python_calamine.CalamineWorkbook.from_path(tmp_path / "r.xlsx")
-    drawing = chart(Presentation(report))
+    drawing = Presentation(report).chart
 
     sheets = ["Report", *LOOKS["sheets"].values(), "How this was made"]
     assert book.sheet_names == [name for name in sheets if name != "Not seen"]
@@ -235,7 +234,7 @@ def test_lines_have_round_ticks_labels_apart_and_a_dot_a_listing(tmp_path):
     times = [n * 400.0 for n in range(1, 10)] + [30 * DAY_S]
     counts = [{"available": 90 + n, "sold": 91, "lost": 92, "": 1} for n in range(10)]
     report = report_of(tmp_path, times, counts)
-    drawing = chart(Presentation(report))
+    drawing = Presentation(report).chart
 
     assert [*drawing.ticks] == [0, 20, 40, 60, 80, 100]
     assert drawing.title == "Animals by status in 10 listings"
@@ -258,7 +257,7 @@ def test_an_axis_begins_at_0_and_ends_near_the_highest_line(high, tmp_path):
     times = [DAY_S * n for n in (1, 3, 5)]
     counts = [{"available": count} for count in (1, high, high)]
     report = report_of(tmp_path, times, counts, since="2d")
-    drawing = chart(Presentation(report))
+    drawing = Presentation(report).chart
 
     assert drawing.ticks[0] == 0
     assert high <= drawing.ticks[-1] <= 1.4 * high

@@ -1,22 +1,14 @@
-"""A report as a page of its own and as a notebook shows it, with its picture."""
+"""The picture of a report: counts over time, as lines."""
 
 from datetime import timedelta
 from itertools import accumulate
 from typing import NamedTuple
 
-from petstore_tools.reporting.presentation import Presentation
+from petstore_tools.reporting.facts import Facts
 from petstore_tools.text import pluralize
 
 WIDTH = 500  # of a chart, in units
 GAP = 22  # units between the labels of a chart
-
-
-def page(presentation: Presentation, template: str = "report.html") -> str:
-    """
-    Return one self-contained HTML page, without script and network; `notebook.html`
-    shows headline, sums, chart and the table by status in any theme.
-    """
-    return presentation.fill(template, chart=chart(presentation))
 
 
 class Chart(NamedTuple):
@@ -39,9 +31,8 @@ class Chart(NamedTuple):
     since: int | None
 
 
-def chart(presentation: Presentation) -> Chart | None:
+def draw_chart(report: Facts) -> Chart | None:
     """Draw the counts over time; None where there is nothing to see."""
-    report = presentation.report
     counts = report.counts
     if counts is None or not counts.to_numpy().any():
         return None
