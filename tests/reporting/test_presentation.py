@@ -13,7 +13,7 @@ import pytest
 import python_calamine
 from inventories import listing_frame
 from isolation import machine_zone
-from reports import report_on
+from reports import report_on, status_frame
 from tables import read_json
 
 from petstore_tools import Sandbox, status_report
@@ -32,8 +32,7 @@ def report_of(folder, times, counts, since="9999d"):
     listings = []
     for time_s, statuses in zip(times, counts, strict=True):
         names = [name for name, count in statuses.items() for _ in range(count)]
-        rows = [(n, "Rex", 1, name) for n, name in enumerate(names)]
-        listings.append(listing_frame(rows, time_s))
+        listings.append(status_frame(dict(enumerate(names)), time_s))
     return report_on(folder, *listings, since=since)
 
 
@@ -157,11 +156,9 @@ def test_without_a_zone_all_times_are_those_of_the_machine(tmp_path):
         noon = datetime(2026, 1, 5, 12, tzinfo=UTC).timestamp()
         page = report_on(
             tmp_path,
-            listing_frame([(1, "Rex", 1, None)], noon),
-            listing_frame([(1, "Rex", 1, "pending")], noon + DAY_S),
-            listing_frame(
-                [(1, "Rex", 1, "pending"), (2, "Mia", 1, "sold")], noon + 9e5
-            ),
+            status_frame({1: None}, noon),
+            status_frame({1: "pending"}, noon + DAY_S),
+            status_frame({1: "pending", 2: "sold"}, noon + 9e5),
             since="2026-01-06",
             zone=None,
         ).to_html()
@@ -181,8 +178,8 @@ def test_a_workbook_has_the_hours_of_the_page(tmp_path):
         summer = datetime(2026, 7, 6, 9, tzinfo=UTC).timestamp()
         report = report_on(
             tmp_path,
-            listing_frame([(1, "Rex", 1, None)], summer),
-            listing_frame([(1, "Rex", 1, "sold")], summer + DAY_S),
+            status_frame({1: None}, summer),
+            status_frame({1: "sold"}, summer + DAY_S),
             since="2026-07-06",
             zone=None,
         )

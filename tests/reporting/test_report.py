@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from inventories import listing_frame
 from paging_server import PagingService, numbered_animals, open_store
-from reports import report_on
+from reports import report_on, status_frame
 from tables import read_json
 
 from petstore_tools import Sandbox, status_report
@@ -25,6 +25,7 @@ from petstore_tools.errors import (
 )
 from petstore_tools.reporting.facts import days_in_status
 from petstore_tools.sandbox import samples
+from petstore_tools.spec import DAY_S
 
 
 def animals(count):
@@ -64,19 +65,11 @@ def test_statuses_that_are_blank_or_called_like_columns_of_ours_are_kept_apart(
     tmp_path,
 ):
     """In every format under a name, in their places, and counted once."""
-    numbered = list(enumerate(SENT, 1))
-    before = listing_frame(
-        [(n, "Rex", 1, "sold") for n, _ in numbered]
-        + [(100 + n, "Mia", 1, None) for n, _ in numbered]
-        + [(200 + n, "  ", 1, sent) for n, sent in numbered]
-    )
-    now = listing_frame(
-        [(n, "Rex", 1, sent) for n, sent in numbered]
-        + [(100 + n, "Mia", 1, sent) for n, sent in numbered]
-        + [(200 + n, "  ", 1, "sold") for n, _ in numbered],
-        ended_at=9.0,
-    )
-    report = report_on(tmp_path, before, now, categories={1: "Dogs"})
+    sold = ["sold"] * len(SENT)
+    before = dict(enumerate([*sold, *[None] * len(SENT), *SENT]))
+    now = dict(enumerate([*SENT, *SENT, *sold]))
+    frames = status_frame(before), status_frame(now, 9.0)
+    report = report_on(tmp_path, *frames, categories={1: "Dogs"})
 
     names = [*SENT.values()]
     counts = report.breakdown["count"].to_dict()
@@ -88,7 +81,7 @@ def test_statuses_that_are_blank_or_called_like_columns_of_ours_are_kept_apart(
     assert [name for name in names if name not in page] == []
     assert report.to_mail()  # with the workbook
     tables = report.tables()
-    assert tables["events"]["to"].tolist() == [*names, *names, *["sold"] * len(names)]
+    assert tables["events"]["to"].tolist() == [*names, *names, *sold]
     ways = [("sold", name, 1) for name in names]
     ways += [("unset", name, 1) for name in names]
     ways += [(name, "sold", 1) for name in names]
@@ -101,7 +94,7 @@ def test_a_report_after_a_listing_of_no_animals_has_no_share_of_them(tmp_path):
     No animals have a status with no share of them; what is new is no share of those
     before.
     """
-    now = listing_frame([(n, "Rex", 3, "sold") for n in range(8)], 9.0)
+    now = status_frame(dict.fromkeys(range(8), "sold"), 9.0)
     report = report_on(tmp_path, listing_frame([]), now)
 
     assert report.tables()["summary"].columns.tolist() == ["what", "animals"]
@@ -128,14 +121,14 @@ def test_an_animal_that_one_listing_alone_lacks_is_not_seen_before_it_is_gone(tm
     """
     Where that listing may have a hole; it has a line of its own, outside the sums.
     """
-    both_animals = listing_frame([(1, "Rex", 1, "sold"), (2, "Mia", 1, "")])
-    rows_seen = [(1, "Rex", 1, "sold")]
+    both_animals = status_frame({1: "sold", 2: ""})
+    animal = {1: "sold"}
     (tmp_path / "sure").mkdir()
 
     report = report_on(
-        tmp_path, both_animals, listing_frame(rows_seen, 9.0, may_have_hole=True)
+        tmp_path, both_animals, status_frame(animal, 9.0, may_have_hole=True)
     )
-    sure = report_on(tmp_path / "sure", both_animals, listing_frame(rows_seen, 9.0))
+    sure = report_on(tmp_path / "sure", both_animals, status_frame(animal, 9.0))
 
     summary = report.tables()["summary"]
     assert summary["what"].iloc[-1] == "not seen"
@@ -150,7 +143,7 @@ def test_an_animal_counts_once_on_each_way_from_status_to_status(tmp_path):
     """However often it goes there and back; each time is an event."""
     statuses = [None, "sold", None, "sold", None]
     listings = [
-        listing_frame([(1, "Rex", 1, status), (2, "Mia", 1, "pending")], 2.0 * n)
+        status_frame({1: status, 2: "pending"}, 2.0 * n)
         for n, status in enumerate(statuses, 1)
     ]
     report = report_on(tmp_path, *listings)
@@ -165,14 +158,13 @@ def test_an_animal_counts_once_on_each_way_from_status_to_status(tmp_path):
 
 def test_a_listing_that_is_not_kept_is_counted_and_compared(tmp_path):
     """Its sums and ways are there; single events are those of kept listings alone."""
-    animals = [(1, "Rex", 1, "sold"), (2, "Mia", 1, "sold"), (3, "Ida", 1, None)]
-    now = [(2, "Mia", 1, None), (3, "Ida", 1, "sold"), (4, "Max", 1, "sold")]
+    animals = {1: "sold", 2: "sold", 3: None}
 
     report = report_on(
         tmp_path,
-        listing_frame(animals, 10.0),
-        listing_frame(animals, 90.0),  # by a clock that is wrong
-        listing_frame(now, 50.0),
+        status_frame(animals, 10.0),
+        status_frame(animals, 90.0),  # by a clock that is wrong
+        status_frame({2: None, 3: "sold", 4: "sold"}, 50.0),
     )
 
     assert report.tables()["summary"]["animals"].tolist() == [3, 1, 2, 1, 3]
@@ -192,11 +184,9 @@ def test_the_longest_in_a_status_says_where_nobody_saw_it_begin(tmp_path):
     Whom nobody saw begin stands before those whose day is known, and a column of dashes
     is no column.
     """
-    animals = [(1, "Mia", 1, "sold"), (2, "Rex", 1, "pending")]
-    later = [(1, "Mia", 1, "pending"), (2, "Rex", 1, "pending"), (3, "Ida", 1, "sold")]
-    day_s = 86_400.0
-    listings = [listing_frame(animals, day_s), listing_frame(later, 2 * day_s)]
-    listings += [listing_frame(later, n * day_s) for n in range(3, 10)]
+    later = {1: "pending", 2: "pending", 3: "sold"}
+    listings = [status_frame({1: "sold", 2: "pending"}, DAY_S)]
+    listings += [status_frame(later, n * DAY_S) for n in range(2, 10)]
     report = report_on(tmp_path, *listings)
     (tmp_path / "same").mkdir()
     same = report_on(tmp_path / "same", *listings[1:3])
@@ -231,9 +221,9 @@ def test_rows_and_columns_of_words_that_the_service_does_not_use_are_left_out(tm
     Those of the document, too, and `unset`; what a kept listing had is shown, also
     where it is 0 now. The frames have them all.
     """
-    words = [(1, "Rex", 1, "verkauft"), (2, "Mia", 1, "متاح")]
-    now = [(1, "Rex", 1, "verkauft"), (2, "Mia", 1, "verkauft")]
-    report = report_on(tmp_path, listing_frame(words), listing_frame(now, 9.0))
+    words = status_frame({1: "verkauft", 2: "متاح"})
+    now = status_frame({1: "verkauft", 2: "verkauft"}, 9.0)
+    report = report_on(tmp_path, words, now)
     page = report.to_html()
 
     for text in (report.to_markdown(), page, report.to_mail().decode()):
