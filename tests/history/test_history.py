@@ -34,8 +34,8 @@ from petstore_tools.errors import (
 )
 from petstore_tools.history.database import check_past, span
 from petstore_tools.history.reading import History
-from petstore_tools.listing.completeness import Listing, is_variant
-from petstore_tools.listing.frames import sent_status, status_name
+from petstore_tools.listing.completeness import Listing
+from petstore_tools.listing.frames import status_name
 from petstore_tools.reporting.facts import check_looks
 from petstore_tools.reporting.report import report_and_keep, report_on_snapshot
 
@@ -126,14 +126,25 @@ def test_a_listing_is_kept_whole_or_not_at_all(history):
     pd.testing.assert_frame_equal(times, before.drop(columns="last_seen"))
 
 
-def test_a_listing_that_began_before_the_newest_ended_is_not_kept_and_says_so(history):
-    """A short listing inside a long one would invent changes for good."""
+@pytest.mark.parametrize(
+    ("name", "command"),
+    [
+        ("history.db", "history forget"),
+        ("staging-x.db", "history --environment staging forget"),
+    ],
+)
+def test_a_listing_that_began_before_the_newest_ended_is_not_kept_and_says_so(
+    name, command, tmp_path
+):
+    """
+    A short listing inside a long one would invent changes for good. The remedy for the
+    history of staging names staging: else it would forget that of production.
+    """
+    history = History(tmp_path / name)
     history.keep(make_listing({1: ("Rex", 1, None)}, T0, T0 + 60.5).frame)
 
-    with pytest.raises(
-        HistoryError,
-        match="after this listing .*history forget --after 2026-01-05T09:01:01",
-    ):
+    remedy = f"{command} --after 2026-01-05T09:01:01"
+    with pytest.raises(HistoryError, match=f"after this listing .*{remedy}"):
         history.keep(make_listing({}, T0 + 60.4, T0 + 61).frame)
     # the clock was set back meanwhile
     history.keep(make_listing({}, T0 + 62, T0 + 61).frame)
@@ -291,44 +302,31 @@ def test_a_day_to_forget_before_means_its_begin(history):
     assert history.keep(frame).number == 1
 
 
-def test_a_status_that_is_written_otherwise_is_not_complete_in_the_history(history):
-    """As in a listing with that filter; the animals of other statuses are."""
-    history.keep(make_listing({1: ("Rex", 1, "Sold"), 2: ("Mia", 1, "pending")}).frame)
+@pytest.mark.parametrize("status", ["Sold", "sold\t"])
+def test_a_status_that_is_written_otherwise_is_not_complete_in_the_history(
+    status, history
+):
+    """
+    By case and blanks, as in a listing with that filter; the animals of other statuses
+    are complete. A report on it is made where a part is asked for, and says so.
+    """
+    history.keep(make_listing({1: ("Rex", 1, "sold"), 2: ("Mia", 1, "'sold'")}).frame)
+    animals = {1: ("Rex", 1, status), 2: ("Mia", 1, "pending")}
+    for time_s in (T0 + 3_600, T0 + 7_200):
+        history.keep(make_listing(animals, time_s).frame)
 
-    sold, pending = (history.snapshots(name)[0].listing for name in ("sold", "pending"))
-
-    assert (sold.completeness, pending.completeness) == ("unproven", "complete")
-    assert sold.reason == "the service writes the status Sold"
-    assert history.older(sold, history.snapshots("sold"), "1d")[0] is None
-
-
-@pytest.mark.parametrize(
-    ("status", "is_meant"),
-    [("Sold", True), ("sold\t", True), ("sold", False), ("'sold'", False)],
-)
-def test_a_variant_of_a_status_is_told_by_case_and_blanks(status, is_meant):
-    """As in a listing."""
-    assert is_variant(sent_status(status_name(status)), "sold") is is_meant
-
-
-def test_events_since_a_day_without_a_snapshot_say_so():
-    """One before the first snapshot, and one weeks after the newest of before."""
-    with Sandbox(animals=5) as box:
-        box.store.snapshot()
-        box.advance(days=30)
-        box.store.snapshot()
-        with pytest.warns(UserWarning, match="so the oldest one is used"):
-            box.store.events(since="2025-11-01")
-        with pytest.warns(UserWarning, match="2026-01-05"):
-            box.store.events(since="2026-02-02")
-
-
-def test_a_remedy_for_the_history_of_staging_names_staging(tmp_path):
-    """Else it would forget that of production."""
-    history = History(tmp_path / "staging-x.db")
-    history.keep(make_listing({}, T0 + 60).frame)
-    with pytest.raises(HistoryError, match="history --environment staging forget"):
-        history.keep(make_listing({}).frame)
+    first, *snapshots = history.snapshots("sold")
+    sold = snapshots[-1].listing
+    assert first.listing.complete
+    assert history.snapshots("pending")[-1].listing.complete
+    assert sold.completeness == "unproven"
+    assert sold.reason == f"the service writes the status {status_name(status)}"
+    assert history.older(sold, snapshots, "1d")[0] is None
+    options = history, "1h", "0s", LOOKS, "sold", T0 + 7_200
+    with pytest.raises(FrameError, match="not complete"):
+        report_on_snapshot(*options)
+    report = report_on_snapshot(*options, partial=True)
+    assert report.headline.startswith("Not complete")
 
 
 def test_a_listing_from_the_future_is_named_before_a_request_and_forgotten():
@@ -512,11 +510,7 @@ def test_dates_may_be_objects_and_are_checked_before_a_request():
     assert span(noon, NOW) == span(datetime(2026, 3, 5, 12), NOW, UTC)
     assert span(date(2026, 3, 5), NOW) == span(" 2026-03-05 ", NOW)
     with Sandbox(animals=1) as box:
-        calls = [
-            box.store.status_report,
-            box.store.events,
-        ]
-        for call in calls:
+        for call in (box.store.status_report, box.store.events):
             for since in (7, "", pd.NaT, "yesterday", "9999-12-31", date.min):
                 with pytest.raises(ArgumentError, match="write a date as|is after"):
                     call(since=since)
@@ -623,6 +617,13 @@ def test_a_date_of_the_past_takes_the_newest_listing_that_had_ended_by_then():
         report = box.store.status_report(since="2026-01-07", until="2026-02-01")
         note = "the newest snapshot by 2026-02-01 is of 2026-01-08 09:00:00 UTC"
         assert report.notes == (note,)
+        box.store.snapshot()
+        for since, said in (
+            ("2025-11-01", "no snapshot is as old as 2025-11-01, so the oldest one"),
+            ("2026-02-01", note),
+        ):
+            with pytest.warns(UserWarning, match=said):
+                box.store.events(since=since)
 
 
 def test_last_is_the_last_report_that_was_handed_out(tmp_path):
@@ -646,18 +647,3 @@ def test_last_is_the_last_report_that_was_handed_out(tmp_path):
     )
     assert first.notes == (note,)
     assert (thursday.since.ended_at, thursday.notes) == (monday, ())
-
-
-def test_a_report_of_the_past_on_such_a_status_is_made_where_a_part_is_asked_for():
-    """It says that it is not complete."""
-    with Sandbox(animals=5) as box:
-        history = box.store.history_file
-        for hours in (3, 2, 1):
-            ended_at = box.clock.now() - hours * 3_600
-            history.keep(make_listing({1: ("Rex", 1, "Sold")}, ended_at).frame)
-        options = {"status": "sold", "since": "1h", "until": "0s"}
-        with pytest.raises(FrameError):
-            box.store.status_report(**options)
-        report = box.store.status_report(**options, partial=True)
-
-    assert report.headline.startswith("Not complete")
