@@ -19,12 +19,8 @@ EXACT = 2**53
 MERGED = "part of the merged cell"  # the beginning of the kind of such a cell
 NUMBER = "a number"
 FORMATTED = "a number that the sheet shows otherwise"  # 007, 50 %
-_DIGIT_SEPARATORS = ".,'\u2019 \u00a0\u202f"  # between groups of three
-_WHOLE = re.compile(r"(-?\d+)(?:[.,]0+)?", re.ASCII)
-_GROUPED = re.compile(
-    rf"-?[1-9]\d{{0,2}}([{_DIGIT_SEPARATORS}])\d{{3}}(?:\1\d{{3}})*(?:[.,]0+)?",
-    re.ASCII,
-)
+# 7.0, but not 1.000, which may be a thousand
+_WHOLE = re.compile(r"(?!-?[1-9]\d{0,2}[.,]000$)(-?\d+)(?:[.,]0+)?", re.ASCII)
 
 
 class NonTextCell(str):
@@ -206,9 +202,8 @@ def whole_number(text: str) -> int | None:
         The number (int64), None where the text is not one for sure: `1.000` may be 1 or
         1,000.
     """
-    text = text.strip()
-    digits = _WHOLE.fullmatch(text)
-    if digits is None or _GROUPED.fullmatch(text):
+    digits = _WHOLE.fullmatch(text.strip())
+    if digits is None:
         return None
     number = Decimal(digits[1])
     is_int64 = spec.INT64_MIN <= number <= spec.INT64_MAX
