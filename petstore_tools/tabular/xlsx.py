@@ -71,6 +71,8 @@ _CREATED = datetime(2000, 1, 1)  # so that the same rows are the same bytes
 _PLAIN_FORMATS = ("General", "@", "0", "#")  # they show a number as typed
 _DATE_CODE = re.compile(r'"[^"]*"|\\.|\[[^]]*\]|General|([dmyhs])', re.IGNORECASE)
 _ESCAPED_LETTER = re.compile("_x([0-9A-Fa-f]{4})_")
+# the first and the last cell of an area: row and column from 0
+Corners = tuple[tuple[int, int], tuple[int, int]]
 
 
 def template_bytes(categories: Mapping[int, str] | None = None) -> bytes:
@@ -191,12 +193,12 @@ class Worksheet(Sheet):
     Attributes:
         rows: Its cells from column A on, by the number of the row; empty rows may be
             left out.
-        merged: Two corners of each merged cell: row and column from 0.
+        merged: The corners of each merged cell.
     """
 
     suffix: str = ".xlsx"
     rows: dict[int, Sequence[str]] = field(default_factory=dict)
-    merged: list[tuple[tuple[int, int], tuple[int, int]]] = field(default_factory=list)
+    merged: list[Corners] = field(default_factory=list)
     content = staticmethod(workbook_bytes)
 
     def add(self, number: int, cells: Iterable[tuple[int, str]]) -> None:
@@ -299,8 +301,6 @@ class XlsxBook:
 
     def read(self, name: str) -> Worksheet:
         """Read a sheet row by row."""
-        from xlsxwriter.utility import xl_cell_to_rowcol
-
         sheet = Worksheet(name=name)
         self._shared_totals.clear()
         self._note_totals_rows(sheet)
@@ -318,24 +318,18 @@ class XlsxBook:
                         range(first, int(element.get("max", 1)))
                     )
                 case "mergeCell":
-                    cells = element.get("ref", "").split(":")
-                    corners = [*map(xl_cell_to_rowcol, cells)]
-                    sheet.merged.append((corners[0], corners[-1]))
+                    sheet.merged.append(_corners(element))
         return sheet
 
     def _note_totals_rows(self, sheet: Worksheet) -> None:
         """Note the cells that tables of a sheet have in their totals rows."""
-        from xlsxwriter.utility import xl_cell_to_rowcol
-
         folder, _, file = self._sheets[sheet.name].rpartition("/")
         for link in self._part(f"{folder}/_rels/{file}.rels"):
             if link.get("Type", "").endswith("/table"):
                 target = link.get("Target", "").removeprefix("/xl/")
                 table = self._part("xl/" + target.removeprefix("../"))
                 if int(table.get("totalsRowCount", 0)):
-                    corners = table.get("ref", "A1").split(":")
-                    _, left = xl_cell_to_rowcol(corners[0])
-                    bottom, right = xl_cell_to_rowcol(corners[-1])
+                    (_, left), (bottom, right) = _corners(table)
                     columns = range(left, right + 1)
                     sheet.total_cells.update((bottom + 1, n) for n in columns)
 
@@ -395,6 +389,14 @@ class XlsxBook:
         if "_" in text:  # Python reads 1_0 as 10
             raise ValueError(f"{text!r} is not a number")
         return text_of(float(text), kind, number_format)
+
+
+def _corners(area: ElementTree.Element) -> Corners:
+    """Return the corners of an area such as `B2:D9`; a cell is its own last one."""
+    from xlsxwriter.utility import xl_cell_to_rowcol
+
+    first, _, last = area.get("ref", "").partition(":")
+    return xl_cell_to_rowcol(first), xl_cell_to_rowcol(last or first)
 
 
 def _string_text(item: ElementTree.Element) -> str:
