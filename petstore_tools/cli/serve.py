@@ -148,7 +148,6 @@ def serve_(
         if sample:
             _fill(service, sample)
         base_url = _base_url(host, port)
-        service.set_base_url(base_url)
         write_message(
             f"Serving {environment} at {base_url} from {service.name} (Ctrl-C stops it)"
         )
@@ -222,13 +221,10 @@ def create(plan: str, label: str, database: str, environment: str) -> None:
     assert key_plan is not None
     with _open(database) as service:
         key_id, key = service.create_key(key_plan, label=label, now=time.time())
-        base_url = service.base_url()
-    hint = ""
-    if not base_url:
-        base_url = _base_url("127.0.0.1", PORTS[environment])
-        hint = " The address is that of `petstore-tools serve` without --port."
+    base_url = _base_url("127.0.0.1", PORTS[environment])
     write_message(
-        f"Key {key_id}, {key_plan}. Copy the key now: it cannot be shown again.{hint}"
+        f"Key {key_id}, {key_plan}. Copy the key now: it cannot be shown again."
+        " The address is that of `petstore-tools serve` without --port."
         " Type address, key and plan into `petstore-tools configure --environment"
         f" {environment}`, or set these variables:"
     )

@@ -53,7 +53,7 @@ POSTGRES = ("postgresql://", "postgres://")
 _URL = re.compile(
     r"^[A-Za-z][A-Za-z0-9+.-]+:/|(?:^|\s)(?:host|hostaddr|port|dbname|user|password|service)\s*="
 )
-VERSION = 3  # of the tables
+VERSION = 4  # of the tables
 TABLES = {"pet", "key", "inventory"}
 _MAKE_TABLES = files(__package__).joinpath("tables.sql").read_text("utf-8")
 _MAKE_TABLES += f"INSERT INTO inventory (version) VALUES ({VERSION});"
@@ -498,14 +498,6 @@ class Database:
     def revoke(self, key_id: str, now: float) -> bool:
         """Make a key invalid for good; say whether it was valid."""
         return bool(self.execute(_REVOKE, now, key_id))
-
-    def base_url(self) -> Any:
-        """Return the address at which it was last served, or None."""
-        return self.execute("SELECT base_url FROM inventory")[0][0]
-
-    def set_base_url(self, url: str) -> None:
-        """Note the address at which it is served."""
-        self.execute("UPDATE inventory SET base_url = ? RETURNING 1", url)
 
     def execute(self, statement: str, *values: object) -> Rows:
         """Execute a statement in a transaction of its own; return its rows."""

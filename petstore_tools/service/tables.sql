@@ -25,10 +25,9 @@ CREATE TABLE key (
     retries_during_block BIGINT NOT NULL DEFAULT 0,
     banned_until DOUBLE PRECISION NOT NULL DEFAULT 0
 );
--- one row: the version of the tables, where the service was last served, and a number
--- that each question for its health changes: a value that stays is not written
+-- one row: the version of the tables, and a number that each question for its health
+-- changes: a value that stays is not written
 CREATE TABLE inventory (
     version BIGINT NOT NULL,
-    base_url TEXT,
     checks BIGINT NOT NULL DEFAULT 0
 );
