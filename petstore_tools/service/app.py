@@ -107,23 +107,24 @@ class Job(asyncio.Future[Response]):
     def give_up(self) -> None:
         """Give it up: nothing will be changed, unless its commit was sent."""
         unknown = self._decide("given up") == "create"
-        self._end(self.set_exception, UnavailableError(SILENT, unknown=unknown))
+        error = UnavailableError(SILENT, unknown=unknown)
+        self._end(partial(self.set_exception, error))
 
     def run(self) -> None:
         """Do the work, unless it was given up."""
         if self._outcome:
             return
-        end: Any = self.set_result
         try:
-            result: Any = self._work(may_commit=self.may_commit)
+            response = self._work(may_commit=self.may_commit)
+            end = partial(self.set_result, response)
         except Exception as error:
-            end, result = self.set_exception, error
+            end = partial(self.set_exception, error)
         with suppress(RuntimeError):  # the event loop has ended
-            self.get_loop().call_soon_threadsafe(self._end, end, result)
+            self.get_loop().call_soon_threadsafe(self._end, end)
 
-    def _end(self, end: Callable[[Any], None], result: object) -> None:
+    def _end(self, end: Callable[[], None]) -> None:
         if not self.done():
-            end(result)
+            end()
 
 
 class Service(Starlette):
@@ -342,8 +343,7 @@ class Pets(HTTPEndpoint):
     async def post(self, request: Request) -> Response:
         """Add one."""
         body = await read_body(request)
-        # of several headers the last counts
-        content_type = ["", *request.headers.getlist("content-type")][-1]
+        content_type = request.headers.get("content-type", "")
 
         def create_pet(session: Session, _: float) -> Answer:
             (pet_id,) = session.add_pets([pet])
