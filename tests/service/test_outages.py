@@ -7,10 +7,10 @@ import asyncio
 import shutil
 import subprocess
 import sys
-import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ import psycopg
 import pytest
 from postgres import missing_postgres, run_postgres
 from services import (
+    calling,
     database_change,
     database_lock,
     serve_in_thread,
@@ -50,29 +51,20 @@ def refuses(path, answers):
 
 
 @contextmanager
-def calling(served):
+def answering(served):
     """
     Callers that create, list and ask for health, each again and again: all their
     answers.
     """
-    end = threading.Event()
     answers = []
 
     def call(path):
-        while not end.is_set():
-            answers.append(served.caller.get(path) if path else served.caller.post())
+        answers.append(served.caller.get(path) if path else served.caller.post())
 
-    with ThreadPoolExecutor(8) as pool:
-        calls = [
-            pool.submit(call, path) for path in ["", "", "/pets?limit=1", "/health"] * 2
-        ]
-        try:
-            wait_until(lambda: len(answers) > 20)
-            yield answers
-        finally:
-            end.set()
-    for ended in calls:
-        ended.result()
+    paths = ["", "", "/pets?limit=1", "/health"] * 2
+    with calling(*[partial(call, path) for path in paths]):
+        wait_until(lambda: len(answers) > 20)
+        yield answers
 
 
 @dataclass(frozen=True)
@@ -137,7 +129,7 @@ def test_whatever_becomes_of_a_database_is_a_503_and_passes(request, outage):
     fixture = "on_sqlite" if is_file else "on_postgres"
     target = request.getfixturevalue(fixture)
     existing = stored_ids(target.where)
-    with calling(target.served) as answers:
+    with answering(target.served) as answers:
         with befall(target, outage):
             if outage != "sessions ended":
                 wait_until(lambda: refuses("/pets", answers))

@@ -4,21 +4,25 @@
 
 import json
 import os
-import re
 import signal
 import socket
 import subprocess
 import sys
-import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
 import requests
 from commands import run_program
-from services import database_lock, free_port, is_port_closed, stored_ids, wait_until
+from services import (
+    calling,
+    database_lock,
+    free_port,
+    is_port_closed,
+    stored_ids,
+    wait_until,
+)
 from serving import REX_BODY, find_workers, read_answer, run_serve
 from tcp_proxy import TcpProxy
 
@@ -65,6 +69,16 @@ def starting(folder):
             yield process
         finally:
             process.kill()
+
+
+@pytest.fixture
+def silenceable(postgres):
+    """A service, and the proxy through which it reaches its database."""
+    with (
+        TcpProxy(postgres.port) as proxy,
+        run_serve(proxy.url(postgres.database())) as served,
+    ):
+        yield served, proxy
 
 
 def replace_worker(served, proxy):
@@ -119,13 +133,10 @@ def test_a_create_that_waits_for_a_lock_at_sigterm_is_made(where):
     assert stored_ids(where) == {answer.body["id"]}
 
 
-def test_a_silent_database_does_not_keep_a_service_from_ending(postgres):
+def test_a_silent_database_does_not_keep_a_service_from_ending(silenceable):
     """What waits for it gets its 503."""
-    with (
-        TcpProxy(postgres.port) as proxy,
-        run_serve(proxy.url(postgres.database())) as served,
-        served.connect(30) as connection,
-    ):
+    served, proxy = silenceable
+    with served.connect(30) as connection:
         proxy.flowing.clear()
         connection.sendall(served.create_request())
         time.sleep(0.3)
@@ -157,24 +168,21 @@ def test_no_worker_outlives_its_supervisor(postgres):
 
 
 @needs_linux
-def test_no_worker_that_waits_for_its_database_outlives_its_supervisor(postgres):
+def test_no_worker_that_waits_for_its_database_outlives_its_supervisor(silenceable):
     """
     One that took the place of another while PostgreSQL is silent; the supervisor is
     killed.
     """
-    with (
-        TcpProxy(postgres.port) as proxy,
-        run_serve(proxy.url(postgres.database())) as served,
-    ):
-        killed = replace_worker(served, proxy)
-        (waiting,) = set(served.workers()) - {killed}
+    served, proxy = silenceable
+    killed = replace_worker(served, proxy)
+    (waiting,) = set(served.workers()) - {killed}
 
-        served.process.kill()
-        served.process.wait(30)
-        proxy.flowing.set()
+    served.process.kill()
+    served.process.wait(30)
+    proxy.flowing.set()
 
-        wait_until(lambda: not Path(f"/proc/{waiting}").exists())
-        assert is_port_closed(served.base_url)
+    wait_until(lambda: not Path(f"/proc/{waiting}").exists())
+    assert is_port_closed(served.base_url)
 
 
 @needs_linux
@@ -220,19 +228,17 @@ def test_kill_9_of_workers_loses_nothing_acknowledged(where):
     workers = 4 if where.startswith("postgresql") else 1
     kills = max(2, workers)
     acknowledged = []
-    end = threading.Event()
 
     def create():
-        while not end.is_set():
-            with suppress(requests.ConnectionError):
-                acknowledged.append(served.caller.post().json()["id"])
+        with suppress(requests.RequestException):
+            answer = served.caller.post()
+            if answer.ok:
+                acknowledged.append(answer.json()["id"])
 
     with (
         run_serve(where, "--workers", str(workers)) as served,
-        ThreadPoolExecutor(4) as pool,
+        calling(*[create] * 4),
     ):
-        for _ in range(4):
-            pool.submit(create)
         for turn in range(kills):
             before = len(acknowledged)
             wait_until(lambda: len(acknowledged) > before + 20)  # noqa: B023
@@ -240,7 +246,6 @@ def test_kill_9_of_workers_loses_nothing_acknowledged(where):
             os.kill(killed, signal.SIGKILL)
             wait_until(lambda: killed not in served.workers())  # noqa: B023
             wait_until(lambda: len(served.workers()) == workers)
-        end.set()
 
     assert len(acknowledged) == len(set(acknowledged)) > 20 * kills
     assert set(acknowledged) <= stored_ids(where)
@@ -271,36 +276,35 @@ def test_an_address_other_than_this_machines_is_warned_of(tmp_path):
     assert "plain http" in served.log_text()
 
 
-def test_a_worker_that_waits_for_its_database_says_so_now_and_then(postgres):
+def test_a_worker_that_waits_for_its_database_says_so_now_and_then(silenceable):
     """One line in ten seconds, not one a second."""
-    with (
-        TcpProxy(postgres.port) as proxy,
-        run_serve(proxy.url(postgres.database())) as served,
-    ):
-        replace_worker(served, proxy)
-        time.sleep(4)
-        lines = [line for line in served.log_text().splitlines() if "reached" in line]
-        proxy.flowing.set()
-        wait_until(lambda: not is_port_closed(served.base_url))
-        assert served.caller.get().status_code == 200
+    served, proxy = silenceable
+    replace_worker(served, proxy)
+    time.sleep(4)
+    lines = [line for line in served.log_text().splitlines() if "reached" in line]
+    proxy.flowing.set()
+    wait_until(lambda: not is_port_closed(served.base_url))
 
+    assert served.caller.get().status_code == 200
     assert len(lines) == 1
 
 
-def test_options_that_cannot_be_are_refused(tmp_path):
+@pytest.mark.parametrize(
+    ("options", "remedy"),
+    [("--port {used}", "--port"), ("--port {free} --host 192.0.2.1", "--host")],
+)
+def test_options_that_cannot_be_are_refused(tmp_path, options, remedy):
     """
     Before anything listens; two services would share a port, each with half of the
     callers.
     """
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        used_port = str(listener.getsockname()[1])
-        for options in (
-            f"--port {used_port}",
-            f"--port {free_port()} --host 192.0.2.1",
-        ):
-            completed = run_program(
-                "serve", *options.split(), "--database", str(tmp_path / "s.db")
-            )
-            *_, text = re.findall("--[a-z-]+", options)
-            text = f"Name another one with {text}"
-            assert (completed.returncode, text in completed.stderr) == (2, True)
+        ports = {"used": listener.getsockname()[1], "free": free_port()}
+        completed = run_program(
+            "serve",
+            *options.format(**ports).split(),
+            *("--database", str(tmp_path / "s.db")),
+        )
+
+    assert completed.returncode == 2
+    assert f"Name another one with {remedy}" in completed.stderr

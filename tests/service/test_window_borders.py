@@ -3,14 +3,13 @@ Quotas at the borders of minutes: with one, two and four services never a reques
 the plan.
 """
 
-import threading
 import time
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from functools import partial
 
 import pytest
-from services import NOON, Caller, serve_in_thread, wait_until
+from services import NOON, Caller, calling, serve_in_thread, wait_until
 
 from petstore_tools.clock import ManualClock
 from petstore_tools.plans import Plan
@@ -30,7 +29,7 @@ def cross_borders(url, count, borders):
     """
     clock = ManualClock(NOON + 59.9)
     resets_by_border = []
-    with ExitStack() as running, ThreadPoolExecutor(CALLERS) as pool:
+    with ExitStack() as running:
         services = [
             running.enter_context(serve_in_thread(url, clock=clock))
             for _ in range(count)
@@ -38,37 +37,28 @@ def cross_borders(url, count, borders):
         for _ in range(borders):
             _, key = services[0][0].create_key(Plan(LIMIT, 10_000), label="", now=NOON)
             resets = []
-            finished = threading.Event()
             calls = [
-                pool.submit(
-                    hammer,
-                    Caller(services[n % count][1].base_url, key),
-                    resets,
-                    finished,
-                )
-                for n in range(CALLERS)
+                partial(hammer, Caller(caller.base_url, key), resets)
+                for _, caller in services
             ]
-            wait_until(lambda: len(resets) >= LIMIT)  # noqa: B023
-            for _ in range(STEPS):
-                time.sleep(0.02)
-                clock.advance(STEP_S)
-            wait_until(lambda: len(resets) >= 2 * LIMIT)  # noqa: B023
-            time.sleep(0.1)
-            finished.set()
-            for call in calls:
-                call.result()
+            with calling(*calls * (CALLERS // count)):
+                wait_until(lambda: len(resets) >= LIMIT)  # noqa: B023
+                for _ in range(STEPS):
+                    time.sleep(0.02)
+                    clock.advance(STEP_S)
+                wait_until(lambda: len(resets) >= 2 * LIMIT)  # noqa: B023
+                time.sleep(0.1)
             resets_by_border.append(resets)
             clock.advance(60 - STEP_S * STEPS)
     return resets_by_border
 
 
-def hammer(caller, resets, finished):
-    while not finished.is_set():
-        answer = caller.get("/pets?limit=1")
-        if answer.status_code == 200:
-            resets.append(answer.headers["X-RateLimit-Reset"])
-        else:
-            assert answer.status_code == 429, answer.text
+def hammer(caller, resets):
+    answer = caller.get("/pets?limit=1")
+    if answer.status_code == 200:
+        resets.append(answer.headers["X-RateLimit-Reset"])
+    else:
+        assert answer.status_code == 429, answer.text
 
 
 @pytest.mark.parametrize("borders", [1, pytest.param(40, marks=pytest.mark.soak)])

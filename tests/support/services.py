@@ -5,7 +5,9 @@ database.
 
 import socket
 import sqlite3
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
@@ -78,6 +80,25 @@ def serve_in_thread(where, *, clock=None):
         server.stop()
         service.close()
         database.close()
+
+
+@contextmanager
+def calling(*calls):
+    """Make each call again and again, in a thread of its own, until the block ends."""
+    end = threading.Event()
+
+    def repeat(call):
+        while not end.is_set():
+            call()
+
+    with ThreadPoolExecutor(len(calls)) as pool:
+        threads = [pool.submit(repeat, call) for call in calls]
+        try:
+            yield
+        finally:
+            end.set()
+    for thread in threads:
+        thread.result()
 
 
 def keyed_session(key):
