@@ -198,18 +198,14 @@ def test_a_429_names_its_seconds_and_the_tenth_retry_is_a_ban():
         *_, banned = (ask(box, "GET", "/pets") for _ in range(10))
 
     assert first.status_code == 200
-    assert is_error(refused, 429)
-    assert is_error(banned, 429)
+    for answer, wait_s, code in (
+        (refused, "45", "rate_limited"),
+        (banned, "900", "key_banned"),
+    ):
+        assert is_error(answer, 429)
+        assert (answer.headers["Retry-After"], answer.json()["code"]) == (wait_s, code)
     assert refused.headers["X-RateLimit-Remaining"] == "0"
     assert refused.headers["X-RateLimit-Reset"] == first.headers["X-RateLimit-Reset"]
-    assert (refused.headers["Retry-After"], refused.json()["code"]) == (
-        "45",
-        "rate_limited",
-    )
-    assert (banned.headers["Retry-After"], banned.json()["code"]) == (
-        "900",
-        "key_banned",
-    )
 
 
 def test_the_date_is_the_services_clock(box):
