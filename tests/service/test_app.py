@@ -6,7 +6,6 @@ import json
 from unittest.mock import ANY
 
 import pytest
-import requests
 from services import NOON, Caller, serve_in_thread
 from tables import WIRE, read_cases, read_json
 
@@ -25,14 +24,9 @@ def box():
         yield sandbox
 
 
-def ask(box, method, path, key="", **options):
-    """Send a request as any client would; a key of None sends none."""
-    headers = dict(options.pop("headers", {}))
-    if key is not None:
-        headers["Authorization"] = f"Bearer {key or box.api_key}"
-    return requests.request(
-        method, box.base_url + path, headers=headers, timeout=10, **options
-    )
+@pytest.fixture
+def caller(box):
+    return Caller(box.base_url, box.api_key)
 
 
 def is_error(response, status):
@@ -59,7 +53,7 @@ def with_any(pairs):
 
 @pytest.mark.parametrize("path", WIRE, ids=lambda path: path.stem)
 def test_the_service_answers_as_the_literal_replies_written_from_the_document(
-    box, path
+    caller, path
 ):
     """
     Each file: a request, and status, body and headers of its answer; `*` stands for any
@@ -68,14 +62,10 @@ def test_the_service_answers_as_the_literal_replies_written_from_the_document(
     case = json.loads(path.read_text(), object_pairs_hook=with_any)
     request = case["request"]
     data = json.dumps(request["body"]) if "body" in request else None
+    key = {"Authorization": None} if request.get("without_key") else {}
 
-    response = ask(
-        box,
-        request["method"],
-        request["path"],
-        None if request.get("without_key") else "",
-        data=data,
-        headers=JSON,
+    response = caller.request(
+        request["method"], request["path"], data=data, headers={**JSON, **key}
     )
 
     assert response.status_code == case["reply"]["status"]
@@ -96,31 +86,30 @@ def test_the_service_answers_as_the_literal_replies_written_from_the_document(
         ),
     ],
 )
-def test_a_bad_body_is_400_with_an_error_and_creates_nothing(box, body):
+def test_a_bad_body_is_400_with_an_error_and_creates_nothing(caller, body):
     """
     Missing, malformed, of the wrong type, unknown, too long (§4.2): never 415, 422 or
     500.
     """
-    assert is_error(ask(box, "POST", "/pets", data=body, headers=JSON), 400)
-    assert len(ask(box, "GET", "/pets").json()) == 3
+    assert is_error(caller.request("POST", data=body, headers=JSON), 400)
+    assert len(caller.get().json()) == 3
 
 
 @pytest.mark.parametrize(
     ("method", "path", "status"),
     read_cases(__file__, "failures.txt"),
 )
-def test_every_failure_is_an_error_body_with_rate_headers(box, method, path, status):
+def test_every_failure_is_an_error_body_with_rate_headers(caller, method, path, status):
     """Status equal to the HTTP status, on every path (§2.5, §8.3)."""
-    assert is_error(ask(box, method, path), int(status))
+    assert is_error(caller.request(method, path), int(status))
 
 
 @pytest.mark.parametrize(
     "header", [None, "", "Bearer", "Bearer ", "Bearer wrong", "Basic abc", "wrong"]
 )
-def test_a_missing_or_wrong_key_is_401(box, header):
+def test_a_missing_or_wrong_key_is_401(caller, header):
     """With `WWW-Authenticate`, an Error, and rate headers that are not a key's (§5)."""
-    headers = {} if header is None else {"Authorization": header}
-    response = requests.get(f"{box.base_url}/pets", headers=headers, timeout=10)
+    response = caller.request("GET", headers={"Authorization": header})
 
     assert is_error(response, 401)
     assert response.headers["WWW-Authenticate"] == "Bearer"
@@ -154,7 +143,8 @@ def test_wrong_keys_cost_nobody_anything(tmp_path):
 def test_an_answer_names_the_window_of_its_rate_headers(plan, policies):
     """With its limit and its length, on a 429, too."""
     with Sandbox(plan=plan, animals=0) as box:
-        answers = [ask(box, "GET", path) for path in ("/pets", "/x", "/pets", "/pets")]
+        caller = Caller(box.base_url, box.api_key)
+        answers = [caller.get(path) for path in ("/pets", "/x", "/pets", "/pets")]
 
     assert [answer.status_code for answer in answers] == [200, 404, 200, 429]
     assert {answer.headers[POLICY] for answer in answers} == policies
@@ -192,10 +182,11 @@ def test_a_429_names_its_seconds_and_the_tenth_retry_is_a_ban():
     §8.4.3).
     """
     with Sandbox(plan="1/100", animals=0) as box:
+        caller = Caller(box.base_url, box.api_key)
         box.advance(seconds=15)
-        first, refused = (ask(box, "GET", "/pets") for _ in range(2))
+        first, refused = (caller.get() for _ in range(2))
         box.advance(seconds=3)
-        *_, banned = (ask(box, "GET", "/pets") for _ in range(10))
+        *_, banned = (caller.get() for _ in range(10))
 
     assert first.status_code == 200
     for answer, wait_s, code in (
@@ -208,19 +199,19 @@ def test_a_429_names_its_seconds_and_the_tenth_retry_is_a_ban():
     assert refused.headers["X-RateLimit-Reset"] == first.headers["X-RateLimit-Reset"]
 
 
-def test_the_date_is_the_services_clock(box):
+def test_the_date_is_the_services_clock(caller):
     """One Date, from the clock that also makes the resets."""
-    response = ask(box, "GET", "/pets")
+    response = caller.get()
 
     assert response.raw.headers.getlist("Date") == ["Mon, 05 Jan 2026 09:00:00 GMT"]
 
 
-def test_the_deprecated_operation_says_so_and_ends_on_its_day(box):
+def test_the_deprecated_operation_says_so_and_ends_on_its_day(box, caller):
     """
     Deprecation, Sunset and a successor until 5 December 2030; 410 from then on (§4.3,
     §9).
     """
-    before = ask(box, "GET", "/pets/1")
+    before = caller.get("/pets/1")
     assert before.status_code == 200
     assert before.headers["Sunset"] == "Thu, 05 Dec 2030 00:00:00 GMT"
     assert before.headers["Deprecation"].startswith("@")
@@ -228,24 +219,24 @@ def test_the_deprecated_operation_says_so_and_ends_on_its_day(box):
 
     box.advance(seconds=spec.REMOVAL_OF_GET_PET_AT - box.clock.now())
 
-    assert is_error(ask(box, "GET", "/pets/1"), 410)
+    assert is_error(caller.get("/pets/1"), 410)
 
 
-def test_a_link_shows_the_last_id_of_its_page_and_is_bound_to_its_filter(box):
+def test_a_link_shows_the_last_id_of_its_page_and_is_bound_to_its_filter(caller):
     """
     So that a caller whose next request holds it knows that no animal was missed
     between.
     """
-    link = ask(box, "GET", "/pets?limit=2").links["next"]["url"]
+    link = caller.get("/pets?limit=2").links["next"]["url"]
 
     assert "cursor=id2." in link
-    assert ask(box, "GET", f"/pets{link}").status_code == 200
-    assert is_error(ask(box, "GET", f"/pets{link}&status=sold"), 400)
+    assert caller.get(f"/pets{link}").status_code == 200
+    assert is_error(caller.get(f"/pets{link}&status=sold"), 400)
 
 
-def test_head_is_answered_as_get_without_the_body(box):
+def test_head_is_answered_as_get_without_the_body(caller):
     """And costs as much (our choice)."""
-    page, head, last = (ask(box, method, "/pets") for method in ("GET", "HEAD", "GET"))
+    page, head, last = (caller.request(method) for method in ("GET", "HEAD", "GET"))
 
     assert (head.status_code, head.content) == (200, b"")
     assert head.headers["Content-Length"] == str(len(page.content))
@@ -253,23 +244,20 @@ def test_head_is_answered_as_get_without_the_body(box):
     assert left[0] - left[1] == 2
 
 
-def test_unknown_query_parameters_are_ignored(box):
+def test_unknown_query_parameters_are_ignored(caller):
     """Our choice: the document names two (§4.1)."""
-    assert (
-        ask(box, "GET", "/pets?colour=red&offset=2").json()
-        == ask(box, "GET", "/pets").json()
-    )
+    assert caller.get("/pets?colour=red&offset=2").json() == caller.get().json()
 
 
 @pytest.mark.parametrize(
     ("kind", "status"),
     [("text/plain", 400), ("", 400), ("Application/JSON; charset=utf-8", 201)],
 )
-def test_a_body_of_another_content_type_is_400(box, kind, status):
+def test_a_body_of_another_content_type_is_400(caller, kind, status):
     """Bodies are application/json (§4); a charset may follow."""
     body = b'{"name": "Rex", "categoryId": 1}'
 
-    answer = ask(box, "POST", "/pets", data=body, headers={"Content-Type": kind})
+    answer = caller.request("POST", data=body, headers={"Content-Type": kind})
 
     assert answer.status_code == status
 

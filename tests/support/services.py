@@ -57,14 +57,15 @@ class Caller:
     base_url: str
     key: str
 
+    def request(self, method, path="/pets", **options):
+        url = self.base_url + path
+        return keyed_session(self.key).request(method, url, timeout=30, **options)
+
     def get(self, path="/pets"):
-        return keyed_session(self.key).get(self.base_url + path, timeout=30)
+        return self.request("GET", path)
 
     def post(self, name="Rex", **more):
-        body = {"name": name, "categoryId": 1, **more}
-        return keyed_session(self.key).post(
-            f"{self.base_url}/pets", json=body, timeout=30
-        )
+        return self.request("POST", json={"name": name, "categoryId": 1, **more})
 
 
 @contextmanager
