@@ -93,20 +93,19 @@ class Job(asyncio.Future[Response]):
         super().__init__()
         self._work = work
         self._ends_at = elapsed() + patience_s
+        # what is set first stays: `setdefault` is one step for all threads
         self._outcome: dict[str, str] = {}
-
-    def _decide(self, outcome: str) -> str:
-        """Decide what becomes of it: the first call does. Return what was decided."""
-        return self._outcome.setdefault("is", outcome)
 
     def may_commit(self, creates: bool) -> bool:
         """Allow the commit, unless the job was given up, or should have been."""
         outcome = "create" if creates else "count"
-        return elapsed() < self._ends_at and self._decide(outcome) == outcome
+        if elapsed() >= self._ends_at:
+            return False
+        return self._outcome.setdefault("is", outcome) == outcome
 
     def give_up(self) -> None:
         """Give it up: nothing will be changed, unless its commit was sent."""
-        unknown = self._decide("given up") == "create"
+        unknown = self._outcome.setdefault("is", "given up") == "create"
         error = UnavailableError(SILENT, unknown=unknown)
         self._end(partial(self.set_exception, error))
 
