@@ -125,10 +125,8 @@ def test_bodies_of_many_small_values_cost_other_callers_nothing(tmp_path):
     waits = []
     with run_serve(tmp_path / "service.db") as served, ThreadPoolExecutor(60) as pool:
         key = create_key(served.where, Plan(60, 1_000))
-        head = served.request_head(
-            "POST /v1/pets", JSON_TYPE, f"Content-Length: {LARGEST}", key=key
-        )
-        creates = [pool.submit(served.send, head + body, timeout=60) for _ in range(60)]
+        request = served.create_request(body, key)
+        creates = [pool.submit(served.send, request, timeout=60) for _ in range(60)]
         while not all(create.done() for create in creates):
             waits.append(served.measure_wait_s())
 

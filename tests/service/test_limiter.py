@@ -12,6 +12,7 @@ PER_MINUTE = 3
 PER_DAY = 5
 T0 = 1_800_000_000.0
 DAY_START = 1_799_971_200
+DAY_END = DAY_START + DAY_S
 UNUSED = Usage()
 
 
@@ -40,21 +41,24 @@ def test_whole_minutes_days_and_bans(times, expected):
     assert "".join(map(sign, decisions)) == expected
 
 
-def test_headers_speak_of_the_window_with_fewer_left_and_on_a_tie_of_the_later():
+@pytest.mark.parametrize(
+    ("usage", "time", "window"),
+    [
+        (UNUSED, T0, (3, 2, T0 + MINUTE_S)),
+        (Usage(day_start=DAY_START, day_used=2), T0 + 60, (5, 2, DAY_END)),
+        (Usage(DAY_END - 9, 0, DAY_START, 2), DAY_END - 9, (3, 2, DAY_END + 51)),
+    ],
+)
+def test_headers_speak_of_the_window_with_fewer_left_and_on_a_tie_of_the_later(
+    usage, time, window
+):
     """
     Minute first; when both have two left, the day, which resets later; a minute that
     began while the clock was ahead may lead beyond the day.
     """
-    (first,) = send([T0])
-    (tied,) = send([T0 + 60], Usage(day_start=DAY_START, day_used=2))
+    (decision,) = send([time], usage)
 
-    assert (first.limit, first.remaining, first.reset) == (3, 2, T0 + 60)
-    day_ends_at = DAY_START + DAY_S
-    assert (tied.limit, tied.remaining, tied.reset) == (5, 2, day_ends_at)
-    minute_start = day_ends_at - 9
-    usage = Usage(minute_start, 0, DAY_START, day_used=2)
-    (last,) = send([minute_start], usage)
-    assert (last.limit, last.remaining, last.reset) == (3, 2, minute_start + MINUTE_S)
+    assert (decision.limit, decision.remaining, decision.reset) == window
 
 
 MONTH = 30 * 86_400.0

@@ -109,6 +109,11 @@ def keyed_session(key):
     return session
 
 
+def remaining(answer):
+    """Return how many requests are left behind an answer."""
+    return int(answer.headers["X-RateLimit-Remaining"])
+
+
 def free_port():
     """Return a port that nobody has."""
     with socket.create_server(("127.0.0.1", 0)) as listener:

@@ -70,10 +70,10 @@ class ServeProcess:
         lines = f"{line} HTTP/1.1", "Host: h", authorization, *headers, "", ""
         return "\r\n".join(lines).encode()
 
-    def create_request(self, body=REX_BODY):
+    def create_request(self, body=REX_BODY, key=None):
         """Return a create with this body."""
         length = f"Content-Length: {len(body)}"
-        return self.request_head("POST /v1/pets", JSON_TYPE, length) + body
+        return self.request_head("POST /v1/pets", JSON_TYPE, length, key=key) + body
 
     def send(self, request, *, timeout=15):
         """Send bytes on a connection of their own, and return the first answer."""
