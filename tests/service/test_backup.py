@@ -9,7 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 
 import pytest
-from services import stored_ids
+from services import Caller, stored_ids
 from serving import run_serve
 
 PAGE = (files("petstore_tools.service") / "README.md").read_text("utf-8")
@@ -39,8 +39,8 @@ def test_a_copy_is_made_while_it_serves_and_put_back_as_printed(tmp_path, where)
         served.process.wait(30)
     run(put_back)
     with run_serve(where) as again:
-        served.port = again.port
-        listed = served.caller.get()  # by the key that was in the copy
+        # by the key that was in the copy
+        listed = Caller(again.base_url, served.key).get()
 
     assert after.status_code == 201
     assert [pet["id"] for pet in listed.json()] == before
