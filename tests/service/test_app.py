@@ -151,21 +151,23 @@ def test_an_answer_names_the_window_of_its_rate_headers(plan, policies):
 
 
 class BrokenClock(ManualClock):
-    """A clock with a defect."""
+    """A clock with a defect when it is read for the second time."""
+
+    readings = 0
 
     def now(self):
-        if self.defects.pop():
+        self.readings += 1
+        if self.readings == 2:
             raise ZeroDivisionError
         return super().now()
-
-    def __init__(self):
-        super().__init__(NOON)
-        self.defects = [False, False, True, False]
 
 
 def test_a_defect_is_a_500_with_an_error_and_the_next_request_is_served(tmp_path):
     """Nothing of the request that failed is kept."""
-    with serve_in_thread(str(tmp_path / "s.db"), clock=BrokenClock()) as (_, caller):
+    with serve_in_thread(str(tmp_path / "s.db"), clock=BrokenClock(NOON)) as (
+        _,
+        caller,
+    ):
         well = caller.get()
         failed = caller.post()
         listed = caller.get()

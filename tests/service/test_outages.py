@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -268,21 +268,19 @@ def test_a_session_that_stands_still_lets_go_of_what_others_wait_for(
     """
     url = pgbouncer.url(postgres.database())
     undone_ids = []
+    answers = []
 
     def pause(session):
         session.execute("SELECT * FROM key FOR UPDATE")
         undone_ids.extend(session.add_pets([("lost", 1, None)]))
-        created.append(caller.post())
+        answers.append(caller.post())
 
-    created = []
-    with serve_in_thread(url) as (_, caller):
+    with serve_in_thread(url) as (_, caller), closing(Database(url)) as paused:
         caller.post()
-        paused = Database(url)
         with pytest.raises(UnavailableError):
             paused.run(pause)
-        paused.close()
 
-    (answer,) = created
+    (answer,) = answers
     assert answer.status_code == 201
     assert answer.json()["id"] > max(undone_ids)
     assert stored_ids(url) == {1, answer.json()["id"]}

@@ -71,15 +71,14 @@ def test_a_bad_cell_that_was_no_text_does_not_pass_for_corrected(tmp_path):
         NonTextCell("", "part of the merged cell A1"),
         NonTextCell("7", FORMATTED),
     ]
-    rows = [[cell] for cell in bad]
-    positions = {(row, 0) for row in range(len(bad))}
-    content = workbook_bytes(["name"], rows, bad_cells=positions)
+    positions = {(0, column) for column in range(len(bad))}
+    content = workbook_bytes(["name", "b", "c"], [bad], bad_cells=positions)
     (tmp_path / "rejects.xlsx").write_bytes(content)
 
     [sheet] = open_source(tmp_path / "rejects.xlsx")
 
-    cells = [cell for _, cells in sheet.records() for cell in cells]
-    assert cells == ["name", *["#N/A"] * len(bad)]
+    _, (_, cells) = sheet.records()
+    assert [*cells] == ["#N/A"] * len(bad)
 
 
 def test_a_cell_that_excel_cannot_keep_is_refused():
