@@ -178,9 +178,11 @@ class Sender:
                 if self._queue and self._running < (self._connections or 1):
                     with self._changed:
                         self._running += 1
-                    work = _Connection(self, call_options).work
-                    threads.append(threading.Thread(target=work, daemon=True))
-                    threads[-1].start()
+                    thread = threading.Thread(
+                        target=self._work, args=(call_options,), daemon=True
+                    )
+                    threads.append(thread)
+                    thread.start()
                     continue
                 with self._changed:
                     self._changed.wait(TICK_S)
@@ -197,12 +199,7 @@ class Sender:
         if self._error is not None:
             raise self._error
 
-    def next(self) -> Entry | None:
-        """Take the next row, None where there is none."""
-        with self._changed:
-            return self._queue.popleft() if self._queue else None
-
-    def count(self, outcome: Outcome, latency_s: float | None) -> None:
+    def count(self, outcome: Outcome) -> None:
         """Count what became of a row."""
         with self._changed:
             self._counts[outcome.state] += 1
@@ -215,15 +212,6 @@ class Sender:
                 rows = f"{MAX_UNKNOWN_IN_A_ROW} rows in a row"
                 self.failing = f"{rows} got no usable answer: {outcome.detail}"
                 self._keep_back()
-            if self._connections is None and latency_s is not None:
-                self._connections = connections(self.client.plan.per_minute, latency_s)
-                self._changed.notify_all()  # other changes are shown at the next tick
-
-    def end(self) -> None:
-        """Count a connection as ended."""
-        with self._changed:
-            self._running -= 1
-            self._changed.notify_all()
 
     def stop(self, error: BaseException) -> None:
         """Let nothing more leave."""
@@ -244,14 +232,102 @@ class Sender:
 
     def show(self) -> None:
         """Show how far the run is."""
+        states = ("created", "rejected", "unknown", "unsent")
         with self._changed:
-            created, rejected, unknown, unsent = (
-                self._counts[state]
-                for state in ("created", "rejected", "unknown", "unsent")
-            )
-            wait = self.wait
+            created, rejected, unknown, unsent = [self._counts[s] for s in states]
         done = created + rejected + unknown
-        self._progress(Progress(done, done + unsent, created, rejected, unknown, wait))
+        total = done + unsent
+        self._progress(Progress(done, total, created, rejected, unknown, self.wait))
+
+    def _work(self, call_options: CallOptions) -> None:
+        """
+        Send one row after the other, until there is none left or the run has ended; an
+        outcome and the next intent are one commit.
+        """
+        outcomes: list[tuple[Entry, Outcome]] = []  # not recorded yet
+
+        def on_wait(wait: Wait | None) -> None:
+            self._record(outcomes)
+            self.wait = wait
+
+        call_options = replace(
+            call_options, cancelled=lambda: self.has_ended, on_wait=on_wait
+        )
+        try:
+            with self.client.clock.working():
+                for entry in iter(self._take_row, None):
+                    with suppress(CallCancelled):  # the row is unsent
+                        self._send(entry, outcomes, call_options)
+        except BaseException as error:
+            self.stop(error)  # at once: a commit takes time
+        try:
+            self._record(outcomes)
+        except BaseException as error:  # after an interrupt, the journal is closed
+            self.stop(error)
+        with self._changed:
+            self._running -= 1
+            self._changed.notify_all()
+
+    def _take_row(self) -> Entry | None:
+        with self._changed:
+            return self._queue.popleft() if self._queue else None
+
+    def _send(
+        self,
+        entry: Entry,
+        outcomes: list[tuple[Entry, Outcome]],
+        call_options: CallOptions,
+    ) -> None:
+        left_at = 0.0
+
+        def before() -> None:
+            nonlocal left_at
+            if self.has_ended:
+                raise CallCancelled
+            self._record(outcomes, entry)
+            left_at = time.perf_counter()
+
+        def on_no_effect() -> None:
+            outcomes.append((entry, Outcome("unsent")))
+            self._record(outcomes)
+
+        def note(outcome: Outcome) -> None:
+            outcomes.append((entry, outcome))
+            self.count(outcome)
+
+        try:
+            reply = self.client.call(
+                "POST",
+                self.client.base_url + spec.PETS_PATH,
+                NewPet.of(*entry.content).wire(),
+                call_options=call_options,
+                before=before,
+                on_no_effect=on_no_effect,
+            )
+        except TransportError as error:
+            if not error.may_have_left:
+                raise
+            note(Outcome("unknown", detail=str(error)))
+            return
+        except ProtocolError as error:
+            note(Outcome("unknown", detail=str(error)))
+            raise
+        if self._connections is None:
+            answer_s = time.perf_counter() - left_at
+            latency_s = answer_s + self.client.ledger.transaction_s
+            self._connections = connections(self.client.plan.per_minute, latency_s)
+        outcome = judge(reply.status, reply.body, entry)
+        note(outcome)
+        if outcome.state == "unsent":  # our request is wrong, not the row
+            expect(reply, HTTPStatus.CREATED)
+
+    def _record(
+        self, outcomes: list[tuple[Entry, Outcome]], intent: Entry | None = None
+    ) -> None:
+        """Record what is known, and which row is next."""
+        if outcomes or intent is not None:
+            self.journal.record(outcomes, intent=intent)
+            outcomes.clear()
 
 
 def await_threads(journal: Journal, max_wait_s: float) -> None:
@@ -270,90 +346,3 @@ def await_threads(journal: Journal, max_wait_s: float) -> None:
                 " again in a minute"
             )
     del _threads[journal.id]
-
-
-class _Connection:
-    """
-    Sends one row after the other; an outcome and the next intent are one commit.
-
-    Args:
-        sender: Gives the rows.
-        call_options: How the calls wait.
-    """
-
-    def __init__(self, sender: Sender, call_options: CallOptions) -> None:
-        self._sender = sender
-        self._client = sender.client
-        self._outcomes: list[tuple[Entry, Outcome]] = []  # not recorded yet
-        self._left_at = 0.0
-        self._call_options = replace(
-            call_options, cancelled=lambda: sender.has_ended, on_wait=self._on_wait
-        )
-
-    def work(self) -> None:
-        """Send until there is no row left, or the run has ended."""
-        try:
-            with self._client.clock.working():
-                while (entry := self._sender.next()) is not None:
-                    with suppress(CallCancelled):  # the row is unsent
-                        self._send(entry)
-        except BaseException as error:
-            self._sender.stop(error)  # at once: a commit takes time
-        try:
-            self._record()
-        except BaseException as error:  # after an interrupt, the journal is closed
-            self._sender.stop(error)
-        self._sender.end()
-
-    def _send(self, entry: Entry) -> None:
-        def before() -> None:
-            if self._sender.has_ended:
-                raise CallCancelled
-            self._record(entry)
-            self._left_at = time.perf_counter()
-
-        def on_no_effect() -> None:
-            self._outcomes.append((entry, Outcome("unsent")))
-            self._record()
-
-        try:
-            reply = self._client.call(
-                "POST",
-                self._client.base_url + spec.PETS_PATH,
-                NewPet.of(*entry.content).wire(),
-                call_options=self._call_options,
-                before=before,
-                on_no_effect=on_no_effect,
-            )
-        except TransportError as error:
-            if not error.may_have_left:
-                raise
-            self._note(entry, Outcome("unknown", detail=str(error)))
-            return
-        except ProtocolError as error:
-            self._note(entry, Outcome("unknown", detail=str(error)))
-            raise
-        latency_s = (
-            time.perf_counter() - self._left_at + self._client.ledger.transaction_s
-        )
-        outcome = judge(reply.status, reply.body, entry)
-        self._note(entry, outcome, latency_s)
-        if outcome.state == "unsent":  # our request is wrong, not the row
-            expect(reply, HTTPStatus.CREATED)
-
-    def _note(
-        self, entry: Entry, outcome: Outcome, latency_s: float | None = None
-    ) -> None:
-        self._outcomes.append((entry, outcome))
-        self._sender.count(outcome, latency_s)
-
-    def _record(self, intent: Entry | None = None) -> None:
-        """Record what is known, and which row is next."""
-        if self._outcomes or intent is not None:
-            self._sender.journal.record(self._outcomes, intent=intent)
-            self._outcomes.clear()
-
-    def _on_wait(self, wait: Wait | None) -> None:
-        """Record what is known before a wait."""
-        self._record()
-        self._sender.wait = wait

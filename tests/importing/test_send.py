@@ -54,10 +54,10 @@ def test_an_answer_of_a_failing_service_may_be_another_one_later(status, may_pas
 def test_unknown_rows_hold_the_others_back_only_in_a_row(sender):
     """Three, of which each was followed by a usable answer, do not."""
     for state in ("unknown", "created") * 3:
-        sender.count(Outcome(state), None)
+        sender.count(Outcome(state))
     held_back = [sender.failing]
     for _ in range(3):
-        sender.count(Outcome("unknown", detail="silence"), None)
+        sender.count(Outcome("unknown", detail="silence"))
 
     assert [*held_back, sender.failing] == [
         "",
