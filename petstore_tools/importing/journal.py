@@ -72,7 +72,7 @@ WHERE import = :id AND (
 """
 # an animal that another row has, or that a listing showed before the row was sent
 _IS_FOREIGN = """
-SELECT EXISTS (SELECT 1 FROM row WHERE pet_id = :pet_id OR listed_id = :pet_id)
+SELECT 1 WHERE EXISTS (SELECT 1 FROM row WHERE pet_id = :pet_id OR listed_id = :pet_id)
 OR EXISTS (
     SELECT 1 FROM shown WHERE pet_id = :pet_id
     AND listing <= (SELECT sent_after FROM row WHERE entry_id = :entry_id)
@@ -108,9 +108,9 @@ _OF_OTHERS = f"""
         AND (json_extract(edited, '$[0]'), json_extract(edited, '$[1]')) IN {_NAMES})
 )
 """
-_HAS_OTHERS = "SELECT EXISTS (SELECT 1 FROM row WHERE import != ?)"
+_HAS_OTHERS = "SELECT 1 FROM row WHERE import != :id LIMIT 1"
 _WITH_UNSENT = """
-SELECT DISTINCT import FROM row WHERE import != ? AND state = 'unsent' AND present
+SELECT DISTINCT import FROM row WHERE import != :id AND state = 'unsent' AND present
 """
 # no row of this import is the animal; found by the animal, not by the import
 _IS_NOT_OURS = """
@@ -158,14 +158,16 @@ class Journal:
     def read(self, where: str = "import = :id", **facts: object) -> list[Entry]:
         """Return the rows that a condition names, by their position in the sheet."""
         query = f"SELECT {_ENTRY} FROM row WHERE {where} ORDER BY number, entry_id"
-        with self.reading() as db:
-            rows = db.execute(query, {"id": self.id, **facts}).fetchall()
-            # a create that equals nothing asks for no names of files
-            imports = db.execute("SELECT id, path, sheet FROM import") if rows else ()
-            files = {
-                id_: self._label(Path(path), sheet) for id_, path, sheet in imports
-            }
+        rows = self.select(query, **facts)
+        # a create that equals nothing asks for no names of files
+        imports = self.select("SELECT id, path, sheet FROM import") if rows else ()
+        files = {id_: self._label(Path(path), sheet) for id_, path, sheet in imports}
         return [_read_entry(row, files) for row in rows]
+
+    def select(self, query: str, **facts: object) -> list[Any]:
+        """Return the records of a query; `:id` is this import."""
+        with self.reading() as db:
+            return db.execute(query, {"id": self.id, **facts}).fetchall()
 
     def _label(self, path: Path, sheet: str) -> str:
         """Name a file for people; one of the name of our file, with its folder."""
@@ -178,11 +180,9 @@ class Journal:
         Return the rows of other imports that share a name and category with a file:
         those that were sent, and those that a running import is to send.
         """
-        with self.reading() as db:
-            is_alone = not db.execute(_HAS_OTHERS, (self.id,)).fetchone()[0]
-            imports = db.execute(_WITH_UNSENT, (self.id,)).fetchall()
-        if is_alone:
+        if not self.select(_HAS_OTHERS):
             return []
+        imports = self.select(_WITH_UNSENT)
         running = [name for (name,) in imports if is_running(self.folder, name)]
         facts = {"names": _names_json(rows), "running": json.dumps(running)}
         other_entries = self.read(_OF_OTHERS, **facts)
@@ -195,12 +195,10 @@ class Journal:
 
     def _read_animals(self, where: str, **facts: object) -> list[Entry]:
         query = f"SELECT id, name, category_id, status FROM temp.animal WHERE {where}"
-        with self.reading() as db:
-            animals = db.execute(query, {"id": self.id, **facts})
-            return [
-                Entry(0, PetValues(*content), pet_id=pet_id, state="created")
-                for pet_id, *content in animals
-            ]
+        return [
+            Entry(0, PetValues(*content), pet_id=pet_id, state="created")
+            for pet_id, *content in self.select(query, **facts)
+        ]
 
     def read_animals_named(
         self, rows: Iterable[Entry], condition: str = "1"
@@ -208,10 +206,8 @@ class Journal:
         """
         Return animals of the last listing that share a name and category with a row.
         """
-        with self.reading() as db:
-            is_empty = db.execute("SELECT NOT EXISTS (SELECT 1 FROM temp.animal)")
-            if is_empty.fetchone()[0]:
-                return []
+        if not self.select("SELECT 1 FROM temp.animal LIMIT 1"):
+            return []
         where = f"(name, category_id) IN {_NAMES} AND {condition}"
         return self._read_animals(where, names=_names_json(rows))
 
@@ -295,10 +291,10 @@ class Journal:
         Raises:
             JournalError: A row is not on its way, or the file cannot be written.
         """
-        with self.transaction() as db:
+        with self.transaction():
             for entry, outcome in outcomes:
                 facts = {"entry_id": entry.entry_id, "pet_id": outcome.pet_id}
-                if db.execute(_IS_FOREIGN, facts).fetchone()[0]:
+                if self.select(_IS_FOREIGN, **facts):
                     detail = f"the answer names id {outcome.pet_id}, another animal's"
                     outcome = Outcome(outcome.state, detail=detail)
                 self.settle(entry, outcome)
@@ -324,26 +320,17 @@ class Journal:
 
     def is_ours(self, digest: str) -> bool:
         """Say whether a run of this import wrote a result file with this digest."""
-        written = "SELECT 1 FROM written WHERE import = ? AND digest = ?"
-        with self.reading() as db:
-            return db.execute(written, (self.id, digest)).fetchone() is not None
+        written = "SELECT 1 FROM written WHERE import = :id AND digest = :digest"
+        return bool(self.select(written, digest=digest))
 
     def read_sources(self) -> set[Path]:
         """Return the files that are the source of an import to the place."""
-        with self.reading() as db:
-            return {Path(path) for (path,) in db.execute("SELECT path FROM import")}
+        return {Path(path) for (path,) in self.select("SELECT path FROM import")}
 
-    def read_written(self, name: str) -> str | None:
-        """
-        Return the digest of what was written last into a result file, None where
-        another import wrote it.
-        """
-        last = """
-        SELECT import, digest FROM written WHERE name = ? ORDER BY rowid DESC LIMIT 1
-        """
-        with self.reading() as db:
-            writer, digest = db.execute(last, (name,)).fetchone() or ("", None)
-        return digest if writer == self.id else None
+    def wrote_last(self, name: str, digest: str) -> bool:
+        """Say whether what was written last into a result file is this, and ours."""
+        last = "SELECT import, digest FROM written WHERE name = :name ORDER BY rowid"
+        return self.select(last, name=name)[-1:] == [(self.id, digest)]
 
     def note_written(self, name: str, digest: str) -> None:
         """
@@ -371,12 +358,8 @@ class Journal:
         Return the answer to the last question, `ask` where there is none, and the rows
         as a person was shown them.
         """
-        query = "SELECT answer, question FROM import WHERE id = ?"
-        with self.reading() as db:
-            record = db.execute(query, (self.id,)).fetchone()
-        if record is None:
-            return "ask", []
-        answer, rows = record
+        query = "SELECT answer, question FROM import WHERE id = :id"
+        ((answer, rows),) = self.select(query) or [("ask", "[]")]
         return answer, json.loads(rows)
 
     def note_question(self, answer: Doubtful, rows: Sequence[str]) -> None:

@@ -356,7 +356,7 @@ def _find_place(path: Path, number: int, source: Path, journal: Journal) -> Path
 def _find_written(path: Path, digest: str, journal: Journal) -> Path | None:
     """Return the file that this import wrote with these contents, if it is there."""
     files = (numbered(path, number) for number in existing_numbers(path))
-    return next((f for f in files if journal.read_written(f.name) == digest), None)
+    return next((f for f in files if journal.wrote_last(f.name, digest)), None)
 
 
 def _is_ours(file: Path, source: Path, journal: Journal) -> bool:
