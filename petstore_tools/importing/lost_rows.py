@@ -51,10 +51,6 @@ SELECT count(*) FROM row WHERE state = 'created'
 AND iif(:steady >= lost_at, :steady - lost_at, :now - changed_at) < :lag_s
 AND pet_id NOT IN (SELECT pet_id FROM shown)
 """
-_MARK_LOST = """
-UPDATE row SET state = 'unknown', detail = ?, lost_at = ?, changed_at = ?
-WHERE import = ? AND state = 'sending'
-"""
 # whatever equals it, a person said that this row is another one
 _AGREE = "UPDATE row SET answered = 1 WHERE entry_id = ?"
 # seconds after which an animal that no listing shows may have left the shop
@@ -64,17 +60,16 @@ LOST = "the run ended before the answer came"
 
 def mark_lost(journal: Journal, import_id: str) -> None:
     """Call rows of an import unknown whose answer nobody awaits any more."""
-    with journal.transaction() as db:
-        times = (journal.clock.steady(), journal.clock.now())
-        db.execute(_MARK_LOST, (LOST, *times, import_id))
+    condition = "import = :import_id AND state = 'sending'"
+    with journal.transaction():
+        for entry in journal.read(condition, import_id=import_id):
+            journal.settle(entry, Outcome("unknown", detail=LOST))
 
 
 def mark_dead(journal: Journal) -> None:
     """Call rows unknown that were on their way when their process ended."""
-    with journal.reading() as db:
-        sending = "SELECT DISTINCT import FROM row WHERE state = 'sending'"
-        imports = db.execute(sending).fetchall()
-    for (import_id,) in imports:
+    sending = "SELECT DISTINCT import FROM row WHERE state = 'sending'"
+    for (import_id,) in journal.select(sending):
         with suppress(JournalError), import_lock(journal.folder, import_id, wait_s=0):
             mark_lost(journal, import_id)
 
@@ -88,10 +83,9 @@ def seconds_lost(journal: Journal, other_entries: Iterable[Entry] = ()) -> list[
         f"SELECT {_WAITED} FROM row WHERE state = 'unknown' AND may_be = ''"
         " AND (import = :id OR entry_id IN (SELECT value FROM json_each(:others)))"
     )
-    entry_ids = json.dumps([entry.entry_id for entry in other_entries])
-    facts = {"id": journal.id, "others": entry_ids, "steady": journal.clock.steady()}
-    with journal.reading() as db:
-        return [row[0] for row in db.execute(seconds, facts)]
+    others = json.dumps([entry.entry_id for entry in other_entries])
+    steady = journal.clock.steady()
+    return [row[0] for row in journal.select(seconds, others=others, steady=steady)]
 
 
 def take_inventory(
@@ -136,19 +130,18 @@ def settle(
     List the inventory into the journal and find out what became of lost rows; where
     rows are absent, a second time.
     """
-    after_s = inventory.client.reconcile_after_s
-    decisions: dict[int, Outcome] = {}
-    listings = 0
-    while listings < 2:
-        listings += 1
-        began = inventory.client.clock.steady()
+    client = inventory.client
+    for number in (1, 2):
+        began = client.clock.steady()
         listing = take_inventory(inventory, journal, call_options)
-        if listing.complete:
-            decisions = reconcile(journal, began=began, after_s=after_s)
-        if not listing.complete or ABSENT not in decisions.values():
+        if not listing.complete:
+            return Settled(listing, number, 0)
+        outcomes, lacking = reconcile(
+            journal, began=began, after_s=client.reconcile_after_s
+        )
+        if ABSENT not in outcomes.values():
             break
-    lacking = count_not_shown(journal, began=began, after_s=after_s)
-    return Settled(listing, listings, lacking if listing.complete else 0)
+    return Settled(listing, number, lacking)
 
 
 def take_listing(journal: Journal, pages: Iterable[Iterable[PetRow]]) -> None:
@@ -161,7 +154,9 @@ def take_listing(journal: Journal, pages: Iterable[Iterable[PetRow]]) -> None:
             db.executemany(add, ({"status": None, **row} for row in page))
 
 
-def reconcile(journal: Journal, *, began: float, after_s: float) -> dict[int, Outcome]:
+def reconcile(
+    journal: Journal, *, began: float, after_s: float
+) -> tuple[dict[int, Outcome], int]:
     """
     Keep what the listing showed, a complete one, and find out what became of the lost
     rows of the place.
@@ -173,8 +168,11 @@ def reconcile(journal: Journal, *, began: float, after_s: float) -> dict[int, Ou
 
     Returns:
         The outcomes by key; `unknown` without candidates are the rows that are absent
-        for the first time.
+        for the first time. And how many animals no complete listing showed, although
+        their 201 came within the hour before this one began.
     """
+    lag_s = max(LONGEST_LAG_S, after_s)
+    now = journal.clock.now()
     with journal.transaction() as db:
         number = db.execute("INSERT INTO listing DEFAULT VALUES").lastrowid
         db.execute(
@@ -183,26 +181,14 @@ def reconcile(journal: Journal, *, began: float, after_s: float) -> dict[int, Ou
         rows = journal.read(_LOST, steady=began, after_s=after_s)
         animals = [
             Animal(pet_id, PetValues(*content), since)
-            for pet_id, *content, since in db.execute(_ANIMALS)
+            for pet_id, *content, since in journal.select(_ANIMALS)
         ]
-        lags = count_not_shown(journal, began=began, after_s=after_s) > 0
-        outcomes = decide(rows, animals, lags=lags)
+        ((lacking,),) = journal.select(_NOT_SHOWN, steady=began, now=now, lag_s=lag_s)
+        outcomes = decide(rows, animals, lags=lacking > 0)
         for row in rows:
             if outcome := outcomes.get(row.entry_id):
                 journal.settle(row, outcome, by_listing=True)
-    return outcomes
-
-
-def count_not_shown(journal: Journal, *, began: float, after_s: float) -> int:
-    """
-    Count the animals that no complete listing showed, although their 201 came within
-    the hour before the last one began.
-    """
-    facts = {"steady": began, "now": journal.clock.now()}
-    facts["lag_s"] = max(LONGEST_LAG_S, after_s)
-    with journal.reading() as db:
-        (count,) = db.execute(_NOT_SHOWN, facts).fetchone()
-    return int(count)
+    return outcomes, lacking
 
 
 def are_all_gone(journal: Journal, entries: Iterable[Entry]) -> bool:

@@ -69,8 +69,10 @@ def reconcile(world, journal):
             for pet_id, (name, category_id, status) in world.animals.items()
         ]
         take_listing(journal, [listing])
-        outcomes = lost_rows.reconcile(journal, began=began, after_s=AFTER_S).values()
-        if not any(o.state == "unknown" and not o.candidates for o in outcomes):
+        outcomes, _ = lost_rows.reconcile(journal, began=began, after_s=AFTER_S)
+        if not any(
+            o.state == "unknown" and not o.candidates for o in outcomes.values()
+        ):
             return
 
 

@@ -65,7 +65,8 @@ def show(journal, *animals, began=0.0, after_s=60.0):
         for i, v in animals
     ]
     take_listing(journal, [rows])
-    return reconcile(journal, began=began, after_s=after_s)
+    outcomes, _ = reconcile(journal, began=began, after_s=after_s)
+    return outcomes
 
 
 def refused(folder, reason):
