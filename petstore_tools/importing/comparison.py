@@ -80,13 +80,13 @@ class Comparison:
     rows: Sequence[Entry]
     other_entries: Sequence[Entry]
     doubts: Mapping[int, Doubt]
-    edits: tuple[Edit, ...]
+    edits: Sequence[Edit]
     removed: int
-    duplicates: tuple[int, ...]
+    duplicates: Sequence[int]
     dropped: int
     ids: int
     refused_ids: int
-    orphans: tuple[Entry, ...]
+    orphans: Sequence[Entry]
 
     @property
     def waiting(self) -> list[Entry]:
@@ -197,19 +197,18 @@ def compare(
     if ids and complete:
         sheet, refused_ids = _refuse_ids(journal, sheet, entries)
     rows = sheet.rows_to_send
-    repeats = _find_repeats(rows)
+    duplicates = _find_duplicates(rows)
     dropped = set()
-    if sheet.options.drop_duplicates and repeats:
+    if sheet.options.drop_duplicates and duplicates:
         matched_rows = match(entries, rows).rows
-        dropped = {
-            rows[position].number
-            for position in repeats
-            if rows[position].row_key or matched_rows[position].waits
+        dropped = {*duplicates} - {
+            row.number
+            for row, matched_row in zip(rows, matched_rows, strict=True)
+            if not (row.row_key or matched_row.waits)
         }
         distinct_rows = [row for row in sheet.rows if row.number not in dropped]
         sheet = replace(sheet, rows=distinct_rows)
-    duplicates = tuple(rows[position].number for position in repeats)
-    rows = sheet.rows_to_send
+        rows = sheet.rows_to_send
     other_entries = journal.read_others(rows)
     matches = match(entries, rows, other_entries)
     animals = journal.read_foreign_animals(matches.rows)
@@ -227,25 +226,26 @@ def compare(
         known_rows,
         other_entries,
         doubts,
-        edits=tuple(edits),
+        edits=edits,
         removed=sum(entry.state in SENT for entry in matches.missing),
         duplicates=duplicates,
         dropped=len(dropped),
         ids=len(ids),
         refused_ids=refused_ids,
-        orphans=tuple(orphans),
+        orphans=orphans,
     )
 
 
-def _find_repeats(rows: Sequence[Entry]) -> list[int]:
-    """Return the positions of rows that equal an earlier one, with their keys."""
-    first: dict[object, int] = {}
-    repeats = []
-    for position, row in enumerate(rows):
-        same = (row.content, row.row_key) if row.row_key else row.content
-        if first.setdefault(same, position) != position and not row.has_id:
-            repeats.append(position)
-    return repeats
+def _find_duplicates(rows: Iterable[Entry]) -> list[int]:
+    """Return the numbers of rows that equal an earlier one, with their keys."""
+    earlier_rows = set()
+    numbers = []
+    for row in rows:
+        identity = row.content, row.row_key
+        if identity in earlier_rows and not row.has_id:
+            numbers.append(row.number)
+        earlier_rows.add(identity)
+    return numbers
 
 
 def find_edits(

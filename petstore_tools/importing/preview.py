@@ -100,7 +100,7 @@ class ImportPreview:
         return self.sheet.problems
 
     @property
-    def edits(self) -> tuple[Edit, ...]:
+    def edits(self) -> Sequence[Edit]:
         """Rows whose animal is known, with other values."""
         return self.comparison.edits
 

@@ -47,7 +47,7 @@ def test_a_problem_names_the_row_by_its_label(sandbox, index, label):
         "created",
         "created",
     ]
-    assert preview.comparison.duplicates == (5,)
+    assert preview.comparison.duplicates == [5]
     assert [*map(str, preview.sheet.matches)] == [
         "name: 'Tom ' is read as 'Tom' in 1 row"
     ]
