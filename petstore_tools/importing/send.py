@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections import Counter, defaultdict, deque
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -35,9 +35,6 @@ from petstore_tools.throttle.throttle import Wait
 MAX_UNKNOWN_IN_A_ROW = 3
 LAST_ANSWERS_S = 0.8  # how long answers under way are awaited after Ctrl-C
 TICK_S = 0.1
-
-# of the last run of each import, by its name
-_threads: defaultdict[str, list[threading.Thread]] = defaultdict(list)
 
 StopKind = Literal[
     "quota",
@@ -166,7 +163,6 @@ class Sender:
             BaseException: What ended it: an interrupt before anything else, then what
                 came first.
         """
-        threads = _threads[self.journal.id]
         self._queue = deque(entries)
         self._counts = self.journal.counts()
         self._unknown_in_a_row = 0
@@ -178,11 +174,12 @@ class Sender:
                 if self._queue and self._running < (self._connections or 1):
                     with self._changed:
                         self._running += 1
-                    thread = threading.Thread(
-                        target=self._work, args=(call_options,), daemon=True
-                    )
-                    threads.append(thread)
-                    thread.start()
+                    threading.Thread(
+                        target=self._work,
+                        name=self.journal.id,
+                        args=(call_options,),
+                        daemon=True,
+                    ).start()
                     continue
                 with self._changed:
                     self._changed.wait(TICK_S)
@@ -337,12 +334,13 @@ def await_threads(journal: Journal, max_wait_s: float) -> None:
     Raises:
         JournalError: One still awaits an answer.
     """
-    for thread in _threads[journal.id]:
-        if thread.ident:  # else an interrupt came before it was started
-            thread.join(min(max_wait_s, threading.TIMEOUT_MAX))
+    for thread in threading.enumerate():
+        # without a number an interrupt came before it was started
+        if thread.name != journal.id or thread.ident is None:
+            continue
+        thread.join(min(max_wait_s, threading.TIMEOUT_MAX))
         if thread.is_alive():
             raise JournalError(
                 "the last run of this import still awaits an answer: run the same call"
                 " again in a minute"
             )
-    del _threads[journal.id]
