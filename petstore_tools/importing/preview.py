@@ -116,12 +116,6 @@ class ImportPreview:
         return states["unknown"] + states["sending"]
 
     @property
-    def is_upper_bound(self) -> bool:
-        """Whether rows may be left out, since the inventory was not listed yet."""
-        can_be_doubtful = self.sheet.options.doubtful != "send"
-        return self.comparison.needs_listing and can_be_doubtful
-
-    @property
     def created_file(self) -> str:
         """Name of the newest list with ids that this import wrote, or will write."""
         if not self.sheet.options.is_file:
@@ -177,12 +171,8 @@ class ImportPreview:
             )
         return rows
 
-    @property
-    def question(self) -> str:
-        """What a person is asked about the doubtful rows, a paragraph a sentence."""
-        return "\n".join(map(wrap, self._question()))
-
     def _question(self) -> list[str]:
+        """Return what a person is asked about the doubtful rows, by paragraph."""
         doubts = self.comparison.doubts.values()
         lines = [f"{_SKIP} leaves these rows out, {_SEND} creates them."]
         if any(map(self.comparison.may_be_renamed, doubts)):
@@ -245,7 +235,7 @@ class ImportPreview:
         animals = "an animal that exists" if are_one else "animals that exist"
         title = f"{rows} of {self.file} may be {animals} already:"
         doubtful_rows = [wrap(row, "  ") for row in some_of(self._doubtful(), SHOWN)]
-        return "\n".join([title, *doubtful_rows, self.question])
+        return "\n".join([title, *doubtful_rows, *map(wrap, self._question())])
 
     @cached_property
     def refusal(self) -> str:
@@ -267,8 +257,16 @@ class ImportPreview:
                 " sent, and strict is set. Nothing was created. First:"
                 f" {first_row.problems[0]}"
             )
-        if self.refused_ids:
-            return self.refused_ids
+        refused = self.comparison.refused_ids
+        ids = self.comparison.ids
+        if refused > 1 and 2 * refused > ids:
+            return (
+                f"{refused:,} of the {ids:,} ids in {self.file} are not those of"
+                " animals with these names, so they come from another place than"
+                f" {self.environment} ({self.host})."
+                " Nothing was created. Delete the column petstore_id to import the rows"
+                " here"
+            )
         may_go_unlisted = self.comparison.may_go_unlisted
         if not (self.is_affordable or may_go_unlisted(options.doubtful)):
             other_way = ""
@@ -281,21 +279,6 @@ class ImportPreview:
                 f" for it{other_way}"
             )
         return ""
-
-    @property
-    def refused_ids(self) -> str:
-        """Why the ids of the file are another place's, "" where they are not."""
-        refused = self.comparison.refused_ids
-        ids = self.comparison.ids
-        if refused < 2 or 2 * refused <= ids:
-            return ""
-        return (
-            f"{refused:,} of the {ids:,} ids in {self.file} are not those of animals"
-            " with these names, so they come from another place than"
-            f" {self.environment} ({self.host})."
-            " Nothing was created. Delete the column petstore_id to import the rows"
-            " here"
-        )
 
     @cached_property
     def groups(self) -> list[Fix]:
@@ -404,7 +387,10 @@ class ImportPreview:
             "blank, skipped": self.sheet.blank,
         }
         lines = [f"{count:,} {meaning}" for meaning, count in counts.items() if count]
-        at_most = "at most " if self.is_upper_bound else ""
+        can_be_doubtful = self.sheet.options.doubtful != "send"
+        # rows may be left out when the inventory was listed
+        is_upper_bound = comparison.needs_listing and can_be_doubtful
+        at_most = "at most " if is_upper_bound else ""
         parts = [f"{at_most}{self.to_send:,} to send"] if self.to_send else []
         if self.bad_rows:
             parts.append(f"{self.bad_rows:,} with problems")
