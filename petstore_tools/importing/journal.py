@@ -349,9 +349,15 @@ class Journal:
 
     def add_import(self) -> None:
         """Add this import, or change it, in a transaction."""
-        facts = asdict(self.target) | {"path": str(self.target.path), "id": self.id}
-        facts |= {"bad_rows": self.bad_rows, "remarks": self.remarks}
-        self._db.execute(_ADD_IMPORT, facts | {"now": self.clock.now()})
+        facts = {
+            **asdict(self.target),
+            "path": str(self.target.path),
+            "id": self.id,
+            "bad_rows": self.bad_rows,
+            "remarks": self.remarks,
+            "now": self.clock.now(),
+        }
+        self._db.execute(_ADD_IMPORT, facts)
 
     def read_question(self) -> tuple[Doubtful, list[str]]:
         """

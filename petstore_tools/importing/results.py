@@ -263,11 +263,13 @@ def write_files(
         try:
             path = check_folder(source) / name
             file = _find_place(path, first_number, source, journal)
-            is_new = rows and not file.exists()
-            if is_new and rows == [[*row.cells] for row in sheet.rows]:
+            is_new = not file.exists()
+            if not rows:
+                file.unlink(missing_ok=True)
+            elif is_new and rows == [[*row.cells] for row in sheet.rows]:
                 files.append(source)
                 continue
-            if rows:
+            else:
                 content = sheet.layout.sheet.content(
                     titles,
                     rows,
@@ -282,8 +284,6 @@ def write_files(
                 journal.note_written(file.name, digest)
                 replace_file(file, content)
                 files.append(file)
-            else:
-                file.unlink(missing_ok=True)
             _delete_older(path, file, journal)
         except (OSError, SheetError, JournalError) as error:
             reason = getattr(error, "strerror", None) or str(error)

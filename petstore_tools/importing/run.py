@@ -3,7 +3,6 @@ One run of an import: check the file, list the inventory, compare, ask, add the 
 send, reconcile, write the results.
 """
 
-import logging
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -61,7 +60,6 @@ from petstore_tools.text import first_of, option, pluralize, some_of
 from petstore_tools.throttle.gate import CallOptions
 from petstore_tools.throttle.quota import LIKELY_S, forecast, read_quota
 
-_log = logging.getLogger(__name__)
 # to find lost rows, without one usable answer since, until a run ends
 MOST_LISTINGS = 3
 Announce = Callable[[ImportPreview], bool | None]
