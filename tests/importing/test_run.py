@@ -328,15 +328,6 @@ def test_a_list_of_imports_counts_the_rejects_that_the_result_counts(fast, tmp_p
     assert counts == [(1, 1), (0, 0), (1, 1)]
 
 
-def test_an_edit_names_an_empty_cell_in_words(fast, tmp_path):
-    path = tmp_path / "a.csv"
-    for status in ("", "sold"):
-        write_rows(path, f"Rex,3,{status},7", header="name,categoryId,status,Chip")
-        result = fast.store.import_pets(path, row_key="Chip")
-
-    assert [edit.changes for edit in result.edits] == ["status empty → 'sold'"]
-
-
 def test_a_row_that_got_its_id_since_is_not_created_anew(fast, tmp_path):
     """The created file under the name of its source goes on, and says so."""
     path = tmp_path / "a.csv"
