@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 from petstore_tools import spec
 from petstore_tools.importing.entries import (
-    SENT,
     Doubt,
     Entry,
     find_doubtful,
@@ -227,7 +226,7 @@ def compare(
         other_entries,
         doubts,
         edits=edits,
-        removed=sum(entry.state in SENT for entry in matches.missing),
+        removed=len(matches.missing),
         duplicates=duplicates,
         dropped=len(dropped),
         ids=len(ids),

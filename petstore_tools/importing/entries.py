@@ -24,14 +24,13 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import Literal, NamedTuple, TypeVar
+from typing import Literal, NamedTuple, TypeVar, get_args
 
 from petstore_tools.importing.values import ABOUT_TABLE, PetValues, RowProblem
 
-State = Literal["unsent", "sending", "created", "rejected", "unknown", "skipped"]
-SENT: tuple[State, ...] = ("created", "unknown", "sending", "skipped")
-# of equal entries, these are found in a file before those that were not sent
-_RANKS = {state: rank for rank, state in enumerate((*SENT, "unsent", "rejected"))}
+# by how far a row got: of equal entries, the first ones are found in a file
+State = Literal["created", "unknown", "sending", "skipped", "unsent", "rejected"]
+_STATES = get_args(State)
 Reason = Literal["equal", "changed list", "the same row key"]
 _VERBS: dict[Reason, str] = {
     "equal": "is",
@@ -176,12 +175,12 @@ class Matches:
 
     Attributes:
         rows: Each row, merged with its entry where the journal has it.
-        missing: Entries that the file does not have: of equal ones, the one that got
-            furthest, since nobody can tell which one is gone.
+        missing: Entries that were sent, and that the file does not have: of equal ones,
+            the one that got furthest, since nobody can tell which one is gone.
         namesakes: By the position of a row, the one that was sent with its key and
             another name.
-        displaced: Entries whose key a row has that bears another name or category: they
-            may be other rows of the file.
+        displaced: Entries that were sent, and whose key a row has that bears another
+            name or category: they may be other rows of the file.
         has_keys: Whether the file has keys.
         has_ids: Whether it says of rows which animals they are.
     """
@@ -194,17 +193,18 @@ class Matches:
     has_ids: bool = False
 
     def untold(
-        self, removed: Iterable[Entry], has_id: Callable[[Entry], bool]
+        self, removed: Iterable[Entry], paired_ids: Collection[int]
     ) -> list[Entry]:
         """
-        Return the rows of which neither a key nor an id tells that they are gone; a
-        list with ids has none that was left out.
+        Return the rows that no row of the file equals, and of which neither a key nor
+        an id tells that they are gone; a list with ids has none that was left out.
         """
         return [
             entry
             for entry in removed
-            if not (self.has_keys and entry.row_key)
-            and not (self.has_ids and (has_id(entry) or entry.state == "skipped"))
+            if entry.entry_id not in paired_ids
+            and not (self.has_keys and entry.row_key)
+            and not (self.has_ids and (entry.has_id or entry.state == "skipped"))
         ]
 
 
@@ -234,7 +234,9 @@ def match(
     """
     # by how far they got, then by their position in the sheet
     ranked = sorted(
-        entries, key=lambda entry: (_RANKS[entry.state], entry.number), reverse=True
+        entries,
+        key=lambda entry: (_STATES.index(entry.state), entry.number),
+        reverse=True,
     )
     by_id: dict[int | None, Entry] = {entry.pet_id: entry for entry in ranked}
     ids = {row.pet_id for row in rows if row.has_id}
@@ -256,15 +258,12 @@ def match(
     for position, (row, entry) in enumerate(zip(rows, identified, strict=True)):
         if not (entry or row.has_id):
             entry = _take_equal(equal_entries.get(row.content, []), row)
-        if (
-            entry
-            and not row.has_id
-            and row.name_and_category != entry.name_and_category
-        ):
-            displaced.append(entry)
-        if entry and not _is_same_row(row, entry):
-            namesakes[position] = entry
-        elif entry:
+        if entry and not (row.has_id or entry.waits):
+            if row.name_and_category != entry.name_and_category:
+                displaced.append(entry)
+            if row.content.name not in entry.names:
+                namesakes[position] = entry
+        if entry and position not in namesakes:
             row = merge(entry, row)
         other = foreign_keys.get(row.row_key)
         if other and row.waits and not row.answered and position not in namesakes:
@@ -278,7 +277,10 @@ def match(
     spare.sort(key=attrgetter("has_id"), reverse=True)
     furthest = {entry.content: entry for entry in spare}
     missing = [
-        furthest[content] for content, left in equal_entries.items() for _ in left
+        furthest[content]
+        for content, left in equal_entries.items()
+        for _ in left
+        if not furthest[content].waits
     ]
     return Matches(
         merged_rows,
@@ -323,11 +325,6 @@ def _take_equal(equal_entries: list[Entry], row: Entry) -> Entry | None:
         if not (row.row_key and equal_entries[index].row_key):
             return equal_entries.pop(index)
     return None
-
-
-def _is_same_row(row: Entry, entry: Entry) -> bool:
-    """Say whether a row is the entry that has its id, its key or its values."""
-    return row.has_id or entry.waits or row.content.name in entry.names
 
 
 def merge(entry: Entry, row: Entry) -> Entry:
@@ -393,10 +390,7 @@ def find_doubtful(
         _OtherList(list_rows, rows)
         for list_rows in group(other_entries, attrgetter("import_id")).values()
     ]
-    missing = [entry for entry in matches.missing if entry.state in SENT]
-    displaced = [entry for entry in matches.displaced if entry.state in SENT]
-    own_rows = [*missing, *displaced]
-    candidates = _find_candidates(matches, own_rows, animals, other_lists)
+    candidates = _find_candidates(matches, animals, other_lists)
     equals = _pair_equals(rows, *candidates)
     doubts = {
         position: Doubt("the same row key", namesake)
@@ -413,15 +407,11 @@ def find_doubtful(
         if row.waits and not row.answered and position not in doubts
     ]
     paired_ids = {entry.entry_id for entry in equals.values()}
-    removed = [entry for entry in missing if entry.entry_id not in paired_ids]
-    removed = matches.untold(removed, attrgetter("has_id"))
+    removed = matches.untold(matches.missing, paired_ids)
     doubts |= _find_changes(rows, open_positions, entries, removed)
-    is_begun = any(
-        entry.state in SENT and not entry.is_left_out_as_equal for entry in entries
-    )
+    is_begun = not all(entry.waits or entry.is_left_out_as_equal for entry in entries)
     for other_list in () if is_begun else other_lists:
-        removed = [e for e in other_list.removed if e.entry_id not in paired_ids]
-        removed = matches.untold(removed, lambda entry: entry.pet_id is not None)
+        removed = matches.untold(other_list.removed, paired_ids)
         if other_list.is_copied and removed:
             positions = [p for p in open_positions if p not in doubts]
             doubts |= _name_changes(positions, removed)
@@ -434,7 +424,8 @@ class _OtherList:
 
     Attributes:
         entries: Its rows that were sent, or that it is to send.
-        removed: Those of its last version that the file does not have.
+        removed: Those of its last version that the file does not have; a created file
+            of it would name each animal.
         is_half_there: The file has at least half of that version, by name and category.
         is_copied: So it is, and that version has at least half of the file.
     """
@@ -442,41 +433,35 @@ class _OtherList:
     def __init__(self, entries: Sequence[Entry], rows: Sequence[Entry]) -> None:
         version = [e for e in entries if e.present or e.position is not None]
         of_file = Counter(row.name_and_category for row in rows)
-        common = 0
         self.entries = entries
         self.removed = []
         for entry in version:
-            name = entry.name_and_category
-            is_there = of_file[name] > 0
-            of_file[name] -= is_there
-            common += is_there
-            if not is_there:
-                self.removed.append(entry)
+            of_file[entry.name_and_category] -= 1
+            if of_file[entry.name_and_category] < 0:
+                has_id = entry.pet_id is not None
+                self.removed.append(entry._replace(has_id=has_id))
+        common = len(version) - len(self.removed)
         self.is_half_there = 2 * common >= len(version) > 0
         self.is_copied = self.is_half_there and 2 * common >= len(rows)
 
 
 def _find_candidates(
-    matches: Matches,
-    own_rows: Sequence[Entry],
-    animals: Iterable[Entry],
-    other_lists: Iterable[_OtherList],
+    matches: Matches, animals: Iterable[Entry], other_lists: Iterable[_OtherList]
 ) -> tuple[list[Entry], list[Entry]]:
     """
     Return what no row of the file is: rows that were sent, and animals that none of
     these is; an animal that several imports have counts once, and of two rows with keys
     only where the file has half of that list.
     """
-    known_ids = {entry.pet_id for entry in (*matches.rows, *own_rows)}
+    sent_rows = [*matches.missing, *matches.displaced]
+    known_ids = {entry.pet_id for entry in (*matches.rows, *sent_rows)}
     known_ids.discard(None)
-    sent_rows = [*own_rows]
     for other_list in other_lists:
         for entry in other_list.entries:
-            has_keys = matches.has_keys and entry.row_key
-            is_other_key = has_keys and not other_list.is_half_there
             if entry.pet_id in known_ids or entry.is_left_out_as_equal:
                 continue
-            if not is_other_key:
+            has_keys = matches.has_keys and entry.row_key
+            if other_list.is_half_there or not has_keys:
                 sent_rows.append(entry)
             if entry.pet_id is not None:
                 known_ids.add(entry.pet_id)
@@ -493,36 +478,29 @@ def _pair_equals(
     """
     edited = [row._replace(content=row.edited) for row in sent_rows if row.edited]
     sent_rows = [*sent_rows, *edited]
-    by_content = group((*sent_rows, *animals), content_of)
-    if not by_content:
+    if not (sent_rows or animals):
         return {}
-    names = {content[:2] for content in by_content}
     by_name = attrgetter("name_and_category")
-    sent_by_name = group(sent_rows, by_name)
-    animals_by_name = group(animals, by_name)
-    positions = [
-        position
-        for position, row in enumerate(rows)
-        if row.name_and_category in names
-        and (row.is_left_out_as_equal or (row.waits and not row.answered))
-    ]
+    candidates = (
+        (group((*sent_rows, *animals), content_of), content_of),
+        (group(sent_rows, by_name), by_name),
+        # a row without a status may be an animal of any
+        (group(animals, lambda pet: pet.content._replace(status=None)), content_of),
+    )
     # those that were left out have taken theirs
-    positions.sort(key=lambda position: not rows[position].is_left_out_as_equal)
+    positions = [p for p, row in enumerate(rows) if row.is_left_out_as_equal]
+    positions += [
+        position for position, row in enumerate(rows) if row.waits and not row.answered
+    ]
     paired: set[tuple[int, int | None]] = set()
     pairs: dict[int, Entry] = {}
-    for position in positions:
-        row = rows[position]
-        if candidate := _take(by_content[row.content], row, paired):
-            pairs[position] = candidate
-    for position in positions:
-        row = rows[position]
-        if position in pairs:
-            continue
-        candidate = _take(sent_by_name[row.name_and_category], row, paired)
-        if not candidate and row.content.status is None:
-            candidate = _take(animals_by_name[row.name_and_category], row, paired)
-        if candidate:
-            pairs[position] = candidate
+    for groups, value_of in candidates:
+        for position in positions:
+            row = rows[position]
+            if position not in pairs:
+                candidate = _take(groups[value_of(row)], row, paired)
+                if candidate:
+                    pairs[position] = candidate
     return pairs
 
 
@@ -558,6 +536,7 @@ def _find_changes(
     new_rows = group(
         (p for p in open_positions if not rows[p].entry_id), contents.__getitem__
     )
+    removed_rows = group(removed, content_of)
     whole = [entry for entry in entries if entry.position is not None]
     versions = (
         sorted(whole, key=attrgetter("position")),
@@ -565,9 +544,11 @@ def _find_changes(
     )
     doubts: dict[int, Doubt] = {}
     for version in versions:
-        for removed_there, contents_there in _gaps(version, removed, contents):
-            positions = [p for content in contents_there for p in new_rows[content]]
-            doubts = _name_changes(sorted(positions), removed_there) | doubts
+        for before, after in _gaps([entry.content for entry in version], contents):
+            positions = sorted(p for content in after for p in new_rows[content])
+            removed_there = [e for content in before for e in removed_rows[content]]
+            if removed_there:
+                doubts = _name_changes(positions, removed_there) | doubts
     return doubts
 
 
@@ -584,41 +565,30 @@ def _name_changes(
 
 
 def _gaps(
-    version: Sequence[Entry],
-    removed: Iterable[Entry],
-    contents: Sequence[PetValues],
-) -> Iterator[tuple[list[Entry], set[PetValues]]]:
+    before: Sequence[PetValues], after: Sequence[PetValues]
+) -> Iterator[tuple[set[PetValues], set[PetValues]]]:
     """
-    Yield the rows that are gone between two neighbours, and the values of the rows that
-    the file has between them.
+    Yield the values that a list had between two neighbours, and those that it has there
+    now.
 
     Neighbours are rows that are still there, and that equal no row which came or went.
     Where their order changed, there is one gap: the whole file.
 
     Args:
-        version: Rows of an import, in the order of one of its versions.
-        removed: Those that are gone.
-        contents: The values of each row of the file.
+        before: The values of each row of a version of a list.
+        after: Those of each row of the file.
     """
-    before = [entry.content for entry in version]
     counts = Counter(before)
-    counts_in_file = Counter(contents)
+    counts_after = Counter(after)
     neighbours = {
-        content for content in counts if counts[content] == counts_in_file[content]
+        content for content in counts if counts[content] == counts_after[content]
     }
     order = [content for content in before if content in neighbours]
-    if order != [content for content in contents if content in neighbours]:
+    if order != [content for content in after if content in neighbours]:
         neighbours.clear()
-    removed_by_content = group(removed, content_of)
-    contents_between = _between(contents, neighbours)
-    for gap, contents_before in _between(before, neighbours).items():
-        removed_there = [
-            entry
-            for content in contents_before & removed_by_content.keys()
-            for entry in removed_by_content[content]
-        ]
-        if removed_there:
-            yield removed_there, contents_between[gap]
+    values_after = _between(after, neighbours)
+    for gap, values_before in _between(before, neighbours).items():
+        yield values_before, values_after[gap]
 
 
 def _between(
