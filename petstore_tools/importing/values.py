@@ -86,7 +86,6 @@ _KINDS = {
     "name": ("", "a number"),
     **dict.fromkeys(("categoryId", "status"), (*_NUMBERS, "a boolean")),
 }
-_IS_SHORTENED = Problem("is a number that the spreadsheet shortened", _AS_TEXT)
 _SHORTENED = re.compile(r"-?\d(?:[.,]\d+)?E\+\d+", re.ASCII)
 
 
@@ -222,8 +221,6 @@ class Matcher:
             choice = " or ".join(map(str, sorted(ids)))
             help_ = f"rename one of them, or give the id: {choice}"
             return Problem("stands for several categories", help_)
-        if _SHORTENED.fullmatch(text):
-            return _IS_SHORTENED
         if self._known_ids is not None:
             help_ = "add it to the categories, or correct the cell"
             return Problem("is not a known category", help_)
@@ -248,15 +245,13 @@ def _name(text: str) -> str | Problem:
         return Problem("is empty", "give a name")
     if "\0" in text:
         return Problem("holds a NUL character", "retype it")
-    return _IS_SHORTENED if _SHORTENED.fullmatch(text) else text
+    return text
 
 
 def _row_key(text: str) -> str | Problem:
     """Read a row's key as it is compared: a whole number as a number, 007 as 7."""
     if not text:
         return Problem("is empty", "give each row a key of its own")
-    if _SHORTENED.fullmatch(text):
-        return _IS_SHORTENED
     number = whole_number(text)
     return text if number is None else str(number)
 
@@ -275,15 +270,14 @@ def _pet_id(text: str) -> int | Problem | None:
 def cell_kind(cell: str) -> str:
     """
     Return what a cell is in place of text, "" where it is text; a text file holds
-    errors as text.
+    errors, and numbers that a program shortened, as text.
     """
+    text = cell.strip()
+    if _SHORTENED.fullmatch(text):
+        return "a number that the spreadsheet shortened"
     if isinstance(cell, NonTextCell):
         return cell.kind
-    return (
-        f"the error {cell.strip()}"
-        if "#" in cell and cell.strip().lower() in ERRORS
-        else ""
-    )
+    return f"the error {text}" if text.lower() in ERRORS else ""
 
 
 class PetValues(NamedTuple):
