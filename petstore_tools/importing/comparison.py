@@ -203,7 +203,7 @@ def compare(
         dropped = {*duplicates} - {
             row.number
             for row, matched_row in zip(rows, matched_rows, strict=True)
-            if not (row.row_key or matched_row.waits)
+            if not matched_row.waits
         }
         distinct_rows = [row for row in sheet.rows if row.number not in dropped]
         sheet = replace(sheet, rows=distinct_rows)
@@ -236,14 +236,14 @@ def compare(
 
 
 def _find_duplicates(rows: Iterable[Entry]) -> list[int]:
-    """Return the numbers of rows that equal an earlier one, with their keys."""
-    earlier_rows = set()
+    """Return the numbers of rows that equal an earlier one; none has id or key."""
+    earlier_contents = set()
     numbers = []
     for row in rows:
-        identity = row.content, row.row_key
-        if identity in earlier_rows and not row.has_id:
+        is_own = row.has_id or row.row_key
+        if row.content in earlier_contents and not is_own:
             numbers.append(row.number)
-        earlier_rows.add(identity)
+        earlier_contents.add(row.content)
     return numbers
 
 

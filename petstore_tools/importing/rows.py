@@ -30,18 +30,13 @@ from petstore_tools.tabular.cells import (
     column_letter,
     is_blank,
 )
-from petstore_tools.text import first_of, option, pluralize, quoted
+from petstore_tools.text import first_of, pluralize, quoted
 
 # the attribute of a row that is its own, and what is wrong where another row has it
 _REPETITIONS = {
     "row_key": (
         "row_key",
-        Problem(
-            "is the key of several rows",
-            "give each row a key of its own; "
-            + option("drop_duplicates", True)
-            + " leaves out rows that repeat the values, too",
-        ),
+        Problem("is the key of several rows", "give each row a key of its own"),
     ),
     "petstore_id": (
         "pet_id",
@@ -259,11 +254,9 @@ def _are_titles(row: Entry, next_row: AnyRow, layout: Layout) -> bool:
 def identify(rows: list[AnyRow], layout: Layout, field: str) -> None:
     """
     Give each row its id or its key, and make problem rows of those whose id or key
-    cannot be read, or is that of another row, too. Rows that repeat all that is sent
-    may have one key where duplicates are dropped.
+    cannot be read, or is that of another row, too.
     """
     attribute, repetition = _REPETITIONS[field]
-    may_repeat = field == "row_key" and layout.options.drop_duplicates
     column = layout.columns[field]
     groups = defaultdict(list)
     row: Any
@@ -278,10 +271,9 @@ def identify(rows: list[AnyRow], layout: Layout, field: str) -> None:
                 rows[index] = row._replace(**{attribute: value})
                 groups[value].append(index)
     for indexes in groups.values():
-        same_rows: list[Any] = [rows[index] for index in indexes]
-        contents = {row.problems or row.content for row in same_rows}
-        if len(indexes) > 1 and not (may_repeat and len(contents) == 1):
-            for index, row in zip(indexes, same_rows, strict=True):
+        if len(indexes) > 1:
+            for index in indexes:
+                row = rows[index]
                 rows[index] = add_problem(row, field, repetition, layout)
 
 
