@@ -102,15 +102,15 @@ def _decide_rows(layout: Layout) -> Iterator[AnyRow]:
         whole = (*cells[:width], *[""] * (width - len(cells)))
         fields = pick_fields((*whole, ""))
         beyond = cells if len(cells) <= last else cells[width:]
-        problem: tuple[str, ...] = ()
+        problem = None
         if isinstance(cells, MalformedLine):
-            problem = cells.reason, "check its quotation marks"
+            problem = Problem(cells.reason, "check its quotation marks")
         elif beyond and not (sheet.name or are_blank(beyond)):
             rule = f"has {pluralize(len(cells), 'cell')} where the header has {width}"
-            problem = rule, "check for a missing quote or comma"
+            problem = Problem(rule, "check for a missing quote or comma")
         if problem:
-            line = RowProblem(number, "", "", ", ".join(cells), *problem)
-            yield _reject(Entry(number, _NOTHING, tuple(cells)), line, layout)
+            line = Entry(number, _NOTHING, tuple(cells))
+            yield add_problem(line, "", problem, layout)
         elif number in sheet.hidden:
             yield RowLeftOut(number, HIDDEN)
         elif are_blank(fields):
@@ -138,21 +138,25 @@ def _decide(
 
 
 def add_problem(row: Entry, field: str, problem: Problem, layout: Layout) -> Entry:
-    """Return a row with a further problem, that of a field, "" for the whole row."""
-    index = layout.columns.get(field)
-    letter = "" if index is None else column_letter(index)
-    cell = "" if index is None else row.cells[index]
-    if field == "petstore_id":
-        row = row._replace(pet_id=None)
-    return _reject(row, RowProblem(row.number, letter, field, cell, *problem), layout)
-
-
-def _reject(row: Entry, problem: RowProblem, layout: Layout) -> Entry:
-    """Return a row with a further problem: of its values, only the name is kept."""
-    index = layout.columns.get("name", 0)
-    name = "".join(row.cells[index : index + 1])
+    """
+    Return a row with a further problem, that of a field, "" for the whole row: of its
+    values, only the name is kept.
+    """
+    letter = ""
+    value = ", ".join(row.cells)
+    if field in layout.columns:
+        index = layout.columns[field]
+        letter = column_letter(index)
+        value = row.cells[index]
+    name_index = layout.columns.get("name", 0)
+    name = "".join(row.cells[name_index : name_index + 1])
     row = row._replace(
-        content=_NOTHING._replace(name=name), problems=(*row.problems, problem)
+        content=_NOTHING._replace(name=name),
+        problems=(
+            *row.problems,
+            RowProblem(row.number, letter, field, value, *problem),
+        ),
+        pet_id=None if field == "petstore_id" else row.pet_id,
     )
     return row._replace(state="skipped" if row.is_remark else "rejected")
 
