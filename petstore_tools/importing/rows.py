@@ -6,6 +6,7 @@ what fixes the problems.
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple
 
@@ -127,10 +128,10 @@ def _decide(
 ) -> Entry:
     """Decide each cell of a row that is not empty."""
     values: list[Any] = [*map(layout.matcher.decide, FIELDS, fields)]
-    if note := _note(number, cells, fields, values[2], layout):
-        values = [note, None, None]
     row = Entry(number, PetValues(*values), cells)
-    if Problem in map(type, values):
+    if note := _note(row, fields, layout):
+        return add_problem(row, "name", note, layout)
+    if Problem in map(type, values):  # few rows have one
         for field, value in zip(FIELDS, values, strict=True):
             if isinstance(value, Problem):
                 row = add_problem(row, field, value, layout)
@@ -161,13 +162,7 @@ def add_problem(row: Entry, field: str, problem: Problem, layout: Layout) -> Ent
     return row._replace(state="skipped" if row.is_remark else "rejected")
 
 
-def _note(
-    number: int,
-    cells: Sequence[str],
-    fields: Sequence[str],
-    status: object,
-    layout: Layout,
-) -> Problem | None:
+def _note(row: Entry, fields: Sequence[str], layout: Layout) -> Problem | None:
     """
     Say why a row is no animal, None where it may be one.
 
@@ -177,21 +172,21 @@ def _note(
     """
     columns = layout.columns.values()
     totals = layout.sheet.total_cells
-    if totals and any((number, index) in totals for index in columns):
+    if totals and any((row.number, index) in totals for index in columns):
         return Problem(ABOUT_TABLE, _HELP_OF_SUMS)
     name, category, typed_status = fields
     has_category = category.strip() or cell_kind(category)
-    has_status = typed_status.strip() and isinstance(status, str)
+    has_status = typed_status.strip() and isinstance(row.content.status, str)
     if has_category and has_status:
         return None
     needs_default = name.strip() and not has_category
-    first_cell = next(filter(str.strip, cells), name)
+    first_cell = next(filter(str.strip, row.cells), name)
     is_remark = is_total(name) or (needs_default and is_note(name))
     if is_remark or (not has_status and name != first_cell and is_total(first_cell)):
         return Problem(ABOUT_TABLE, _HELP_OF_NOTES)
     if not needs_default or len(layout.columns.keys() & {*FIELDS}) == 1:
         return None
-    filled_cells = [cell for cell in cells if not is_blank(cell)]
+    filled_cells = [cell for cell in row.cells if not is_blank(cell)]
     is_alone = len(filled_cells) == 1
     has_note = len(filled_cells) == 2 and any(map(is_note, filled_cells))
     return Problem(ALONE, _HELP_OF_NOTES) if is_alone or has_note else None
@@ -204,11 +199,10 @@ def _mark_other_tables(rows: list[AnyRow], layout: Layout) -> None:
     """
     problem: Problem | None = None
     last_number = layout.header_row
-    for index, row in enumerate(rows):
+    for index, (row, next_row) in enumerate(pairwise([*rows, None])):
         if isinstance(row, RowLeftOut) and row.reason == _HEADER_AGAIN:
             problem = None
         if isinstance(row, Entry):
-            next_row = rows[index + 1] if index + 1 < len(rows) else None
             is_apart = row.number - last_number > 1
             if not problem and is_apart and _are_titles(row, next_row, layout):
                 problem = Problem(
@@ -218,15 +212,12 @@ def _mark_other_tables(rows: list[AnyRow], layout: Layout) -> None:
                 rows[index] = add_problem(row, "", _TITLES, layout)
             elif problem and not row.is_remark:
                 rows[index] = add_problem(row, "", problem, layout)
+            stands_alone = any(problem.rule == ALONE for problem in row.problems)
             # a total, or a caption below a gap
-            if row.is_remark or (is_apart and _stands_alone(row)):
+            if row.is_remark or (is_apart and stands_alone):
                 continue
         if row:
             last_number = row.number
-
-
-def _stands_alone(row: Entry) -> bool:
-    return any(problem.rule == ALONE for problem in row.problems)
 
 
 def _are_titles(row: Entry, next_row: AnyRow, layout: Layout) -> bool:
@@ -234,23 +225,17 @@ def _are_titles(row: Entry, next_row: AnyRow, layout: Layout) -> bool:
     Say whether a row holds the titles of another table: words alone, also in place of a
     category and a status, above a row that has a category.
     """
-    index = layout.columns.get("categoryId")
     fields = {problem.field for problem in row.problems}
-    if index is None or "categoryId" not in fields or row.is_remark:
+    if "categoryId" not in fields or not isinstance(next_row, Entry):
         return False
     words = [cell for cell in row.cells if not is_blank(cell)]
     are_words = all(type(cell) is str and _TITLE.match(cell) for cell in words)
-    status_index = layout.columns.get("status")
-    has_status = (
-        status_index is not None
-        and "status" not in fields
-        and not is_blank(row.cells[status_index])
-    )
+    status = layout.columns.get("status")
+    has_status = status is not None and not is_blank(row.cells[status])
     return (
         len(words) > 1
         and are_words
-        and not has_status
-        and isinstance(next_row, Entry)
+        and ("status" in fields or not has_status)
         and not any(problem.field == "categoryId" for problem in next_row.problems)
     )
 
@@ -258,14 +243,15 @@ def _are_titles(row: Entry, next_row: AnyRow, layout: Layout) -> bool:
 def identify(rows: list[AnyRow], layout: Layout, field: str) -> None:
     """
     Give each row its id or its key, and make problem rows of those whose id or key
-    cannot be read, or is that of another row, too.
+    cannot be read, or is that of another row, too; not totals, notes and broken lines.
     """
     attribute, repetition = _REPETITIONS[field]
     column = layout.columns[field]
     groups = defaultdict(list)
     row: Any
     for index, row in enumerate(rows):
-        if _may_be_animal(row):
+        is_row = isinstance(row, Entry) and not row.is_remark
+        if is_row and all(problem.field for problem in row.problems):
             value = layout.matcher.decide(field, row.cells[column])
             if isinstance(value, Problem):
                 # an id tells which row it is
@@ -279,12 +265,6 @@ def identify(rows: list[AnyRow], layout: Layout, field: str) -> None:
             for index in indexes:
                 row = rows[index]
                 rows[index] = add_problem(row, field, repetition, layout)
-
-
-def _may_be_animal(row: Any) -> bool:
-    """Say whether a row is no total, no note and no line that cannot be read."""
-    is_row = isinstance(row, Entry) and not row.is_remark
-    return is_row and all(problem.field for problem in row.problems)
 
 
 class Fix(NamedTuple):

@@ -277,7 +277,7 @@ def cell_kind(cell: str) -> str:
         return "a number that the spreadsheet shortened"
     if isinstance(cell, NonTextCell):
         return cell.kind
-    return f"the error {text}" if text.lower() in ERRORS else ""
+    return f"the error {text}" if "#" in cell and text.lower() in ERRORS else ""
 
 
 class PetValues(NamedTuple):
