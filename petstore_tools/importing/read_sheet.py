@@ -47,7 +47,7 @@ from petstore_tools.text import first_of, option, pluralize, printable, quoted, 
 _JOINERS = dict.fromkeys((0x200C, 0x200D))  # spelling of names and of emoji
 COLUMNS = 30  # of the file that are shown
 SAMPLES = 3  # values shown of a column
-# categories or status words that are asked for: more are no words
+# categories, and status words, that one call asks for
 MOST_WORDS = 50
 NOT_SENT = "not sent"
 # a result file as the input, and its number
@@ -339,8 +339,9 @@ def write_questions(layout: Layout, reasons: Sequence[str] = (), **answers: Any)
     if options.row_key is not None and "row_key" not in layout.columns:
         answers["row_key"] = "…"
     problems = _open_words(layout)
-    meanings, hints = _meanings(options, problems)
-    call = options.spell({**answers, **meanings})
+    answers |= _meanings(options, problems)
+    call = options.spell(answers)
+    hints = []
     if "…" in call:
         hints.append(
             "Replace each … by the title or letter, the id or the word that is meant,"
@@ -381,24 +382,15 @@ def _open_words(layout: Layout) -> list[RowProblem]:
     ]
 
 
-def _meanings(
-    options: ImportOptions, problems: Iterable[RowProblem]
-) -> tuple[dict[str, Any], list[str]]:
+def _meanings(options: ImportOptions, problems: Iterable[RowProblem]) -> dict[str, Any]:
     """
     Return the meanings of categories and status words: the given ones, the likely ones,
-    and blanks for distinct words that wait for theirs; and how many words more there
-    are.
+    and blanks for the first distinct words that wait for theirs.
     """
     words: dict[str, dict[str, str]] = {NO_ID: {}, NO_STATUS: {}}
     for problem in problems:
         word = problem.value.strip()
         words[problem.rule].setdefault(fold(word), word)
-    hints = [
-        f"The call asks for {MOST_WORDS} of the words for a {kind}; the next answer"
-        f" asks for {len(all_words) - MOST_WORDS:,} more."
-        for kind, all_words in zip(("category", "status"), words.values(), strict=True)
-        if len(all_words) > MOST_WORDS
-    ]
     categories, statuses = [[*words[rule].values()][:MOST_WORDS] for rule in words]
     ids: Any = options.categories
     if categories:
@@ -407,7 +399,7 @@ def _meanings(
         ids = ...
     meanings = {word: STATUS_WORDS.get(fold(word), "…") for word in statuses}
     meanings = {**(options.statuses or {}), **meanings}
-    return {"categories": ids, "statuses": meanings}, hints
+    return {"categories": ids, "statuses": meanings}
 
 
 def _asks(row: AnyRow, missing: Collection[str]) -> TypeGuard[Entry]:
