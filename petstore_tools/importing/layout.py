@@ -5,7 +5,7 @@ titles, by `columns=`, and what may be proposed.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice, takewhile
 
@@ -203,11 +203,7 @@ def find_layout(sheet: Sheet, options: ImportOptions) -> Layout:
         if layout.is_complete:
             return layout
         layouts.append(layout)
-    likeliest = max(layouts, key=lambda layout: layout.likeness)
-    if len(layouts) <= HEADER_WITHIN:
-        return likeliest
-    note = f"a header was looked for in the first {HEADER_WITHIN:,} rows"
-    return replace(likeliest, sheet=replace(sheet, notes=(*sheet.notes, note)))
+    return max(layouts, key=lambda layout: layout.likeness)
 
 
 def _take_header(

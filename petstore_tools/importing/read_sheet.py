@@ -44,7 +44,6 @@ from petstore_tools.tabular.cells import (
 from petstore_tools.tabular.sources import open_source
 from petstore_tools.text import first_of, option, pluralize, printable, quoted, wrap
 
-_JOINERS = dict.fromkeys((0x200C, 0x200D))  # spelling of names and of emoji
 COLUMNS = 30  # of the file that are shown
 SAMPLES = 3  # values shown of a column
 # categories, and status words, that one call asks for
@@ -184,23 +183,6 @@ class ReadSheet:
                 letter = column_letter(index)
                 columns.append(FileColumn(letter, str(title), becomes, *counts, values))
         return columns
-
-    @property
-    def notes(self) -> list[str]:
-        """What should be known, also of names that hold what nobody sees."""
-        names = [
-            f"row {row.number} {quoted(row.content.name)}"
-            for row in self.rows_to_send
-            if not row.content.name.isprintable()
-            and not row.content.name.translate(_JOINERS).isprintable()
-        ]
-        notes = self.layout.notes
-        if names:
-            notes.append(
-                "names that hold a line break, a tab or an invisible character, and are"
-                f" sent as typed: {first_of(names)}"
-            )
-        return notes
 
     @cached_property
     def questions(self) -> str:

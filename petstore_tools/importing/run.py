@@ -156,7 +156,7 @@ def check(inventory: Inventory, sheet: ReadSheet, journal: Journal) -> ImportPre
     alone = estimate(baseline=0)
     whole = estimate(baseline=requests) if comparison.needs_listing else alone
     is_affordable = options.wait or whole.days <= max(1, alone.days)
-    notes = sheet.notes
+    notes = sheet.layout.notes
     if not is_affordable and comparison.may_go_unlisted(options.doubtful):
         whole = alone
     elif comparison.needs_listing:
