@@ -5,7 +5,7 @@ titles, by `columns=`, and what may be proposed.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice, takewhile
 
@@ -153,7 +153,7 @@ class Layout:
         missing = [field for field, doubt in self.missing.items() if not doubt]
         reasons = [f"no column for {' and '.join(missing)}"] if missing else []
         reasons += filter(None, self.missing.values())
-        return [*(self.errors or reasons)]
+        return self.errors or reasons
 
     @property
     def notes(self) -> list[str]:
@@ -231,9 +231,7 @@ def _take_header(
     if (options.header or added or "petstore_id" in header) and not is_data:
         return layout
     letters = [*map(column_letter, range(len(header)))]
-    return Layout(
-        sheet, number - 1, options, letters, has_header=False, added_columns=len(added)
-    )
+    return replace(layout, header_row=number - 1, header=letters, has_header=False)
 
 
 def _name_fields(
@@ -275,6 +273,6 @@ def _name_fields(
 
 def _find_columns(titles: Sequence[str], key: str) -> list[int]:
     """Return the indexes of the columns of a title, else of a letter."""
-    indexes = [index for index, title in enumerate(titles) if title == key]
-    every_index = range(len(titles))
-    return indexes or [index for index in every_index if column_letter(index) == key]
+    letters = [*map(column_letter, range(len(titles)))]
+    labels = titles if key in titles else letters
+    return [index for index, label in enumerate(labels) if label == key]
