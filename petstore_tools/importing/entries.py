@@ -578,11 +578,8 @@ def _gaps(
         before: The values of each row of a version of a list.
         after: Those of each row of the file.
     """
-    counts = Counter(before)
-    counts_after = Counter(after)
-    neighbours = {
-        content for content in counts if counts[content] == counts_after[content]
-    }
+    # those that both have equally often
+    neighbours = dict(Counter(before).items() & Counter(after).items())
     order = [content for content in before if content in neighbours]
     if order != [content for content in after if content in neighbours]:
         neighbours.clear()

@@ -20,7 +20,7 @@ the lost rows of all imports that share their three values:
   tells what is new; no animal with these values, but one near them (`likeness`).
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from operator import attrgetter
@@ -91,12 +91,11 @@ def _created(body: bytes, row: Entry) -> Outcome:
     answer = pet.model_dump(by_alias=True)
     # a status of None was not sent, so the service may have given one
     changed = [
-        field
+        f"{field} {answer[field]!r}"
         for field, value in zip(spec.NEW_PET_FIELDS, row.content, strict=True)
         if value not in (None, answer[field])
     ]
-    detail = ", ".join(f"{field} {answer[field]!r}" for field in changed)
-    detail = f"the answer shows {detail}" if changed else ""
+    detail = f"the answer shows {', '.join(changed)}" if changed else ""
     return Outcome("created", pet.id, detail)
 
 
@@ -140,8 +139,11 @@ def decide(
     for like, rows in similar_rows.items():
         outcomes |= _decide_similar(rows, similar_animals[like])
     if lags:
-        absent = (ABSENT, Outcome("unsent"))
-        outcomes = {id_: o for id_, o in outcomes.items() if o not in absent}
+        outcomes = {
+            entry_id: outcome
+            for entry_id, outcome in outcomes.items()
+            if outcome.state == "created" or outcome.candidates
+        }
     return outcomes
 
 
@@ -163,9 +165,7 @@ def _decide_similar(
             sets[content], key=lambda row: (row.state != "created", -row.sent_after)
         )
         new_animals = _new_animals(animals, rows)
-        owned_ids = {outcome.pet_id for outcome in outcomes.values()}
-        owned_ids.update(*(outcome.candidates for outcome in outcomes.values()))
-        pet_ids = _equal_ids(content, new_animals, owned_ids)
+        pet_ids = _equal_ids(content, new_animals, outcomes.values())
         may_be_others = are_too_few and bool(created - {content})
         unknown_rows = [row for row in rows if row.state != "created"]
         if ambiguity := _ambiguity(rows, pet_ids, may_be_others=may_be_others):
@@ -185,14 +185,22 @@ def _decide_similar(
 
 
 def _equal_ids(
-    content: PetValues, animals: Iterable[Animal], owned_ids: Collection[int | None]
+    content: PetValues, animals: Iterable[Animal], outcomes: Iterable[Outcome]
 ) -> list[int]:
-    """Return the animals with these values; without a status, with those of any."""
+    """
+    Return the animals with these values that no outcome names; without a status, with
+    those of any.
+    """
     width = 2 if content.status is None else 3
+    named_ids = {
+        pet_id
+        for outcome in outcomes
+        for pet_id in (outcome.pet_id, *outcome.candidates)
+    }
     return [
         animal.id
         for animal in animals
-        if animal.content[:width] == content[:width] and animal.id not in owned_ids
+        if animal.content[:width] == content[:width] and animal.id not in named_ids
     ]
 
 
