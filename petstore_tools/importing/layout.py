@@ -117,8 +117,7 @@ class Layout:
     @cached_property
     def matcher(self) -> Matcher:
         """What decides its cells."""
-        options = self.options
-        return Matcher(options.category_words, options.statuses, options.defaults)
+        return Matcher(self.options)
 
     @property
     def cells_above(self) -> list[Sequence[str]]:

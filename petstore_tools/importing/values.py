@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Mapping
 from importlib import resources
 from typing import TYPE_CHECKING, NamedTuple
 from unicodedata import normalize
@@ -28,7 +27,7 @@ from petstore_tools.tabular.cells import (
 from petstore_tools.text import option, quoted
 
 if TYPE_CHECKING:
-    from petstore_tools.tabular.categories import CategoryWords
+    from petstore_tools.importing.options import ImportOptions
 
 FIELDS = spec.NEW_PET_FIELDS
 # what tells which row is which: columns that are read, and never sent
@@ -120,26 +119,20 @@ class Matcher:
     Decides cells by rules, each distinct cell once.
 
     Args:
-        categories: Words for categories; a whole number is an id.
-        statuses: Status by word, in any case, beside the document's own words; "" is no
-            status.
-        defaults: By field, for empty cells and missing columns; never for `name`.
+        options: What words stand for, beside whole numbers and the document's own; the
+            defaults are for empty cells and missing columns, never for `name`.
 
     Attributes:
-        defaults: Likewise, as they are read.
+        defaults: By field, as they are read.
 
     Raises:
         ArgumentError: A rule contradicts the document, another rule or itself.
     """
 
-    def __init__(
-        self,
-        categories: CategoryWords,
-        statuses: Mapping[str, str] | None = None,
-        defaults: Mapping[str, str | int] | None = None,
-    ) -> None:
+    def __init__(self, options: ImportOptions) -> None:
         # what each distinct cell means, by field; those of names are not kept
         self._decided: defaultdict[str, dict[str, Value | Problem]] = defaultdict(dict)
+        categories = options.category_words
         ids = {id_ for _, id_ in categories.pairs}
         self._known_ids = ids if categories.is_list else None
         # by field and folded word, the document's own among them
@@ -147,7 +140,7 @@ class Matcher:
         for word, id_ in categories.pairs:
             self._ids[fold(word)].add(id_)
         self._statuses: dict[str, str] = {status: status for status in spec.STATUSES}
-        for word, status in (statuses or {}).items():
+        for word, status in (options.statuses or {}).items():
             self._add_status(str(word), str(status))
         self._readers = {
             "name": _name,
@@ -161,7 +154,7 @@ class Matcher:
             "status": self._statuses,
         }
         self.defaults: dict[str, Value] = {}
-        for field, value in (defaults or {}).items():
+        for field, value in (options.defaults or {}).items():
             if field not in self._words:
                 raise ArgumentError(
                     f"defaults are for categoryId and status, not {field!r}"

@@ -1,6 +1,7 @@
 """What cells mean, by rules that agree; the corpus has examples."""
 
 from ast import literal_eval
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -23,7 +24,9 @@ def test_a_value_that_is_quoted_whole_bears_no_mark_of_a_cut():
 def make_matcher(rules):
     """Return what decides by rules, of which the categories are names by id."""
     pairs = [(name, id_) for id_, name in (rules.get("categories") or {}).items()]
-    return Matcher(**rules | {"categories": CategoryWords(pairs, bool(pairs))})
+    words = CategoryWords(pairs, bool(pairs))
+    options = {"statuses": {}, "defaults": {}, **rules, "category_words": words}
+    return Matcher(SimpleNamespace(**options))
 
 
 @pytest.mark.parametrize(
