@@ -21,12 +21,7 @@ from petstore_tools.importing.values import (
     bare,
     fold,
 )
-from petstore_tools.tabular.cells import (
-    Sheet,
-    are_blank,
-    column_letter,
-    is_blank,
-)
+from petstore_tools.tabular.cells import Sheet, are_blank, column_letter, is_blank
 from petstore_tools.text import first_of, option
 
 HEADER_WITHIN = 1_000  # rows in which the header is searched
@@ -159,9 +154,10 @@ class Layout:
         """What should be known of the sheet."""
         sheet = self.sheet
         unread = [repr(name) for name in sheet.names if name != sheet.name]
-        notes = [*sheet.notes]
+        notes = []
         if unread:
-            notes.insert(0, f"sheet {sheet.name!r}; not read: {', '.join(unread)}")
+            notes.append(f"sheet {sheet.name!r}; not read: {', '.join(unread)}")
+        notes += sheet.notes
         notes += [
             f"column {self.label(index)} is hidden, and is read"
             for index in self.columns.values()
@@ -183,10 +179,10 @@ class Layout:
         How many fields a row may name, and how many cells it has; the header has the
         most.
         """
-        doubts = [*filter(None, self.missing.values())]
-        fields = len(self.columns) + len(self.proposals) + len(doubts)
+        doubts = filter(None, self.missing.values())
+        fields = [*self.columns, *self.proposals, *doubts]
         filled = [cell for cell in self.header if not is_blank(cell)]
-        return fields, len(filled)
+        return len(fields), len(filled)
 
 
 def find_layout(sheet: Sheet, options: ImportOptions) -> Layout:
