@@ -9,7 +9,7 @@ import os
 import signal
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
 from types import FrameType
@@ -18,6 +18,7 @@ from typing import Any
 import click
 
 from petstore_tools._version import __version__
+from petstore_tools.cli import exits
 from petstore_tools.clock import SIGNALS
 
 COMMANDS = {
@@ -134,26 +135,24 @@ def _tolerant(write: Callable[..., Any]) -> Callable[..., Any]:
     return attempt
 
 
-def _end_service(number: int, _: FrameType | None) -> None:
-    """End `serve` at a signal, and note it: it has no other end."""
-    SIGNALS.append(number)
-    sys.exit(0)
-
-
 def _take_signals(*, serves: bool) -> None:
-    """Let SIGTERM end a command as Ctrl-C does, and note both."""
+    """
+    Let SIGTERM end a command as Ctrl-C does, and note both; `serve` has no other end,
+    and ends with 0.
+    """
     SIGNALS.clear()
 
-    def interrupt(number: int, frame: FrameType | None) -> None:
+    def end(number: int, frame: FrameType | None) -> None:
         SIGNALS.append(number)
+        if serves:
+            sys.exit(exits.DONE)
         signal.default_int_handler(number, frame)
 
-    handler = _end_service if serves else interrupt
     with suppress(ValueError):  # only the main thread may say what a signal does
-        signal.signal(signal.SIGTERM, handler)
+        signal.signal(signal.SIGTERM, end)
         # else it is ignored
         if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-            signal.signal(signal.SIGINT, handler)
+            signal.signal(signal.SIGINT, end)
 
 
 def _prepare_streams() -> None:
@@ -172,28 +171,17 @@ def _prepare_streams() -> None:
     )
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main() -> None:
     """Run the command line; every end is an exit code of the table above."""
-    words = sys.argv[1:] if arguments is None else arguments
+    words = sys.argv[1:]
     serves = "serve" in words[:1]
     _take_signals(serves=serves)
     try:
-        from petstore_tools.cli import exits
-
         _prepare_streams()
-        stdout = sys.stdout
-    except BaseException as error:
-        if not SIGNALS or isinstance(error, SystemExit):  # `serve` ends by itself
-            raise
-        if serves:
-            sys.exit(0)
-        click.echo("Interrupted.", err=True)  # while modules load
-        sys.exit(128 + signal.SIGINT)
-    try:
-        code = cli.main(arguments, prog_name="petstore-tools", standalone_mode=False)
+        code = cli.main(words, prog_name="petstore-tools", standalone_mode=False)
         sys.stdout.flush()
     except (BrokenPipeError, SystemExit) as error:
-        if isinstance(error, SystemExit) and sys.stdout is stdout:
+        if serves and isinstance(error, SystemExit):
             raise
         # nobody reads stdout any more: click has put another in its place, and exits
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -22,7 +22,7 @@ CODES = [
     "from petstore_tools import PetStore",
     "from petstore_tools import PetStore; "
     "PetStore(base_url='https://host/v1', api_key='k', ledger='memory')",
-    "from petstore_tools.cli import main; main(['--help'])",
+    "from petstore_tools.cli import cli; cli(['--help'])",
 ]
 
 

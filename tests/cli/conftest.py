@@ -3,13 +3,11 @@ A service with 25 animals, and the command line in this process, in a folder of 
 """
 
 import subprocess
-import sys
 
 import pytest
-from commands import connection
+from commands import connection, end_main
 
 from petstore_tools import Sandbox
-from petstore_tools.cli import main
 from petstore_tools.plans import Plan
 
 
@@ -32,15 +30,13 @@ def run(box, tmp_path, monkeypatch, capsys):
 
     def run(*arguments, code=0, **env):
         with monkeypatch.context() as patch:
-            patch.setattr(sys, "argv", ["petstore-tools", *arguments])
             for name, value in env.items():
                 patch.setenv(name, value)
-            with pytest.raises(SystemExit) as ended:
-                main()
+            end = end_main(*arguments)
         output = capsys.readouterr()
         assert "Traceback" not in output.err
         assert box.api_key not in output.out + output.err
-        assert ended.value.code == code, output.err
+        assert end == code, output.err
         return subprocess.CompletedProcess(arguments, code, output.out, output.err)
 
     return run

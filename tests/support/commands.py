@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from unittest.mock import patch
 
 import pytest
 
@@ -54,8 +55,9 @@ def run_program(*arguments, code=None, sandbox=None, cwd=None, stdin="", **env):
 
 def end_main(*words):
     """Run a command of ours in this process, and return its exit code."""
-    with pytest.raises(SystemExit) as ended:
-        main(words)
+    command = ["petstore-tools", *words]
+    with patch.object(sys, "argv", command), pytest.raises(SystemExit) as ended:
+        main()
     return ended.value.code
 
 
