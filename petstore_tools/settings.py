@@ -20,7 +20,6 @@ from petstore_tools.plans import Plan
 
 APP = "petstore_tools"
 RECONCILE_AFTER_S = 60.0
-LONGEST_LABEL = 63  # characters between two dots of a host name
 _THIS_MACHINE = re.compile(r"(?<=://)(127\.0\.0\.1|\[::1\])(?=[:/])")
 _A_VERSION = re.compile(r"(?<!/)/v\d[\d.]*(?=/|$)", re.IGNORECASE)
 
@@ -272,10 +271,10 @@ def check_base_url(address: str) -> str:
         parts = urlsplit(address.strip().rstrip("/"))
         port = parts.port
         host = parts.hostname if parts.scheme in ("http", "https") else None
+        (host or "").encode("idna")  # refuses a part that is empty or too long
     except ValueError:
         host = None
-    labels = (host or "").removesuffix(".").split(".")
-    if not (host and all(0 < len(label) <= LONGEST_LABEL for label in labels)):
+    if not host:
         raise SettingsError("the base address must look like https://HOST/v1")
     netloc = parts.netloc.rpartition("@")[2]
     plain = parts._replace(netloc=netloc, query="", fragment="").geturl()
