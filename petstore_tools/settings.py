@@ -71,9 +71,15 @@ OF_A_SERVICE = ("base_url", "api_key", "plan")
 ENTRIES = {*Settings.__annotations__, *(f"{STAGING}{name}" for name in OF_A_SERVICE)}
 
 
-def _entry(name: str, environment: str) -> str:
-    """Return the entry of what a service has of its own."""
-    return f"{STAGING}{name}" if environment == "staging" else name
+def entry_name(name: str, environment: str) -> str:
+    """
+    Return the entry of a setting in the file.
+
+    >>> entry_name("plan", "staging"), entry_name("categories", "staging")
+    ('staging_plan', 'categories')
+    """
+    is_own = environment == "staging" and name in OF_A_SERVICE
+    return f"{STAGING}{name}" if is_own else name
 
 
 def variable(name: str, environment: str) -> str:
@@ -83,7 +89,7 @@ def variable(name: str, environment: str) -> str:
     >>> variable("plan", "staging")
     'PETSTORE_STAGING_PLAN'
     """
-    return f"PETSTORE_{_entry(name, environment)}".upper()
+    return f"PETSTORE_{entry_name(name, environment)}".upper()
 
 
 def hide_key(key: str | SecretStr) -> SecretStr:
@@ -170,7 +176,7 @@ def load(
             f"unknown environment {name!r:.80}: use production or staging"
         )
     for entry in OF_A_SERVICE:
-        entries[entry] = entries.get(_entry(entry, name))
+        entries[entry] = entries.get(entry_name(entry, name))
     entries |= arguments
     for entry in ("base_url", "api_key"):
         if not entries.get(entry):
@@ -218,8 +224,9 @@ def _missing(entry: str, environment: str) -> SettingsError:
     }[entry]
     argument, flag = entry, f"--environment {environment}"
     if environment == "staging":
-        name, entry = f"{name} for staging", f"{STAGING}{entry}"
+        name = f"{name} for staging"
         argument = f'environment="staging", {argument}'
+    entry = entry_name(entry, environment)
     return SettingsError(f"""\
 no {name}. Give it in one of these ways:
   command    petstore-tools configure {flag}   (asks for it once)

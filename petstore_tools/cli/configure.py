@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -83,34 +83,39 @@ def configure_(environment: str, pagination: str | None) -> None:
         ) from error
     check_writable(path)
     stored = settings.read_settings_file()
-    names = {name: name for name in QUESTIONS}
-    if environment == "staging":
-        names |= {name: f"{settings.STAGING}{name}" for name in settings.OF_A_SERVICE}
+    names = {name: settings.entry_name(name, environment) for name in QUESTIONS}
     answers: dict[str, Any] = {"plan": "free", "categories": NONE}
     answers |= {name: stored[names[name]] for name in names if names[name] in stored}
     while True:
-        for name, question in QUESTIONS.items():
-            text = question.format(environment)
-            answers[name] = _ask(name, text, answers.get(name))
         try:
-            if _works(answers, environment) or _prompt(
-                click.confirm, "Keep these settings anyway?"
+            for name, question in QUESTIONS.items():
+                text = question.format(environment)
+                answers[name] = _ask(name, text, answers.get(name))
+            if _works(answers, environment) or click.confirm(
+                "Keep these settings anyway?", err=True
             ):
                 break
         except PetstoreError as error:
             write_message(f"Error: {error}")
+        except click.Abort as abort:
+            if sys.stdin.isatty():
+                raise
+            raise click.UsageError(
+                "the input ended before all questions were answered. Run this command"
+                " in a terminal, or set PETSTORE_BASE_URL, PETSTORE_API_KEY and"
+                " PETSTORE_PLAN in its place"
+            ) from abort
         write_message("Nothing was kept yet. Correct the answers, or press Ctrl-C.")
     entries = stored | {names[name]: answer for name, answer in answers.items()}
     if pagination is not None:
         entries["pagination"] = pagination
-    for name in ("categories", "pagination", names["plan"]):
-        if entries.get(name) == NONE:
-            del entries[name]
     path.touch()
     path.chmod(0o600)
     # a JSON string is a TOML basic string, but for pairs of surrogates
     write = partial(json.dumps, default=_plain, ensure_ascii=False)
-    lines = [f"{name} = {write(value)}\n" for name, value in entries.items()]
+    lines = [
+        f"{name} = {write(value)}\n" for name, value in entries.items() if value != NONE
+    ]
     replace_file(path, "".join(lines).encode())
     command = f"petstore-tools list --first 5 --environment {environment}"
     write_message(f"The settings are in {path}. Try them: {command}")
@@ -123,34 +128,15 @@ def _ask(name: str, question: str, default: object) -> str | SecretStr:
     """
     hide = name == "api_key"
     mask = " [****]" if hide and default else ""
-    answer: str | SecretStr = _prompt(
-        click.prompt,
+    answer: str | SecretStr = click.prompt(
         question + mask,
-        None if default is None else _plain(default),
+        default and _plain(default),
         hide_input=hide,
         show_default=not hide,
         value_proc=partial(_read_answer, name),
+        err=True,
     )
     return answer
-
-
-def _prompt(ask: Callable[..., Any], *arguments: object, **options: object) -> Any:
-    """
-    Ask a question of click.
-
-    Raises:
-        UsageError: The input ended, and there is no terminal to ask in.
-    """
-    try:
-        return ask(*arguments, err=True, **options)
-    except click.Abort as abort:
-        if sys.stdin.isatty():
-            raise
-        raise click.UsageError(
-            "the input ended before all questions were answered. Run this command in a"
-            " terminal, or set PETSTORE_BASE_URL, PETSTORE_API_KEY and PETSTORE_PLAN in"
-            " its place"
-        ) from abort
 
 
 def _read_answer(name: str, typed: str) -> str | SecretStr:
@@ -184,9 +170,8 @@ def _plain(value: object) -> str:
 
 def _works(answers: dict[str, Any], environment: str) -> bool:
     """Check the answers with one request, and show what is found."""
-    arguments = {name: answers[name] for name in settings.OF_A_SERVICE}
-    if arguments["plan"] == NONE:
-        del arguments["plan"]
+    names = settings.OF_A_SERVICE
+    arguments = {name: answers[name] for name in names if answers[name] != NONE}
     with PetStore(**arguments, environment=environment, progress=False) as store:
         return not _show(store.examine(), err=True)
 
