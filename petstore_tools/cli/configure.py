@@ -130,7 +130,7 @@ def _ask(name: str, question: str, default: object) -> str | SecretStr:
     mask = " [****]" if hide and default else ""
     answer: str | SecretStr = click.prompt(
         question + mask,
-        default and _plain(default),
+        _plain(default) if default else None,
         hide_input=hide,
         show_default=not hide,
         value_proc=partial(_read_answer, name),
