@@ -6,11 +6,10 @@ the API keys of its callers.
 import errno
 import os
 import socket
-import tempfile
 import time
 from contextlib import closing
 from dataclasses import replace
-from ipaddress import ip_address, ip_network
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,9 @@ import click
 from petstore_tools import plans, spec
 from petstore_tools.cli.options import environment_option, flag, write_message
 from petstore_tools.errors import SettingsError
+from petstore_tools.service.database import POSTGRES, Database
 from petstore_tools.settings import state_folder, variable
+from petstore_tools.tabular.atomic import check_writable, existing_numbers, numbered
 from petstore_tools.text import text_table, utc_text
 
 PORTS = {"production": 8765, "staging": 8766}
@@ -65,15 +66,9 @@ ENVIRONMENT = environment_option(
 )
 
 
-def _open(database: str) -> closing[Any]:
-    from petstore_tools.service.database import Database
-
-    return closing(Database(database))
-
-
 def _base_url(host: str, port: int) -> str:
     """Return the base address of a service; one that listens everywhere has a name."""
-    if ip_network(host).is_unspecified:
+    if ip_address(host).is_unspecified:
         host = socket.gethostname()
     name = f"[{host}]" if ":" in host else host
     return f"http://{name}:{port}{spec.PATH_PREFIX}"
@@ -135,14 +130,13 @@ def serve_(
       PETSTORE_DATABASE_URL=postgresql://... petstore-tools serve --workers 4
     """
     from petstore_tools.service import server
-    from petstore_tools.service.database import POSTGRES
 
     if workers > 1 and not database.startswith(POSTGRES):
         raise click.UsageError(
             "--workers needs a postgresql:// database: SQLite serves one process"
         )
     port = port or PORTS[environment]
-    with _open(database) as service:
+    with closing(Database(database)) as service:
         # no other program listens there: the workers would share the port with it
         _check_port(host, port)
         if sample:
@@ -151,7 +145,7 @@ def serve_(
         write_message(
             f"Serving {environment} at {base_url} from {service.name} (Ctrl-C stops it)"
         )
-    if not ip_network(host).is_loopback:
+    if not ip_address(host).is_loopback:
         write_message(
             "Warning: this is plain http, so others in the network can read keys"
             " and animals. Put a reverse proxy with TLS in front of it, and let it"
@@ -176,21 +170,20 @@ def _check_port(host: str, port: int) -> None:
         ) from error
 
 
-def _fill(service: Any, count: int) -> None:
+def _fill(service: Database, count: int) -> None:
     """Fill a database that has no animals; say how to begin anew."""
     from petstore_tools.sandbox import samples
 
-    if service.run(lambda session: session.page(spec.INT64_MIN, 1, None)):
+    if samples.fill(service, count):
+        write_message(
+            f"{count:,} sample animals were added to {service.name}. To begin anew,"
+            " stop the service and name another database with --database."
+        )
+    else:
         write_message(
             f"{service.name} has animals already, so no sample was added. To begin"
             " anew, name another database with --database."
         )
-        return
-    service.add_many(samples.inventory(count))
-    write_message(
-        f"{count:,} sample animals were added to {service.name}. To begin anew, stop"
-        " the service and name another database with --database."
-    )
 
 
 @click.group("keys")
@@ -219,7 +212,7 @@ def create(plan: str, label: str, database: str, environment: str) -> None:
     """
     key_plan = plans.parse(plan)
     assert key_plan is not None
-    with _open(database) as service:
+    with closing(Database(database)) as service:
         key_id, key = service.create_key(key_plan, label=label, now=time.time())
     base_url = _base_url("127.0.0.1", PORTS[environment])
     write_message(
@@ -245,7 +238,7 @@ def list_keys(database: str, **_: Any) -> None:
     Example:
       petstore-tools keys list --environment staging
     """
-    with _open(database) as service:
+    with closing(Database(database)) as service:
         keys = service.list_keys()
     rows = [
         (
@@ -265,7 +258,7 @@ def list_keys(database: str, **_: Any) -> None:
 @ENVIRONMENT
 def revoke(key_id: str, database: str, **_: Any) -> None:
     """Make a key invalid forever; KEY_ID is its id in `keys list`."""
-    with _open(database) as service:
+    with closing(Database(database)) as service:
         if not service.revoke(key_id, time.time()):
             raise SettingsError(
                 f"there is no valid key with the id {key_id!r}; petstore-tools keys"
@@ -287,31 +280,20 @@ def demo_() -> int:
     from petstore_tools.cli.exits import result_code
     from petstore_tools.reporting.report import status_report
     from petstore_tools.sandbox import Sandbox, samples
-    from petstore_tools.tabular.atomic import check_writable
 
     output = Path("petstore-report.html")
-    check_writable(output.with_name("a new file"))
+    output = numbered(output, max(existing_numbers(output), default=0) + 1)
+    check_writable(output)
     started_s = time.perf_counter()
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        Sandbox(plan="pro", animals=0) as sandbox,
-    ):
-        path = Path(folder) / "animals.csv"
+    with Sandbox(plan="pro", animals=0) as sandbox:
+        path = sandbox.state_dir.with_name("animals.csv")
         path.write_text(samples.animals_csv(1_000), "utf-8")
         sandbox.store.progress = None  # a bar on a terminal
         began_at = sandbox.clock.now()
         result = sandbox.store.import_pets(path, wait=True)
         plan_s = sandbox.clock.now() - began_at
-        result = replace(result, files=())  # they are gone with the folder
+        result = replace(result, files=())  # they are gone with the sandbox
         report = status_report(sandbox.store.list_pets(), categories=samples.CATEGORIES)
-    number = 1
-    while True:
-        try:
-            output.touch(exist_ok=False)  # so that it is nobody else's
-            break
-        except FileExistsError:
-            number += 1
-            output = Path(f"petstore-report.{number}.html")
     report.to_html(output)
     elapsed_s = time.perf_counter() - started_s
     click.echo(

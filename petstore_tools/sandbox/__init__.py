@@ -93,10 +93,7 @@ class Sandbox:
             location = database or folder / "service.db"
             self._database = Database(location, durability="OFF")
             resources.callback(self._database.close)
-            if not self._database.run(
-                lambda session: session.page(spec.INT64_MIN, 1, None)
-            ):
-                self._database.add_many(samples.inventory(animals))
+            samples.fill(self._database, animals)
             _, self.api_key = self._database.create_key(
                 key_plan, label="sandbox", now=self.clock.now()
             )

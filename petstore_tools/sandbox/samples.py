@@ -8,6 +8,7 @@ from importlib.resources import files
 from itertools import islice
 
 from petstore_tools import spec
+from petstore_tools.service.database import Database
 
 SEED = 20_260_105
 # names of categories with their weights; first, middle and last parts of names
@@ -50,6 +51,14 @@ def inventory(count: int) -> tuple[Animal, ...]:
     generated = _generate_animals(SEED)
     unused = (animal for animal in generated if animal[:2] not in names)
     return tuple(islice(unused, count))
+
+
+def fill(database: Database, count: int) -> bool:
+    """Add the animals of a sandbox to a database that has none; say whether it did."""
+    is_empty = not database.execute("SELECT id FROM pet LIMIT 1")
+    if is_empty:
+        database.add_many(inventory(count))
+    return is_empty
 
 
 def _generate_animals(seed: int) -> Iterator[Animal]:
