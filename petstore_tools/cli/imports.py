@@ -1,6 +1,5 @@
 """`imports`: what became of each import, and the decisions on its unknown rows."""
 
-from functools import partial
 from pathlib import Path
 
 import click
@@ -8,7 +7,7 @@ import click
 from petstore_tools import settings, spec
 from petstore_tools.cli import exits, options
 from petstore_tools.errors import SettingsError
-from petstore_tools.importing.entries import Matches, find_doubtful
+from petstore_tools.importing.entries import Entry, Matches, find_doubtful
 from petstore_tools.importing.imports import (
     ImportInfo,
     find_import,
@@ -78,9 +77,7 @@ def show(info: ImportInfo) -> None:
     click.echo(_table([info]))
     rows = []
     with read_journal(_folder(), info.target) as journal:
-        entries = journal.read()
-        is_doubtful = any(entry.state == "skipped" for entry in entries)
-        for entry in entries:
+        for entry in journal.read():
             outcome = "ambiguous" if entry.may_be else entry.state
             if outcome != "created" or entry.key:
                 pet_id = entry.may_be or entry.pet_id or ""
@@ -94,7 +91,7 @@ def show(info: ImportInfo) -> None:
             f"{pluralize(info.bad_rows, 'row')} of {info.target.path.name} had"
             " problems; the file of rejected rows beside it names them"
         )
-    if is_doubtful:
+    if "skipped" in info.states:
         options.write_message(
             "\nTo let the next run send row N, which was left out as doubtful:"
             f" petstore-tools imports reconcile {info.target.id} --row N --absent"
@@ -173,11 +170,22 @@ def reconcile(
         mark_dead(journal)
         if row is None:
             return _compare(store, journal)
-        confirm = _confirm_absent if absent else partial(_confirm_created, pet_id)
-        if confirm(store, journal, row, yes=yes):
-            record_decision(journal, row, pet_id)
+        entries = journal.read("import = :id AND number = :number", number=row)
+        if absent:
+            doubt = _doubt_absence(store, journal, entries)
+            question = f"Send row {row} again"
+            decision = f"The next run sends row {row}."
+        else:
+            doubt = _doubt_animal(store, journal, entries, pet_id)
+            question = f"Is row {row} the animal with id {pet_id}"
             decision = f"Row {row} is the animal with id {pet_id}."
-            click.echo(f"The next run sends row {row}." if absent else decision)
+        if doubt:
+            options.write_message(f"{doubt}.")
+        if not doubt or options.confirm(
+            f"{question} all the same?", yes=yes, refusal="Nothing was changed"
+        ):
+            record_decision(journal, row, pet_id)
+            click.echo(decision)
     return exits.DONE
 
 
@@ -211,11 +219,10 @@ def _delay(store: PetStore, journal: Journal) -> str:
     return f"only from {time} on" if left_s > 0 else ""
 
 
-def _confirm_absent(store: PetStore, journal: Journal, row: int, *, yes: bool) -> bool:
-    """List the inventory, and ask whether a row is sent that may exist all the same."""
-    entries = journal.read("import = :id AND number = :number", number=row)
+def _doubt_absence(store: PetStore, journal: Journal, entries: list[Entry]) -> str:
+    """List the inventory, and say why a row may exist all the same, "" for no doubt."""
     if all(entry.state == "skipped" for entry in entries):  # its doubt was shown
-        return True
+        return ""
     reasons = []
     delay = _delay(store, journal)  # a listing that began before says nothing
     if not take_inventory(store.inventory, journal, CallOptions()).complete:
@@ -227,29 +234,22 @@ def _confirm_absent(store: PetStore, journal: Journal, row: int, *, yes: bool) -
     other_entries = journal.read_others(rows)
     doubts = find_doubtful(Matches(rows, [], {}), [], animals, other_entries)
     reasons += [doubt.because for doubt in doubts.values()]
-    if not reasons:
-        return True
-    options.write_message(f"Row {row} may exist: {', and '.join(reasons)}.")
-    question = f"Send row {row} again all the same?"
-    return options.confirm(question, yes=yes, refusal="Nothing was changed")
+    subject = f"Row {entries[0].number} may exist: "
+    return subject + ", and ".join(reasons) if reasons else ""
 
 
-def _confirm_created(
-    pet_id: int | None, store: PetStore, journal: Journal, row: int, *, yes: bool
-) -> bool:
-    """List the inventory, and ask where the animal is not like the row."""
-    entries = journal.read("import = :id AND number = :number", number=row)
+def _doubt_animal(
+    store: PetStore, journal: Journal, entries: list[Entry], pet_id: int | None
+) -> str:
+    """List the inventory, and say how an animal is not like a row, "" for no doubt."""
     take_inventory(store.inventory, journal, CallOptions())
     animals = journal.read_animals([pet_id])
-    if animals and any(
-        likeness(entry.content) == likeness(animals[0].content) for entry in entries
-    ):
-        return True
+    likenesses = [likeness(entry.content) for entry in entries]
+    if not entries or (animals and likeness(animals[0].content) in likenesses):
+        return ""
     animal = f"is {animals[0].content}" if animals else "is not in the inventory"
     rows = " or ".join(str(entry.content) for entry in entries)
-    options.write_message(f"The animal with id {pet_id} {animal}; row {row} is {rows}.")
-    question = f"Is row {row} the animal with id {pet_id} all the same?"
-    return options.confirm(question, yes=yes, refusal="Nothing was changed")
+    return f"The animal with id {pet_id} {animal}; row {entries[0].number} is {rows}"
 
 
 @imports_.command("forget")
