@@ -124,13 +124,11 @@ class Display:
         self, count: Callable[[], int] = lambda: 0, *, wait: bool = False
     ) -> CallOptions:
         """
-        Return the options of a call whose waits it shows, if it shows anything, with a
-        count of what came so far.
+        Return the options of a call whose waits it shows, with a count of what came so
+        far.
         """
         from petstore_tools.throttle.gate import CallOptions
 
-        if not self._shows:
-            return CallOptions(wait=wait)
         return CallOptions(
             wait=wait, on_wait=lambda wait: self.draw(count(), None, wait)
         )

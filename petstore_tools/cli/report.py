@@ -160,11 +160,8 @@ def history_(
     if output is None:
         rows = rows.drop(columns="last_seen (UTC)")  # narrower
     elif output.suffix.casefold() == ".csv":
-        texts = {
-            name: rows[name].map(escape, na_action="ignore")
-            for name in ("name", "status")
-        }
-        rows = rows.assign(**texts)
+        for name in ("name", "status"):
+            rows[name] = rows[name].map(escape, na_action="ignore")
     if len(rows) or output is not None:
         write_rows(rows, "row", names, output)
     else:
