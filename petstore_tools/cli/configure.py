@@ -22,7 +22,6 @@ from petstore_tools.cli import exits
 from petstore_tools.cli.import_ import CommandOptions
 from petstore_tools.cli.options import STORE, environment_option, write_message
 from petstore_tools.errors import PetstoreError, SettingsError
-from petstore_tools.listing import schemes
 from petstore_tools.store import PetStore
 from petstore_tools.tabular.atomic import check_writable, replace_file, write_output
 from petstore_tools.tabular.categories import read_categories
@@ -48,15 +47,7 @@ QUESTIONS = {
     show_default=True,
     help="Which service to ask for. Both are kept beside each other.",
 )
-@click.option(
-    "--pagination",
-    metavar="KIND=PARAMETER",
-    help=(
-        "Keep how the service reaches page two, such as offset=startAt; - to find it"
-        " out again.  [default: found out]"
-    ),
-)
-def configure_(environment: str, pagination: str | None) -> None:
+def configure_(environment: str) -> None:
     """
     Ask for the settings once and keep them.
 
@@ -69,10 +60,7 @@ def configure_(environment: str, pagination: str | None) -> None:
     Examples:
       petstore-tools configure
       petstore-tools configure --environment staging
-      petstore-tools configure --pagination offset=startAt
     """
-    if pagination != NONE:
-        schemes.parse(pagination)
     path = settings.config_path()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -107,8 +95,6 @@ def configure_(environment: str, pagination: str | None) -> None:
             ) from abort
         write_message("Nothing was kept yet. Correct the answers, or press Ctrl-C.")
     entries = stored | {names[name]: answer for name, answer in answers.items()}
-    if pagination is not None:
-        entries["pagination"] = pagination
     path.touch()
     path.chmod(0o600)
     # a JSON string is a TOML basic string, but for pairs of surrogates

@@ -33,9 +33,9 @@ from petstore_tools.tabular.xlsx import CATEGORY_SHEET
 PAGINATIONS = re.findall(r'"([a-z]+=[^"]+)"', EXAMPLES)
 
 
-def configure(*answers, environment="production", options="", code=0):
+def configure(*answers, environment="production", code=0):
     """Answer what `configure` asks; it ends with 0, or the code that is named."""
-    arguments = ["configure", "--environment", environment, *options.split()]
+    arguments = ["configure", "--environment", environment]
     done = CliRunner().invoke(cli, arguments, input="\n".join([*answers, ""]))
     assert done.exit_code == code, done.output
     return done
@@ -149,25 +149,21 @@ def test_a_category_file_is_kept_with_its_whole_path(box, tmp_path, monkeypatch)
     assert "categories" not in read_settings()
 
 
-def test_each_way_to_page_that_a_message_prints_can_be_said(box, monkeypatch):
-    """To `configure`, which keeps it until `-`, as a variable, and as an argument."""
-    answers = (box.base_url, box.api_key, "pro", "-")
+@pytest.mark.parametrize("pagination", PAGINATIONS)
+def test_each_way_to_page_that_a_message_prints_can_be_said(
+    box, monkeypatch, pagination
+):
+    """In the settings file, which `configure` lets stand, as variable, as argument."""
     assert len(PAGINATIONS) == 5
-    configure(*answers)
-    for pagination in PAGINATIONS:
-        with PetStore(pagination=pagination) as store:
-            assert store.inventory.memory.pagination == parse(pagination)
-        with monkeypatch.context() as patch:
-            patch.setenv("PETSTORE_PAGINATION", pagination)
-            assert settings.load().pagination == pagination
-        configure(*answers, options=f"--pagination {pagination}")
-        configure("", "", "", "")
-        assert settings.load().pagination == pagination
+    config().write_text(f'pagination = "{pagination}"')
+    configure(box.base_url, box.api_key, "pro", "-")
 
-    done = configure(*answers, options="--pagination seek", code=1)
-    assert "cursor=PARAMETER" in str(done.exception)
-    configure(*answers, options="--pagination -")
-    assert "pagination" not in read_settings()
+    with PetStore(pagination=pagination) as store:
+        assert store.inventory.memory.pagination == parse(pagination)
+    assert settings.load().pagination == pagination
+    config().unlink()
+    monkeypatch.setenv("PETSTORE_PAGINATION", pagination)
+    assert settings.load(base_url=box.base_url, api_key="k").pagination == pagination
 
 
 def test_staging_is_kept_beside_production(box):
@@ -291,7 +287,7 @@ def test_what_configure_asks_for_is_not_shown_either(monkeypatch):
             CliRunner().isolation(input=answers),
             pytest.raises(click.UsageError) as raised,
         ):
-            configure_.callback("production", None)
+            configure_.callback("production")
         assert KEY not in visible_text(raised.value)
         Path(os.environ["PETSTORE_CONFIG"]).write_text(
             f'base_url = "https://host/v1"\napi_key = "{KEY}"\n'
