@@ -12,7 +12,6 @@ from petstore_tools.cli import exits, options
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.frames import (
     ENDINGS,
-    count_statuses,
     frame_cells,
     text_dtype,
     write_frame,
@@ -60,12 +59,6 @@ def list_(output: Path | None, store: PetStore, **query: Any) -> int:
     frame = store.list_pets(**query)
     listing = Listing.of(frame)
     write_rows(frame, "animal", names, output)
-    if output is None:
-        counts = count_statuses(frame).items()
-        parts = [f"{count:,} {status}" for status, count in counts if count]
-        options.write_message(
-            f"{pluralize(len(frame), 'animal')}: {', '.join(parts) or 'none'}"
-        )
     options.write_message(str(listing))
     if not store.client.sent:
         options.write_message(
