@@ -11,6 +11,7 @@ from pathlib import Path
 import postgres as postgres_
 import pytest
 import responses
+from commands import connection
 from inventories import ROWS
 from isolation import isolate_settings
 from responses import registries
@@ -97,6 +98,23 @@ def fast():
     """
     with Sandbox(plan=Plan(100_000, 1_000_000), animals=0) as box:
         yield box
+
+
+@pytest.fixture
+def box():
+    """A sandbox of 25 animals with the machine's clock, and a plan beyond any test."""
+    with Sandbox(plan=Plan(10_000, 100_000), clock="system", animals=25) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture
+def shop(box, tmp_path, monkeypatch):
+    """That sandbox, which the settings name, and an empty current folder."""
+    monkeypatch.chdir(tmp_path)
+    settings = {**connection(box), "PETSTORE_PLAN": "10000/100000"}
+    for variable, value in settings.items():
+        monkeypatch.setenv(variable, value)
+    return box
 
 
 @pytest.fixture

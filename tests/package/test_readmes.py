@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from commands import connection, end_main, run_program
+from commands import end_main, run_program
 from messages import package_messages
 from paging_server import PagingService, numbered_animals
 from programs import head, run_readme_loop
@@ -238,22 +238,17 @@ def test_what_a_document_names_is_there(document):
 
 
 @pytest.fixture
-def shop(tmp_path, monkeypatch):
-    """A service and the files that the READMEs name, in the current folder."""
-    (tmp_path / "data").mkdir()
-    shutil.copy(ROOT / "data" / "animals.xlsx", tmp_path / "data")
-    (tmp_path / "animals.csv").write_text("name,categoryId\nRex,3\n")
-    (tmp_path / "chips.csv").write_text("name,categoryId,Chip\nTom,4,A7\n")
-    monkeypatch.chdir(tmp_path)
+def _files(shop):
+    """The files that the READMEs name, in the current folder."""
+    Path("data").mkdir()
+    shutil.copy(ROOT / "data" / "animals.xlsx", "data")
+    Path("animals.csv").write_text("name,categoryId\nRex,3\n")
+    Path("chips.csv").write_text("name,categoryId,Chip\nTom,4,A7\n")
     pets = pd.DataFrame({"Pet": ["Tom"], "Kind": [5]})
     pets.to_excel("pets.xlsx", sheet_name="2026", index=False)
-    with Sandbox(plan="business", clock="system", animals=25) as box:
-        variables = connection(box) | {"PETSTORE_PLAN": "business"}
-        for name, value in variables.items():
-            monkeypatch.setenv(name, value)
-        yield box
 
 
+@pytest.mark.usefixtures("_files")
 @pytest.mark.filterwarnings("ignore:no snapshot is as old as")
 @pytest.mark.parametrize("room", [".", "history", "reporting", "sandbox"])
 def test_python_of_a_readme_runs(shop, room):
@@ -271,7 +266,8 @@ def test_python_of_a_readme_runs(shop, room):
         exec(compile(block, str(readme), "exec"), names)
 
 
-def test_commands_of_the_readmes_run(shop, capsys):
+@pytest.mark.usefixtures("_files")
+def test_commands_of_the_readmes_run(capsys):
     """Each ends as it should; one that asks says how to go ahead without a terminal."""
     lines = re.findall(
         r"^petstore-tools ((?:list|import|report|history) [^#\n]+)", ALL, re.M

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from commands import connection, end_main
+from commands import end_main
 from inventories import faulty_creates, stored_animals, write_rows
 from paging_server import PagingService, numbered_animals
 from tables import read_table
@@ -50,16 +50,6 @@ def import_again(store, path, message, option, **options):
     """Import again with an option that a message prints, in the words of Python."""
     said = option_of(message, option)
     return store.import_pets(path, progress=False, **{**options, **said})
-
-
-@pytest.fixture
-def shop(tmp_path, monkeypatch):
-    """A service that settings name, and an empty current folder."""
-    monkeypatch.chdir(tmp_path)
-    box = Sandbox(plan=Plan(1_000, 100_000), clock="system", animals=25)
-    for name, value in connection(box).items():
-        monkeypatch.setenv(name, value)
-    return box
 
 
 def type_command(message, capsys, flags="--yes"):
