@@ -21,11 +21,9 @@ from petstore_tools.errors import (
     HistoryError,
     PetstoreError,
     QuotaError,
-    SettingsError,
     SheetError,
 )
 from petstore_tools.service.server import ThreadedServer
-from petstore_tools.settings import check_base_url
 from petstore_tools.text import flags as to_flags
 from petstore_tools.throttle.throttle import PLAN_ADVICE
 
@@ -44,12 +42,6 @@ def option_of(message, name):
     values = r"\"[^\"]*\"|'[^']*'|\w+"
     (printed,) = {*re.findall(rf"\b({name}=(?:{values}))", str(message))}
     return eval(f"dict({printed})")
-
-
-def import_again(store, path, message, option, **options):
-    """Import again with an option that a message prints, in the words of Python."""
-    said = option_of(message, option)
-    return store.import_pets(path, progress=False, **{**options, **said})
 
 
 def type_command(message, capsys, flags="--yes"):
@@ -91,7 +83,7 @@ def test_a_sheet_whose_hidden_rows_cannot_be_seen_is_named(fast):
     with pytest.raises(SheetError) as refused:
         fast.store.import_pets(path, progress=False)
 
-    result = import_again(fast.store, path, refused.value, "sheet")
+    result = fast.store.import_pets(path, **option_of(refused.value, "sheet"))
 
     for file in result.files:
         file.unlink()
@@ -313,23 +305,6 @@ def test_an_emptied_service_is_filled_again_by_the_command_that_is_shown(shop, c
 
 
 @pytest.mark.parametrize(
-    ("typed", "meant"),
-    [
-        ("http://ann:word@127.0.0.1:8765/v1", "http://127.0.0.1:8765/v1"),
-        ("https://ann@[::1]:8443/v1", "https://[::1]:8443/v1"),
-        ("https://shop.example/api/v1?x=1#top", "https://shop.example/api/v1"),
-    ],
-)
-def test_an_address_is_corrected_as_the_message_says(typed, meant):
-    """With its port, its brackets and its path, and without the password."""
-    with pytest.raises(SettingsError, match="must hold no user name") as refused:
-        check_base_url(typed)
-
-    address = str(refused.value).rpartition(" ")[2]
-    assert check_base_url(address) == meant
-
-
-@pytest.mark.parametrize(
     ("words", "printed", "flag", "output"),
     [
         ("imports", "petstore-tools import a.csv", "--yes", "1 created"),
@@ -378,6 +353,6 @@ def test_a_listing_that_would_cost_a_day_is_answered_as_it_says(tmp_path, name):
         with pytest.raises(SheetError, match="would end a day later") as refused:
             box.store.import_pets(path, progress=False)
 
-        result = import_again(box.store, path, refused.value, name)
+        result = box.store.import_pets(path, **option_of(refused.value, name))
 
     assert result.created == 2
