@@ -4,6 +4,7 @@ import json
 import re
 import shlex
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -26,9 +27,7 @@ ANIMALS = [("Rex", 3, "sold"), ("Mia", 4, "pending"), ("Bo", 3, "available")]
 @pytest.fixture(autouse=True)
 def _sheet(tmp_path):
     (tmp_path / "tiere.csv").write_text(SHEET, "utf-8")
-    (tmp_path / "kategorien.csv").write_text(
-        "id,name\n3,Hunde\n4,Katzen\n", encoding="utf-8"
-    )
+    (tmp_path / "kategorien.csv").write_text("id,name\n3,Hunde\n4,Katzen\n")
 
 
 KEYED = "name,categoryId,status,Chip"
@@ -36,10 +35,8 @@ KEYED = "name,categoryId,status,Chip"
 
 def animals(box):
     """Return what stands behind the 25 animals of the service."""
-    frame = box.store.list_pets().iloc[25:]
-    return list(
-        frame[["name", "categoryId", "status"]].itertuples(index=False, name=None)
-    )
+    frame = box.store.list_pets().iloc[25:].drop(columns="id")
+    return [*frame.itertuples(index=False, name=None)]
 
 
 @pytest.mark.parametrize(
@@ -63,8 +60,7 @@ def test_json_is_one_object_with_every_exit_code(
     for name, row in {"good": "Rex,3", "bad": "Mia,x", "copy": "Old,3"}.items():
         (tmp_path / f"{name}.csv").write_text(f"name,categoryId\nTom,4\n{row}\n")
 
-    name, _, value = setting.partition("=")
-    env = {name: value} if name else {}
+    env = dict(re.findall("(.+)=(.+)", setting))
     done = run("import", *arguments.split(), "--json", code=int(code), **env)
 
     facts = json.loads(done.stdout)
@@ -97,10 +93,8 @@ def test_a_terminal_asks_once_about_doubtful_rows(box, tmp_path, answer, code, s
 
     assert (ended, len(animals(box)) - len(old)) == (code, sent), screen
     assert screen.count("1 row of copy.csv may be") == 1
-    assert (
-        "import:"
-        not in screen.partition("Leave the doubtful rows out, send them, or stop")[0]
-    )
+    before, _, _ = screen.partition("Leave the doubtful rows out, send them, or stop")
+    assert "import:" not in before
     if answer == "skip":  # it is kept
         command = "import copy.csv --yes --doubtful send".split()
         _, screen = run_on_terminal(*command, sandbox=box, cwd=tmp_path)
@@ -124,16 +118,9 @@ def test_an_answer_on_a_terminal_is_for_the_rows_that_were_shown(
     about again; so is an answer that is given later.
     """
     box.add([("Old", 3, None)])
-    for name, first in {"a": "Old,3,", "b": "New,4,"}.items():
-        write_rows(
-            tmp_path / f"{name}.csv",
-            first,
-            "Rex,3,",
-            "Mia,3,",
-            "Tom,3,",
-            "Bo,3,",
-            "Ida,3,",
-        )
+    other_rows = "Rex,3, Mia,3, Tom,3, Bo,3, Ida,3,".split()
+    write_rows(tmp_path / "a.csv", "Old,3,", *other_rows)
+    write_rows(tmp_path / "b.csv", "New,4,", *other_rows)
 
     ended, screen = run_on_terminal(
         *("import", "a.csv", "--yes"),
@@ -199,14 +186,13 @@ def test_a_person_decides_what_a_look_cannot(run, box, tmp_path, monkeypatch):
         decide = f"petstore-tools imports reconcile {name} --row N --created ID"
         assert decide in listed.stderr
         assert f"See which, and why: petstore-tools imports show {name}" in done.stderr
-        elsewhere = run("imports", "reconcile", name, code=2)
-        assert "the settings name" in elsewhere.stderr
+        reconcile = partial(run, "imports", "reconcile", name)
+        assert "the settings name" in reconcile(code=2).stderr
 
         # still ambiguous, four decisions that cannot be, and one
         for code, words in read_json(__file__, "decisions.json"):
             decision = words.format(row=row, pet_id=pet_id).split()
-            decision = ("imports", "reconcile", name, *decision)
-            decided = run(*decision, code=code, **service)
+            decided = reconcile(*decision, code=code, **service)
         assert decided.stdout == f"Row {row} is the animal with id {pet_id}.\n"
 
         next_run = run("import", "a.csv", "--yes", **service)
@@ -219,7 +205,7 @@ def test_a_person_decides_what_a_look_cannot(run, box, tmp_path, monkeypatch):
 @contextmanager
 def a_lost_row(run, box, fate):
     """
-    Import a row whose answer is lost; yield the import, and the service that lost it.
+    Import a row whose answer is lost; yield what runs `imports reconcile` on it.
     """
     write_rows(Path("a.csv"), "Rex,3,")
     with faulty_creates(box, lambda _: fate) as proxy:
@@ -228,7 +214,8 @@ def a_lost_row(run, box, fate):
             "PETSTORE_RECONCILE_AFTER_S": "1000",
         }
         done = run("import", "a.csv", "--yes", "--json", code=1, **service)
-        yield json.loads(done.stdout)["journal"], service
+        name = json.loads(done.stdout)["journal"]
+        yield partial(run, "imports", "reconcile", name, **service)
 
 
 @pytest.mark.parametrize(
@@ -240,17 +227,16 @@ def test_absent_is_asked_about_where_the_row_may_exist(run, box, after_s, fate, 
     Of each case: seconds until a listing tells, what became of the row, why it is asked
     about.
     """
-    with a_lost_row(run, box, fate) as (name, service):
-        service["PETSTORE_RECONCILE_AFTER_S"] = after_s
-        decision = ("imports", "reconcile", name, "--row", "2", "--absent")
+    with a_lost_row(run, box, fate) as reconcile:
+        decide = partial(
+            reconcile, "--row", "2", "--absent", PETSTORE_RECONCILE_AFTER_S=after_s
+        )
 
-        question = run(*decision, code=2, **service) if reason else None
-        decided = run(*decision, *["--yes"] * bool(reason), **service)
+        if reason:
+            question = decide(code=2).stderr
+            assert "Nothing was changed: there is no terminal" in question
+        decided = decide(*["--yes"] * bool(reason))
 
-    assert (
-        question is None
-        or "Nothing was changed: there is no terminal" in question.stderr
-    )
     assert re.search(reason, decided.stderr)
     assert decided.stdout == "The next run sends row 2.\n"
 
@@ -268,12 +254,12 @@ def test_what_was_never_to_be_sent_is_not_said_to_exist(run, tmp_path):
 def test_created_is_asked_about_where_the_animal_is_another_one(run, box):
     """One that is older, of another name and category, or that is not there."""
     old, alike = box.add([("Tom", 4, "sold"), ("REX", 3, "sold")])
-    with a_lost_row(run, box, "drop before") as (name, service):
-        decision = ("imports", "reconcile", name, "--row", "2", "--created")
+    with a_lost_row(run, box, "drop before") as reconcile:
+        decide = partial(reconcile, "--row", "2", "--created")
 
-        of_another = run(*decision, str(old), code=2, **service)
-        of_none = run(*decision, "4711", code=2, **service)
-        of_one_like_it = run(*decision, str(alike), **service)
+        of_another = decide(str(old), code=2)
+        of_none = decide("4711", code=2)
+        of_one_like_it = decide(str(alike))
 
     said = f"The animal with id {old} is 'Tom', 4, sold; row 2 is 'Rex', 3, no status."
     assert said in of_another.stderr
@@ -304,14 +290,9 @@ def test_a_row_that_was_taken_for_an_edit_is_sent_after_absent(run, box):
 
 def test_reconcile_says_from_when_on_a_listing_can_tell(run, box):
     """One that begins too early settles nothing."""
-    with a_lost_row(run, box, "drop after") as (name, service):
-        undecided = run("imports", "reconcile", name, code=1, **service)
-        decided = run(
-            "imports",
-            "reconcile",
-            name,
-            **service | {"PETSTORE_RECONCILE_AFTER_S": "0"},
-        )
+    with a_lost_row(run, box, "drop after") as reconcile:
+        undecided = reconcile(code=1)
+        decided = reconcile(PETSTORE_RECONCILE_AFTER_S="0")
 
     assert undecided.stdout == "1 unknown\n"
     assert re.search(
@@ -346,8 +327,9 @@ def test_a_forgotten_import_counts_as_new(run, tmp_path):
 
 def test_a_journal_that_cannot_be_read_is_named(run, tmp_path):
     """The list of imports is then not whole, and its exit code says so."""
-    (tmp_path / "state" / "imports").mkdir(parents=True)
-    (tmp_path / "state" / "imports" / "x.db").write_text("no database" * 99)
+    folder = tmp_path / "state" / "imports"
+    folder.mkdir(parents=True)
+    (folder / "x.db").write_text("no database" * 99)
 
     assert "x.db" in run("imports", code=2).stderr
 
