@@ -8,6 +8,7 @@ import re
 import stat
 import sys
 import tomllib
+from functools import partial
 from pathlib import Path
 
 import click
@@ -49,35 +50,29 @@ def read_settings():
     return tomllib.loads(config().read_text("utf-8"))
 
 
-@pytest.mark.parametrize(
-    ("typed", "said"),
-    read_table(__file__, "odd_answers.json"),
-    ids=["address", "key", "plan", "categories", "refused key"],
-)
+def connected(box):
+    """Return address and key of a sandbox as the settings file has them."""
+    return {"base_url": box.base_url, "api_key": box.api_key}
+
+
+@pytest.mark.parametrize(("typed", "said"), read_table(__file__, "odd_answers.json"))
 def test_an_answer_that_cannot_be_right_is_asked_again(box, typed, said):
-    """With a sentence of its own; until all are right, nothing is kept."""
+    """
+    With a sentence of its own; until all are right, nothing is kept, and an input that
+    ends before is no interrupt.
+    """
     words = {"URL": box.base_url, "KEY": box.api_key}
     typed_words = [words.get(answer, answer) for answer in typed]
 
-    stopped = configure(*typed_words[:-1], code=2)
+    for count in range(len(typed_words)):
+        stopped = configure(*typed_words[:count], code=2).output
+        assert "the input ended before all questions were answered" in stopped
+        assert "PETSTORE_BASE_URL, PETSTORE_API_KEY and PETSTORE_PLAN" in stopped
     assert not config().exists()
     done = configure(*typed_words)
 
-    assert "set PETSTORE_BASE_URL, PETSTORE_API_KEY and PETSTORE_PLAN" in stopped.output
     assert said in done.output
-    assert read_settings() == {
-        "base_url": box.base_url,
-        "api_key": box.api_key,
-        "plan": "pro",
-    }
-
-
-def test_an_input_that_ends_at_the_last_question_is_no_interrupt(box):
-    """A script answered all questions, and the key is refused."""
-    stopped = configure(box.base_url, "wrong", "pro", "-", code=2)
-
-    assert "the input ended before all questions were answered" in stopped.output
-    assert not config().exists()
+    assert read_settings() == {**connected(box), "plan": "pro"}
 
 
 def test_a_plan_that_is_to_be_learnt_is_not_kept(box):
@@ -86,7 +81,7 @@ def test_a_plan_that_is_to_be_learnt_is_not_kept(box):
 
     configure("", "", "-", "")
 
-    assert read_settings() == {"base_url": box.base_url, "api_key": box.api_key}
+    assert read_settings() == connected(box)
 
 
 def test_a_key_at_the_wrong_question_is_not_shown_again(box):
@@ -111,12 +106,8 @@ def test_what_is_kept_is_shown_with_the_key_masked_and_enter_keeps_it(box):
     for default in (f"[{box.base_url}]", "[****]", "[free]"):
         assert default in done.output
     assert box.api_key not in done.output
-    assert read_settings() == {
-        "plan": "pro",
-        "base_url": box.base_url,
-        "api_key": box.api_key,
-        "reconcile_after_s": 5.5,
-    }
+    kept = {**connected(box), "plan": "pro", "reconcile_after_s": 5.5}
+    assert read_settings() == kept
     assert len(box.traffic()) == 1
     assert sys.platform == "win32" or stat.S_IMODE(config().stat().st_mode) == 0o600
 
@@ -169,12 +160,12 @@ def test_each_way_to_page_that_a_message_prints_can_be_said(
 def test_staging_is_kept_beside_production(box):
     """Its address, key and plan are its own; no key is sent to another service."""
     with Sandbox(clock="system") as other:
-        answers = (other.base_url, other.api_key, "free", "-")
-
         configure(box.base_url, box.api_key, "pro", "-")
         with pytest.raises(SettingsError, match="no API key for staging"):
             settings.load(environment="staging", base_url=other.base_url)
-        done = configure(*answers, environment="staging")
+        done = configure(
+            other.base_url, other.api_key, "free", "-", environment="staging"
+        )
 
         loaded = [settings.load(environment=e) for e in ("production", "staging")]
     assert "petstore-tools list --first 5 --environment staging" in done.output
@@ -220,14 +211,11 @@ def test_doctor_names_what_is_wrong_and_what_helps(run, env, code, said):
 
 def test_doctor_names_the_variables_of_staging(run, box):
     """Those of production would be set in vain."""
-    staging = {
-        name.replace("PETSTORE_", "PETSTORE_STAGING_"): value
-        for name, value in connection(box).items()
-    }
+    doctor = partial(run, *"doctor --environment staging".split())
+    address = {"PETSTORE_STAGING_BASE_URL": box.base_url}
 
-    plan = run("doctor", "--environment", "staging", **staging).stdout
-    staging["PETSTORE_STAGING_API_KEY"] = "wrong"
-    key = run("doctor", "--environment", "staging", code=3, **staging).stdout
+    plan = doctor(**address, PETSTORE_STAGING_API_KEY=box.api_key).stdout
+    key = doctor(code=3, **address, PETSTORE_STAGING_API_KEY="wrong").stdout
 
     assert "Set PETSTORE_STAGING_PLAN to the plan" in plan
     assert "PETSTORE_API_KEY, in staging PETSTORE_STAGING_API_KEY" in key
@@ -241,12 +229,16 @@ def test_doctor_says_from_when_on_requests_can_go(run):
     assert "Requests can go from" in done.stdout
 
 
-def test_doctor_measures_the_clocks_behind_a_wait():
-    """Also where its request had to wait for the next minute."""
-    with Sandbox(plan="1/1000") as box:
-        box.store.list_pets(first=1)
+def test_doctor_measures_the_clocks_behind_a_wait(run):
+    """
+    Also where its request had to wait for the next minute; one that is wrong is worth a
+    word, which the throttle bears.
+    """
+    with Sandbox(plan="1/1000") as box:  # its clock stands in January
+        done = run("doctor", **connection(box))
         findings = {finding.subject: finding.state for finding in box.store.examine()}
 
+    assert "Set this machine's clock by a time server." in done.stdout
     assert findings["clock"] == "ok"
 
 
@@ -271,27 +263,15 @@ def test_configure_says_where_its_folder_cannot_be_made(tmp_path, monkeypatch):
     assert "cannot be made" in str(done.exception)
 
 
-def test_doctor_sees_a_clock_that_is_wrong(run):
-    """The throttle bears it; it is worth a word."""
-    with Sandbox(plan="pro") as box:  # its clock stands in January
-        done = run("doctor", **connection(box))
-
-    assert "Set this machine's clock by a time server." in done.stdout
-
-
 def test_what_configure_asks_for_is_not_shown_either(monkeypatch):
     """It has the key from the keyboard, or from the file it kept."""
     monkeypatch.setenv("PETSTORE_RECONCILE_AFTER_S", "soon")
     for answers in (f"https://host/v1\n{KEY}\npro\n\n", "\n\n\n\n"):
-        with (
-            CliRunner().isolation(input=answers),
-            pytest.raises(click.UsageError) as raised,
-        ):
+        typing = CliRunner().isolation(input=answers)
+        with typing, pytest.raises(click.UsageError) as raised:
             configure_.callback("production")
         assert KEY not in visible_text(raised.value)
-        Path(os.environ["PETSTORE_CONFIG"]).write_text(
-            f'base_url = "https://host/v1"\napi_key = "{KEY}"\n'
-        )
+        config().write_text(f'base_url = "https://host/v1"\napi_key = "{KEY}"\n')
 
 
 def test_a_template_offers_the_categories(run, tmp_path):
@@ -318,9 +298,7 @@ def test_a_file_that_exists_is_not_replaced(run, tmp_path):
     run("template", "animals.xlsx")
     before = (tmp_path / "animals.xlsx").read_bytes()
 
-    for name, reason in (
-        ("animals.xlsx", "exists already: name a new file"),
-        ("animals.csv", "must end in .xlsx"),
-    ):
-        assert reason in run("template", name, code=2).stderr
+    refused = run("template", "animals.xlsx", code=2).stderr
+    assert "exists already: name a new file" in refused
+    assert "must end in .xlsx" in run("template", "animals.csv", code=2).stderr
     assert (tmp_path / "animals.xlsx").read_bytes() == before
