@@ -2,6 +2,7 @@
 
 import json
 import re
+from functools import partial
 
 import pandas as pd
 import pytest
@@ -28,7 +29,7 @@ def test_a_report_names_categories_and_sends_nothing_for_two_dates_of_the_past(
     is the printed page.
     """
     requests = len(box.traffic())
-    dates = ["--since", "1d", "--until", "0s", "-o"]
+    dates = "--since 1d --until 0s -o".split()
     variable = {"PETSTORE_CATEGORIES": str(tmp_path / "names.csv")}
     run_after_a_change("report", *dates, "a.md", **variable)
     run_after_a_change("report", *dates, "b.md", "--categories", "names.csv")
@@ -89,9 +90,11 @@ def test_listings_are_forgotten_once_it_was_asked_for(run_after_a_change, listin
     One of the two dates says which; without a terminal and without `--yes` nothing
     goes.
     """
-    neither = run_after_a_change("history", "forget", "--yes", code=2)
-    refused = run_after_a_change("history", "forget", *listings.split(), code=2)
-    done = run_after_a_change("history", "forget", *listings.split(), "--yes")
+    forget = partial(run_after_a_change, "history", "forget")
+
+    neither = forget("--yes", code=2)
+    refused = forget(*listings.split(), code=2)
+    done = forget(*listings.split(), "--yes")
 
     assert "--before DATE or --after DATE" in neither.stderr
     assert "Nothing was forgotten" in refused.stderr
@@ -107,11 +110,9 @@ def test_a_damaged_history_is_named_and_no_output_is_missing(run_after_a_change,
     path.write_bytes(b"")
     refused = run_after_a_change("history", code=2)
     path.write_bytes(b"no database " * 400)
-    report = run_after_a_change(
-        "report", "-o", "a.html", "-o", "b.xlsx", "--since", "last"
-    )
+    report = run_after_a_change(*"report -o a.html -o b.xlsx --since last".split())
     path.unlink()
-    sold = run_after_a_change("report", "--status", "sold", "--since", "last")
+    sold = run_after_a_change(*"report --status sold --since last".split())
 
     assert "To begin a new history, move this file away" in refused.stderr
     assert report.stderr.count("report in ") == 2
@@ -144,9 +145,7 @@ def test_several_outputs_cost_one_listing_and_carry_the_same_numbers(
     """The second report compares with the first one, not with itself."""
     run("report", "-o", "first.html")
     box.add([("Newcomer", 1, "sold")])
-    many = [
-        word for end in ("json", "html", "xlsx", "eml") for word in ("-o", f"r.{end}")
-    ]
+    many = "-o r.json -o r.html -o r.xlsx -o r.eml".split()
     run("report", *many, "--since", "last")
 
     document = json.loads((tmp_path / "r.json").read_text("utf-8"))
@@ -161,10 +160,9 @@ def test_an_output_that_cannot_be_written_is_named_and_stops_no_other(
     run_after_a_change, tmp_path
 ):
     """Where a disk is full, or another program has the file open."""
-    files = [word for name in ("a.html", "b.md", "c.xlsx") for word in ("-o", name)]
+    options = "--since 1d --until 0s -o a.html -o b.md -o c.xlsx".split()
     with full_disk(5_000):
-        dates = ("--since", "1d", "--until", "0s")
-        report = run_after_a_change("report", *dates, *files, code=2)
+        report = run_after_a_change("report", *options, code=2)
         history = run_after_a_change("history", "-o", "h.xlsx", code=2)
 
     assert (tmp_path / "b.md").exists()

@@ -9,12 +9,6 @@ import nbformat
 from nbclient import NotebookClient
 
 from petstore_tools import Listing, Sandbox, errors
-from petstore_tools.errors import (
-    ApiError,
-    ArgumentError,
-    Interrupted,
-    PetstoreError,
-)
 
 
 def test_every_error_hangs_in_the_drawn_tree():
@@ -24,11 +18,11 @@ def test_every_error_hangs_in_the_drawn_tree():
     """
     for name, thing in vars(errors).items():
         if isinstance(thing, type) and issubclass(thing, Exception):
-            assert issubclass(thing, PetstoreError)
+            assert issubclass(thing, errors.PetstoreError)
             assert f"- {name}" in (errors.__doc__ or "")
-    assert issubclass(ArgumentError, ValueError)
-    assert issubclass(Interrupted, KeyboardInterrupt)
-    assert not issubclass(Interrupted, Exception)
+    assert issubclass(errors.ArgumentError, ValueError)
+    assert issubclass(errors.Interrupted, KeyboardInterrupt)
+    assert not issubclass(errors.Interrupted, Exception)
 
 
 def test_what_is_expected_is_one_line_in_a_notebook_and_the_rest_a_traceback():
@@ -91,7 +85,8 @@ def test_errors_and_results_come_back_from_another_process():
 def test_only_what_reads_is_to_be_called_again_after_a_500():
     """A create may have been carried out."""
     read, created = (
-        ApiError(500, "x", "down", f"{method} /v1/pets") for method in ("GET", "POST")
+        errors.ApiError(500, "x", "down", f"{method} /v1/pets")
+        for method in ("GET", "POST")
     )
 
     assert str(read).endswith("down; run the same call again later")

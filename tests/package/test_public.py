@@ -73,22 +73,15 @@ def test_public_docstrings_explain_each_argument(kind):
             continue
         doc = inspect.getdoc(thing)
         assert doc, name
-        parameters = inspect.signature(thing).parameters.keys() - {
+        arguments = inspect.signature(thing).parameters.keys() - {
             "self",
             "args",
             "kwargs",
         }
-        assert "Args:" not in doc or all(
-            parameter in doc for parameter in parameters
-        ), name
-    for name in (
-        "list_pets",
-        "create_pet",
-        "get_pet",
-        "import_pets",
-        "preview_import",
-        "pages",
-    ):
+        assert "Args:" not in doc or all(argument in doc for argument in arguments), (
+            name
+        )
+    for name in "list_pets create_pet get_pet import_pets preview_import pages".split():
         assert "Raises:" in (inspect.getdoc(getattr(PetStore, name)) or ""), name
 
 
