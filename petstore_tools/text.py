@@ -8,7 +8,7 @@ import operator
 import re
 import shlex
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from html import escape
 from textwrap import fill
@@ -227,7 +227,7 @@ def text_table(titles: Sequence[str], rows: Rows) -> str:
     Wide characters are aligned where wcwidth is installed, as it is with Jupyter.
     """
     # a header of its own would make its columns wider
-    table = _table([titles, *rows], printable, "simple", _sides(titles, rows))
+    table = _table(titles, rows, printable, "simple")
     rule, header, *lines, _ = table.splitlines()
     return "\n".join([header, rule, *lines])
 
@@ -241,23 +241,26 @@ def markdown_table(titles: Sequence[str], rows: Rows) -> str:
     |:-------|----------:|
     | a\|b   |         7 |
     """
-    header = map(_markdown_cell, titles)
-    return _table(rows, _markdown_cell, "pipe", _sides(titles, rows), header)
+    return _table(titles, rows, _markdown_cell, "pipe", "firstrow")
 
 
 def _table(
+    titles: Sequence[str],
     rows: Rows,
     write: Callable[[str], str],
     style: str,
-    sides: list[str],
-    header: Iterable[str] = (),
+    headers: str = "",
 ) -> str:
-    """Arrange cells in columns."""
+    """Arrange cells in columns, those of numbers to the right."""
     from tabulate import tabulate
 
+    sides = []
+    for _, *values in zip(titles, *rows, strict=True):
+        is_number = all(isinstance(value, int | float | None) for value in values)
+        sides.append("right" if is_number else "left")
     return tabulate(
-        [[*map(write, map(cell_text, row))] for row in rows],
-        [*header],
+        [[*map(write, map(cell_text, row))] for row in (titles, *rows)],
+        headers,
         style,
         colalign=sides,
         disable_numparse=True,
@@ -281,12 +284,3 @@ def _markdown_cell(text: str) -> str:
     """Escape markup; a line break or another control character is a blank."""
     line = text.rstrip().replace("\r\n", "\n").translate(_MARKDOWN)
     return escape(line, quote=False)
-
-
-def _sides(titles: Sequence[str], rows: Rows) -> list[str]:
-    """Return at which side of its column each cell stands: numbers to the right."""
-    sides = []
-    for _, *values in zip(titles, *rows, strict=True):
-        is_number = all(isinstance(value, int | float | None) for value in values)
-        sides.append("right" if is_number else "left")
-    return sides
