@@ -28,7 +28,15 @@ from petstore_tools.text import flags as to_flags
 from petstore_tools.throttle.throttle import PLAN_ADVICE
 
 CORPUS = Path(__file__).parents[1] / "importing" / "corpus"
+RECONCILE = "petstore-tools imports reconcile .*? --absent"
 CALL = re.compile(r"^store\.\w+\(.*\)$", re.MULTILINE)
+
+
+def refusal(kind, call, *arguments, **options):
+    """Return the error with which a call is refused."""
+    with pytest.raises(kind) as raised:
+        call(*arguments, **options)
+    return raised.value
 
 
 def type_call(store, message):
@@ -58,10 +66,9 @@ def test_the_call_that_asks_for_titles_and_words_imports(fast, tmp_path):
     path = write_rows(
         tmp_path / "a.csv", "Rex,3,verkauft", header="Tiername,Kategorie,Status"
     )
-    with pytest.raises(SheetError) as refused:
-        fast.store.preview_import(path)
+    refused = refusal(SheetError, fast.store.preview_import, path)
 
-    type_call(fast.store, refused.value)
+    type_call(fast.store, refused)
 
     assert stored_animals(fast) == {("Rex", 3, "sold"): 1}
 
@@ -80,10 +87,9 @@ def test_the_command_that_asks_for_titles_imports(shop, capsys):
 def test_a_sheet_whose_hidden_rows_cannot_be_seen_is_named(fast):
     """With the option that the refusal prints."""
     path = CORPUS / "hidden_by_filter.xls"
-    with pytest.raises(SheetError) as refused:
-        fast.store.import_pets(path, progress=False)
+    refused = refusal(SheetError, fast.store.import_pets, path)
 
-    result = fast.store.import_pets(path, **option_of(refused.value, "sheet"))
+    result = fast.store.import_pets(path, **option_of(refused, "sheet"))
 
     for file in result.files:
         file.unlink()
@@ -95,14 +101,13 @@ def test_a_question_is_answered_as_it_says(fast, tmp_path, answer, count):
     """By one of its two options; a preview shows it whole."""
     fast.add([("Rex", 3, "sold")])
     path = write_rows(tmp_path / "a.csv", "Rex,3,sold")
-    with pytest.raises(DoubtfulRowsError) as asked:
-        fast.store.import_pets(path, progress=False)
+    asked = refusal(DoubtfulRowsError, fast.store.import_pets, path)
 
-    assert f'doubtful="{answer}"' in str(asked.value)
-    shown = str(asked.value.preview).replace("\n", " ")
+    assert f'doubtful="{answer}"' in str(asked)
+    shown = str(asked.preview).replace("\n", " ")
     assert re.search("question +doubtful=.* creates +them[.]", shown)
-    assert "created.csv" not in str(asked.value)  # no such file is there
-    fast.store.import_pets(path, progress=False, doubtful=answer)
+    assert "created.csv" not in str(asked)  # no such file is there
+    fast.store.import_pets(path, doubtful=answer)
 
     assert stored_animals(fast) == {("Rex", 3, "sold"): count}
 
@@ -110,16 +115,15 @@ def test_a_question_is_answered_as_it_says(fast, tmp_path, answer, count):
 def test_the_file_that_a_question_names_is_never_asked_about(fast, tmp_path):
     """It is written by the import that was asked about."""
     path = write_rows(tmp_path / "a.csv", "Rex,3,sold", "Mia,4,sold", "Ida,5,sold")
-    fast.store.import_pets(path, progress=False)
+    fast.store.import_pets(path)
     write_rows(path, "Rex,3,pending", "Mia,4,sold", "Ida,5,sold")
-    with pytest.raises(DoubtfulRowsError) as asked:
-        fast.store.import_pets(path, progress=False)
+    asked = refusal(DoubtfulRowsError, fast.store.import_pets, path)
 
-    (name,) = re.findall(r"edit (\S+) from now on", str(asked.value).replace("\n", " "))
+    (name,) = re.findall(r"edit (\S+) from now on", str(asked).replace("\n", " "))
     table = pd.read_csv(tmp_path / name, dtype="str")
     table.loc[0, "name"] = "Rexi"
     table.to_csv(tmp_path / name, index=False)
-    result = fast.store.import_pets(tmp_path / name, progress=False)
+    result = fast.store.import_pets(tmp_path / name)
 
     assert (result.created, result.skipped, len(result.edits)) == (3, 0, 1)
     assert stored_animals(fast).total() == 3
@@ -140,7 +144,7 @@ def test_a_row_that_was_left_out_is_sent_by_the_command_of_the_question(shop, ca
     note = "not sent, since an earlier answer was skip: 1 row"
     (show,) = re.findall(rf"{note} \((petstore-tools imports show \w+)", result)
     end_main(*shlex.split(show)[1:])
-    (printed,) = re.findall(r"petstore-tools imports reconcile .*? --absent", message)
+    (printed,) = re.findall(RECONCILE, message)
     assert printed in capsys.readouterr().err
     type_command(printed.replace(" N ", " 3 "), capsys)
 
@@ -151,17 +155,16 @@ def test_a_row_that_was_left_out_is_sent_by_the_command_of_the_question(shop, ca
 def test_a_row_of_a_frame_is_sent_by_the_command_that_is_shown(shop, capsys):
     """Which counts from its first row, as the question says."""
     frame = pd.DataFrame({"name": ["Rex", "Mia", "Ida"], "categoryId": 3})
-    PetStore().import_pets(frame, name="spring", progress=False)
+    PetStore().import_pets(frame, name="spring")
     frame["name"] = ["Rex", "Mio", "Tom"]
-    with pytest.raises(DoubtfulRowsError) as asked:
-        PetStore().import_pets(frame, name="spring", progress=False)
-    PetStore().import_pets(frame, name="spring", progress=False, doubtful="skip")
+    asked = refusal(DoubtfulRowsError, PetStore().import_pets, frame, name="spring")
+    PetStore().import_pets(frame, name="spring", doubtful="skip")
 
-    message = str(asked.value).replace("\n", " ")
+    message = str(asked).replace("\n", " ")
     assert "(N is 2 for the first row of the DataFrame)" in message
-    (printed,) = re.findall(r"petstore-tools imports reconcile .*? --absent", message)
+    (printed,) = re.findall(RECONCILE, message)
     type_command(printed.replace(" N ", " 4 "), capsys)
-    PetStore().import_pets(frame, name="spring", progress=False)
+    PetStore().import_pets(frame, name="spring")
 
     animals = stored_animals(shop)
     assert (animals["Tom", 3, None], animals["Mio", 3, None]) == (1, 0)
@@ -189,26 +192,22 @@ def test_options_that_messages_print_are_taken_as_they_stand(tmp_path):
     frame = pd.DataFrame({"name": ["Rex"], "categoryId": [3]})
     with Sandbox(plan="3/1000", animals=250) as box:
         store = box.store
-        with pytest.raises(FrameError) as partial:
-            status_report(store.list_pets(first=5))
-        with pytest.raises(QuotaError) as quota:
-            box.connect(max_wait_s=1).list_pets()
-        with pytest.raises(SheetError) as nameless:
-            store.import_pets(frame)
+        partial = refusal(FrameError, status_report, store.list_pets(first=5))
+        quota = refusal(QuotaError, box.connect(max_wait_s=1).list_pets)
+        nameless = refusal(SheetError, store.import_pets, frame)
 
-        assert status_report(
-            store.list_pets(first=5, wait=True), **option_of(partial.value, "partial")
-        ).headline
-        assert len(store.list_pets(**option_of(quota.value, "wait"))) == 250
-        preview = store.preview_import(frame, **option_of(nameless.value, "name"))
+        pets = store.list_pets(first=5, wait=True)
+        assert status_report(pets, **option_of(partial, "partial")).headline
+        assert len(store.list_pets(**option_of(quota, "wait"))) == 250
+        preview = store.preview_import(frame, **option_of(nameless, "name"))
         assert preview.rows == 1
         plan = PetStore(
             base_url=box.base_url, api_key=KEY, **option_of(PLAN_ADVICE, "plan")
         ).client.plan
         assert plan == Plan(30, 500)
-    with Sandbox(clock="system") as box, pytest.raises(ArgumentError) as clock:
-        box.advance(days=1)
-    with Sandbox(**option_of(clock.value, "clock")) as box:
+    with Sandbox(clock="system") as box:
+        clock = refusal(ArgumentError, box.advance, days=1)
+    with Sandbox(**option_of(clock, "clock")) as box:
         box.advance(days=1)
 
 
@@ -261,11 +260,10 @@ def test_an_option_that_an_import_prints_helps(
 def test_a_list_without_titles_is_read_by_the_columns_of_the_message(fast, tmp_path):
     """Letters in place of titles."""
     path = write_rows(tmp_path / "a.csv", "Mia,4,sold", header="Rex,3,sold")
-    with pytest.raises(SheetError) as refused:
-        fast.store.preview_import(path)
+    refused = refusal(SheetError, fast.store.preview_import, path)
 
-    (printed,) = re.findall(r"columns=(\{.*?\})\n", str(refused.value))
-    fast.store.import_pets(path, columns=eval(printed), progress=False)
+    (printed,) = re.findall(r"columns=(\{.*?\})\n", str(refused))
+    fast.store.import_pets(path, columns=eval(printed))
 
     assert stored_animals(fast).total() == 2
 
@@ -286,19 +284,19 @@ def test_a_way_to_page_that_a_message_prints_lists_all():
 def test_an_emptied_service_is_filled_again_by_the_command_that_is_shown(shop, capsys):
     """By `imports forget`, also of its created file, which was gone on with."""
     path = write_rows(Path("a.csv"), "Rex,3,sold", "Mia,4,sold")
-    first = PetStore().import_pets(path, progress=False)
-    second = PetStore().import_pets(first.files[0], progress=False)
+    first = PetStore().import_pets(path)
+    second = PetStore().import_pets(first.files[0])
     # its listing shows the animals
-    PetStore().import_pets(write_rows(Path("b.csv"), "Tom,6,sold"), progress=False)
+    PetStore().import_pets(write_rows(Path("b.csv"), "Tom,6,sold"))
     for number in first.frame["id"]:
         shop.remove(int(number))
     write_rows(path, "Rex,3,sold", "Mia,4,sold", "Ida,5,sold")
-    again = PetStore().import_pets(path, progress=False)
+    again = PetStore().import_pets(path)
 
     type_command(str(again).replace(" lets it begin anew", "\n"), capsys)
     assert "do the same for any created file" in str(again)
     end_main("imports", "forget", second.journal, "--yes")
-    PetStore().import_pets(path, progress=False, doubtful="skip")
+    PetStore().import_pets(path, doubtful="skip")
 
     for name, category in (("Rex", 3), ("Mia", 4), ("Ida", 5)):
         assert stored_animals(shop)[name, category, "sold"] == 1
@@ -328,16 +326,15 @@ def test_a_history_is_begun_and_mended_as_its_messages_say(shop, capsys):
     """A first listing, a date to compare with, and one that a wrong clock made."""
     store = PetStore()
     day = "2026-01-05"
-    with pytest.raises(ArgumentError, match="keep one") as empty:
-        store.status_report(since=day, until=day)
-    kept = eval(re.findall(r"store\.snapshot\(\)", str(empty.value))[0])
-    with pytest.raises(ArgumentError, match="a date to compare with") as alone:
-        store.status_report(until=kept.as_of)
-    since = option_of(alone.value, "since")
+    empty = refusal(ArgumentError, store.status_report, since=day, until=day)
+    assert "keep one" in str(empty)
+    kept = eval(re.findall(r"store\.snapshot\(\)", str(empty))[0])
+    alone = refusal(ArgumentError, store.status_report, until=kept.as_of)
+    assert "a date to compare with" in str(alone)
+    since = option_of(alone, "since")
     store.history_file.keep(make_listing({1: ("Rex", 3, "sold")}, 9e9).frame)
-    with pytest.raises(HistoryError) as late:
-        store.snapshot()
-    forgotten = type_command(late.value, capsys)
+    late = refusal(HistoryError, store.snapshot)
+    forgotten = type_command(late, capsys)
 
     assert since == {"since": day}
     assert forgotten.startswith("1 listing forgotten")
@@ -350,9 +347,9 @@ def test_a_listing_that_would_cost_a_day_is_answered_as_it_says(tmp_path, name):
     path = write_rows(tmp_path / "a.csv", "Rex,3,sold", "Mia,4,sold")
     with Sandbox(plan=Plan(60, 50), animals=2_500) as box:
         box.store.list_pets()
-        with pytest.raises(SheetError, match="would end a day later") as refused:
-            box.store.import_pets(path, progress=False)
+        refused = refusal(SheetError, box.store.import_pets, path)
+        assert "would end a day later" in str(refused)
 
-        result = box.store.import_pets(path, **option_of(refused.value, name))
+        result = box.store.import_pets(path, **option_of(refused, name))
 
     assert result.created == 2
