@@ -9,8 +9,8 @@ from commands import end_main
 @pytest.fixture
 def run(shop, monkeypatch, capsys):
     """
-    Run a command with the sandbox as its service; it ends with 0, or the code that is
-    named, and never shows a traceback or the key.
+    Run a command, a line as it is typed, with the sandbox as its service; it ends with
+    0, or the code that is named, and never shows a traceback or the key.
     """
 
     def run(*arguments, code=0, **env):

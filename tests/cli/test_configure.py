@@ -211,7 +211,7 @@ def test_doctor_names_what_is_wrong_and_what_helps(run, env, code, said):
 
 def test_doctor_names_the_variables_of_staging(run, box):
     """Those of production would be set in vain."""
-    doctor = partial(run, *"doctor --environment staging".split())
+    doctor = partial(run, "doctor --environment staging")
     address = {"PETSTORE_STAGING_BASE_URL": box.base_url}
 
     plan = doctor(**address, PETSTORE_STAGING_API_KEY=box.api_key).stdout
@@ -284,7 +284,7 @@ def test_a_template_offers_the_categories(run, tmp_path):
     env = {"PETSTORE_CATEGORIES": str(tmp_path / "names.csv")}
 
     told = run("template", f"{tmp_path}/told.xlsx", **env)
-    given = run("template", "given.xlsx", "--categories", "others.csv", **env)
+    given = run("template given.xlsx --categories others.csv", **env)
 
     assert told.stdout.endswith(f"\npetstore-tools import {tmp_path}/told.xlsx\n")
     assert "petstore-tools import given.xlsx --categories others.csv" in given.stdout
@@ -295,10 +295,10 @@ def test_a_template_offers_the_categories(run, tmp_path):
 
 def test_a_file_that_exists_is_not_replaced(run, tmp_path):
     """It may be filled in already; and only .xlsx can be written."""
-    run("template", "animals.xlsx")
+    run("template animals.xlsx")
     before = (tmp_path / "animals.xlsx").read_bytes()
 
-    refused = run("template", "animals.xlsx", code=2).stderr
+    refused = run("template animals.xlsx", code=2).stderr
     assert "exists already: name a new file" in refused
-    assert "must end in .xlsx" in run("template", "animals.csv", code=2).stderr
+    assert "must end in .xlsx" in run("template animals.csv", code=2).stderr
     assert (tmp_path / "animals.xlsx").read_bytes() == before

@@ -2,7 +2,6 @@
 
 import json
 import re
-import shlex
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -16,11 +15,6 @@ from tables import read_cases, read_json
 from petstore_tools.sandbox import samples
 
 SHEET = "Tier;Art;Zustand\nRex;Hunde;verkauft\nMia;Katzen;\nBo;Hunde;frei\n"
-OPTIONS = (
-    "--columns Tier=name --columns Art=categoryId --columns Zustand=status --categories"
-    " kategorien.csv --statuses verkauft=sold --statuses frei=available --defaults"
-    " status=pending"
-).split()
 ANIMALS = [("Rex", 3, "sold"), ("Mia", 4, "pending"), ("Bo", 3, "available")]
 
 
@@ -61,7 +55,7 @@ def test_json_is_one_object_with_every_exit_code(
         (tmp_path / f"{name}.csv").write_text(f"name,categoryId\nTom,4\n{row}\n")
 
     env = dict(re.findall("(.+)=(.+)", setting))
-    done = run("import", *arguments.split(), "--json", code=int(code), **env)
+    done = run(f"import {arguments} --json", code=int(code), **env)
 
     facts = json.loads(done.stdout)
     assert facts.get("error", "") == error
@@ -127,9 +121,9 @@ def test_an_answer_on_a_terminal_is_for_the_rows_that_were_shown(
         sandbox=box,
         cwd=tmp_path,
         answers=answers,
-        before_answer=lambda: run("import", "b.csv", "--yes"),
+        before_answer=lambda: run("import b.csv --yes"),
     )
-    next_run = run("import", "a.csv", "--yes", "--doubtful", doubtful, code=2)
+    next_run = run("import a.csv --yes --doubtful", doubtful, code=2)
 
     assert "1 row of a.csv may be an animal" in screen
     assert ("6 rows of a.csv may be animals" in screen) == ("\nstop" in answers)
@@ -143,16 +137,16 @@ def test_a_stopped_import_is_shown_with_the_command_that_goes_on(run, tmp_path):
         write_rows(tmp_path / f"{name}.csv", *(f"{name} {n},3," for n in range(3)))
 
     run("list")  # learns how the service pages
-    done = run("import", "many.csv", "--yes", code=4, PETSTORE_PLAN="100/4")
-    run("import", "other.csv", "--yes")
+    done = run("import many.csv --yes", code=4, PETSTORE_PLAN="100/4")
+    run("import other.csv --yes")
 
     last = done.stderr.splitlines()[-1]
     assert last.startswith("Continue from 20")
     assert last.endswith(" on with: petstore-tools import many.csv --yes")
     listed = run("imports")
     (name,) = re.findall(r"^(\w+) +many.csv", listed.stdout, re.M)
-    assert run("imports", "show", name).stdout.count("  unsent\n") == 2
-    unclear = run("imports", "show", "", code=2).stderr
+    assert run("imports show", name).stdout.count("  unsent\n") == 2
+    unclear = run("imports show", "", code=2).stderr
     assert "several imports begin with '': " in unclear
 
 
@@ -175,27 +169,27 @@ def test_a_person_decides_what_a_look_cannot(run, box, tmp_path, monkeypatch):
     monkeypatch.setenv("PETSTORE_RECONCILE_AFTER_S", "0.2")
     with FaultProxy(box.base_url, lose) as proxy:
         service = {"PETSTORE_BASE_URL": proxy.base_url}
-        done = run("import", "a.csv", "--yes", "--json", code=1, **service)
+        done = run("import a.csv --yes --json", code=1, **service)
         document = json.loads(done.stdout)
         assert document["unknown"] == 1
 
         name = document["journal"]
-        listed = run("imports", "show", name[:4])
+        listed = run("imports show", name[:4])
         rows = r"^ *(\d+) .* ambiguous +(\d+) or \d+ .* 2 new animals"
         ((row, pet_id),) = re.findall(rows, listed.stdout, re.M)
         decide = f"petstore-tools imports reconcile {name} --row N --created ID"
         assert decide in listed.stderr
         assert f"See which, and why: petstore-tools imports show {name}" in done.stderr
-        reconcile = partial(run, "imports", "reconcile", name)
-        assert "the settings name" in reconcile(code=2).stderr
+        reconcile = f"imports reconcile {name} "
+        assert "the settings name" in run(reconcile, code=2).stderr
 
         # still ambiguous, four decisions that cannot be, and one
         for code, words in read_json(__file__, "decisions.json"):
-            decision = words.format(row=row, pet_id=pet_id).split()
-            decided = reconcile(*decision, code=code, **service)
+            decision = words.format(row=row, pet_id=pet_id)
+            decided = run(reconcile + decision, code=code, **service)
         assert decided.stdout == f"Row {row} is the animal with id {pet_id}.\n"
 
-        next_run = run("import", "a.csv", "--yes", **service)
+        next_run = run("import a.csv --yes", **service)
         assert proxy.counts["POST"] == 5
         assert "0 created now, 5 before" in next_run.stdout
         assert next_run.stderr.endswith(": nothing to send; 5 created already\n")
@@ -205,7 +199,7 @@ def test_a_person_decides_what_a_look_cannot(run, box, tmp_path, monkeypatch):
 @contextmanager
 def a_lost_row(run, box, fate):
     """
-    Import a row whose answer is lost; yield what runs `imports reconcile` on it.
+    Import a row whose answer is lost; yield what types `imports reconcile` for it.
     """
     write_rows(Path("a.csv"), "Rex,3,")
     with faulty_creates(box, lambda _: fate) as proxy:
@@ -213,9 +207,13 @@ def a_lost_row(run, box, fate):
             "PETSTORE_BASE_URL": proxy.base_url,
             "PETSTORE_RECONCILE_AFTER_S": "1000",
         }
-        done = run("import", "a.csv", "--yes", "--json", code=1, **service)
+        done = run("import a.csv --yes --json", code=1, **service)
         name = json.loads(done.stdout)["journal"]
-        yield partial(run, "imports", "reconcile", name, **service)
+
+        def reconcile(decision="", **options):
+            return run(f"imports reconcile {name} {decision}", **service | options)
+
+        yield reconcile
 
 
 @pytest.mark.parametrize(
@@ -228,14 +226,13 @@ def test_absent_is_asked_about_where_the_row_may_exist(run, box, after_s, fate, 
     about.
     """
     with a_lost_row(run, box, fate) as reconcile:
-        decide = partial(
-            reconcile, "--row", "2", "--absent", PETSTORE_RECONCILE_AFTER_S=after_s
-        )
-
+        decide = partial(reconcile, PETSTORE_RECONCILE_AFTER_S=after_s)
+        answer = ""
         if reason:
-            question = decide(code=2).stderr
+            question = decide("--row 2 --absent", code=2).stderr
             assert "Nothing was changed: there is no terminal" in question
-        decided = decide(*["--yes"] * bool(reason))
+            answer = "--yes"
+        decided = decide(f"--row 2 --absent {answer}")
 
     assert re.search(reason, decided.stderr)
     assert decided.stdout == "The next run sends row 2.\n"
@@ -245,7 +242,7 @@ def test_what_was_never_to_be_sent_is_not_said_to_exist(run, tmp_path):
     """A row that is left out as a duplicate, and one that sums up the others."""
     write_rows(tmp_path / "a.csv", "Rex,3,sold", "Rex,3,sold", "Total,,")
 
-    done = run("import", "a.csv", "--drop-duplicates", "--yes")
+    done = run("import a.csv --drop-duplicates --yes")
 
     assert "1 created, 2 skipped" in done.stdout
     assert "may exist already" not in done.stderr
@@ -255,11 +252,9 @@ def test_created_is_asked_about_where_the_animal_is_another_one(run, box):
     """One that is older, of another name and category, or that is not there."""
     old, alike = box.add([("Tom", 4, "sold"), ("REX", 3, "sold")])
     with a_lost_row(run, box, "drop before") as reconcile:
-        decide = partial(reconcile, "--row", "2", "--created")
-
-        of_another = decide(str(old), code=2)
-        of_none = decide("4711", code=2)
-        of_one_like_it = decide(str(alike))
+        of_another = reconcile(f"--row 2 --created {old}", code=2)
+        of_none = reconcile("--row 2 --created 4711", code=2)
+        of_one_like_it = reconcile(f"--row 2 --created {alike}")
 
     said = f"The animal with id {old} is 'Tom', 4, sold; row 2 is 'Rex', 3, no status."
     assert said in of_another.stderr
@@ -270,15 +265,14 @@ def test_created_is_asked_about_where_the_animal_is_another_one(run, box):
 def test_a_row_that_was_taken_for_an_edit_is_sent_after_absent(run, box):
     """Of rows with known keys, one is the same animal, and the other one is not."""
     write_rows(Path("a.csv"), "Rex,3,,1", "Mia,3,,2", header=KEYED)
-    command = ("import", "a.csv", "--row-key", "Chip", "--yes", "--json")
-    run(*command)
+    command = "import a.csv --row-key Chip --yes --json"
+    run(command)
     write_rows(Path("a.csv"), "Rexi,3,,1", "Tom,3,,2", header=KEYED)
-    edited = json.loads(run(*command, "--doubtful", "skip").stdout)
+    edited = json.loads(run(f"{command} --doubtful skip").stdout)
 
-    name = edited["journal"]
-    parted = run("imports", "reconcile", name, "--row", "3", "--absent")
-    sent = json.loads(run(*command).stdout)
-    known = json.loads(run(*command).stdout)
+    parted = run(f"imports reconcile {edited['journal']} --row 3 --absent")
+    sent = json.loads(run(command).stdout)
+    known = json.loads(run(command).stdout)
 
     assert (edited["created"], len(edited["edits"])) == (2, 2)
     assert parted.stdout == "The next run sends row 3.\n"
@@ -308,20 +302,19 @@ def test_a_forgotten_import_counts_as_new(run, tmp_path):
     """
     for path in ("a.csv", "b.csv"):
         (tmp_path / path).write_text(samples.animals_csv(5, seed=5), "utf-8")
-    name = json.loads(run("import", "a.csv", "--yes", "--json").stdout)["journal"]
+    name = json.loads(run("import a.csv --yes --json").stdout)["journal"]
 
-    copied = run("import", "b.csv", code=2)
-    unasked = run("imports", "forget", name, code=2)
+    copied = run("import b.csv", code=2)
+    unasked = run("imports forget", name, code=2)
 
     assert "--doubtful skip" in copied.stderr
     assert "there is no terminal to ask in. Pass --yes" in unasked.stderr
     assert name in run("imports").stdout
     assert (
-        run("imports", "forget", name, "--yes").stdout
-        == f"import {name} is forgotten\n"
+        run("imports forget", name, "--yes").stdout == f"import {name} is forgotten\n"
     )
     assert run("imports").stdout.startswith("No imports yet. Begin one:")
-    next_run = run("import", "a.csv", "--yes", code=2).stderr
+    next_run = run("import a.csv --yes", code=2).stderr
     assert "5 rows of a.csv may be animals that exist already" in next_run
 
 
@@ -336,7 +329,11 @@ def test_a_journal_that_cannot_be_read_is_named(run, tmp_path):
 
 def test_a_sheet_of_names_and_words_is_imported_with_options_alone(box, run):
     """Each value that is read differently stands in the preview, with its count."""
-    done = run("import", "tiere.csv", *OPTIONS, "--yes")
+    done = run(
+        "import tiere.csv --columns Tier=name --columns Art=categoryId --columns"
+        " Zustand=status --categories kategorien.csv --statuses verkauft=sold"
+        " --statuses frei=available --defaults status=pending --yes"
+    )
 
     assert sorted(animals(box)) == sorted(ANIMALS)
     assert "categoryId: 'Hunde' is read as 3 in 2 rows" in done.stderr
@@ -354,23 +351,23 @@ def test_the_line_to_copy_keeps_every_option(box, run, tmp_path):
         '--name "new year" --defaults status=pending --columns Tier=name'
     )
 
-    refused = run("import", "--yes", *shlex.split(options), "--", file, code=2)
+    refused = run(f"import --yes {options} --", file, code=2)
 
     assert animals(box) == []
     command = refused.stderr.splitlines()[-1]
     assert all(option.replace('"', "'") in command for option in options.split(" --"))
     answer = command.replace("Hunde=…", "Hunde=3").replace("Katzen=…", "Katzen=4")
-    run(*shlex.split(answer)[1:], "--yes")
+    run(f"{answer} --yes".removeprefix("petstore-tools"))
     assert sorted(animals(box)) == sorted(ANIMALS[:2])
 
 
 def test_a_sheet_without_a_header_is_read_by_letters(box, run, tmp_path):
     """`--no-header` says that the first row is an animal; it needs the letters."""
     (tmp_path / "plain.csv").write_text("Rex,3\nMia,4\n")
-    letters = ("--columns", "A=name", "--columns", "B=categoryId")
+    command = "import plain.csv --no-header --yes"
 
-    refused = run("import", "plain.csv", "--no-header", "--yes", code=2)
-    run("import", "plain.csv", "--no-header", *letters, "--yes")
+    refused = run(command, code=2)
+    run(f"{command} --columns A=name --columns B=categoryId")
 
     assert "header=False (--no-header) needs all columns by letter" in refused.stderr
     assert sorted(name for name, *_ in animals(box)) == ["Mia", "Rex"]

@@ -19,7 +19,7 @@ def test_twenty_rows_are_shown_and_their_completeness(run):
 
 def test_a_status_may_be_typed_in_any_case(run, tmp_path):
     """`--status Sold` is `sold`."""
-    run("list", "--status", "Sold", "-o", "pets.json")
+    run("list --status Sold -o pets.json")
     assert {
         pet["status"] for pet in json.loads((tmp_path / "pets.json").read_text())
     } == {"sold"}
@@ -34,7 +34,7 @@ def test_the_names_of_the_categories_stand_beside_their_ids(run, box, tmp_path):
     box.add([("Rex", 3, "sold"), ("Tom", 99, None)])
 
     screen = run("list", **env)
-    run("list", "-o", "pets.csv", **env)
+    run("list -o pets.csv", **env)
 
     frame = pd.read_csv(tmp_path / "pets.csv")
     columns = "id name categoryId category status".split()
@@ -46,10 +46,10 @@ def test_the_names_of_the_categories_stand_beside_their_ids(run, box, tmp_path):
 
 def test_a_listing_from_a_snapshot_says_so(run, box):
     """`--max-age`: no request, and of what time; a fresh one does not claim it."""
-    first = run("list", "--max-age", "1h")
+    first = run("list --max-age 1h")
     requests = len(box.traffic())
 
-    second = run("list", "--max-age", "1h")
+    second = run("list --max-age 1h")
 
     assert len(box.traffic()) == requests
     assert "from the snapshot" not in first.stderr

@@ -2,7 +2,6 @@
 
 import json
 import re
-from functools import partial
 
 import pandas as pd
 import pytest
@@ -29,11 +28,11 @@ def test_a_report_names_categories_and_sends_nothing_for_two_dates_of_the_past(
     is the printed page.
     """
     requests = len(box.traffic())
-    dates = "--since 1d --until 0s -o".split()
+    report = "report --since 1d --until 0s -o"
     variable = {"PETSTORE_CATEGORIES": str(tmp_path / "names.csv")}
-    run_after_a_change("report", *dates, "a.md", **variable)
-    run_after_a_change("report", *dates, "b.md", "--categories", "names.csv")
-    refused = run_after_a_change("report", "-o", "r.pdf", code=2)
+    run_after_a_change(f"{report} a.md", **variable)
+    run_after_a_change(f"{report} b.md --categories names.csv")
+    refused = run_after_a_change("report -o r.pdf", code=2)
 
     for name in ("a.md", "b.md"):
         assert "Dogs (1)" in (tmp_path / name).read_text("utf-8")
@@ -45,7 +44,7 @@ def test_the_history_of_one_animal_is_a_table(run_after_a_change, box):
     """With the two listings between which it changed; no request is sent."""
     requests = len(box.traffic())
 
-    done = run_after_a_change("history", "--id", "2")
+    done = run_after_a_change("history --id 2")
 
     first, second = done.stdout.splitlines()[-2:]
     assert re.search(r"available( +20\d\d-\d\d-\d\d \d\d:\d\d){3}", first)
@@ -59,15 +58,13 @@ def test_ids_have_all_their_digits_and_a_status_that_is_not_set_is_empty(run, bo
     box.add([("Rex", 1_234_567, None)])
     run("report")
 
-    assert re.search(
-        r"^26 +Rex +1234567 +20", run("history", "--id", "26").stdout, re.M
-    )
+    assert re.search(r"^26 +Rex +1234567 +20", run("history --id 26").stdout, re.M)
 
 
 def test_the_history_is_written_to_a_file(run_after_a_change, tmp_path):
     """As a listing is, in each of its formats."""
     run_after_a_change(
-        "history", "-o", "h.csv", PETSTORE_CATEGORIES=str(tmp_path / "names.csv")
+        "history -o h.csv", PETSTORE_CATEGORIES=str(tmp_path / "names.csv")
     )
 
     frame = pd.read_csv(tmp_path / "h.csv")
@@ -90,11 +87,9 @@ def test_listings_are_forgotten_once_it_was_asked_for(run_after_a_change, listin
     One of the two dates says which; without a terminal and without `--yes` nothing
     goes.
     """
-    forget = partial(run_after_a_change, "history", "forget")
-
-    neither = forget("--yes", code=2)
-    refused = forget(*listings.split(), code=2)
-    done = forget(*listings.split(), "--yes")
+    neither = run_after_a_change("history forget --yes", code=2)
+    refused = run_after_a_change(f"history forget {listings}", code=2)
+    done = run_after_a_change(f"history forget {listings} --yes")
 
     assert "--before DATE or --after DATE" in neither.stderr
     assert "Nothing was forgotten" in refused.stderr
@@ -110,9 +105,9 @@ def test_a_damaged_history_is_named_and_no_output_is_missing(run_after_a_change,
     path.write_bytes(b"")
     refused = run_after_a_change("history", code=2)
     path.write_bytes(b"no database " * 400)
-    report = run_after_a_change(*"report -o a.html -o b.xlsx --since last".split())
+    report = run_after_a_change("report -o a.html -o b.xlsx --since last")
     path.unlink()
-    sold = run_after_a_change(*"report --status sold --since last".split())
+    sold = run_after_a_change("report --status sold --since last")
 
     assert "To begin a new history, move this file away" in refused.stderr
     assert report.stderr.count("report in ") == 2
@@ -131,7 +126,7 @@ def test_a_name_like_a_formula_is_text_in_a_file(run, box, tmp_path):
     box.add([("=1+1", 2**53 + 1, "sold"), ("Ida", 3, None)])
     run("report")
     for name in ("a.csv", "a.xlsx"):
-        run("history", "-o", name)
+        run("history -o", name)
     frame = pd.read_excel(tmp_path / "a.xlsx", engine="calamine", dtype=str)
 
     assert "26,'=1+1,9007199254740993,sold" in (tmp_path / "a.csv").read_text()
@@ -143,10 +138,9 @@ def test_several_outputs_cost_one_listing_and_carry_the_same_numbers(
     run, box, tmp_path
 ):
     """The second report compares with the first one, not with itself."""
-    run("report", "-o", "first.html")
+    run("report -o first.html")
     box.add([("Newcomer", 1, "sold")])
-    many = "-o r.json -o r.html -o r.xlsx -o r.eml".split()
-    run("report", *many, "--since", "last")
+    run("report -o r.json -o r.html -o r.xlsx -o r.eml --since last")
 
     document = json.loads((tmp_path / "r.json").read_text("utf-8"))
     assert len(box.traffic()) == 3  # one asked for signs
@@ -160,10 +154,10 @@ def test_an_output_that_cannot_be_written_is_named_and_stops_no_other(
     run_after_a_change, tmp_path
 ):
     """Where a disk is full, or another program has the file open."""
-    options = "--since 1d --until 0s -o a.html -o b.md -o c.xlsx".split()
+    command = "report --since 1d --until 0s -o a.html -o b.md -o c.xlsx"
     with full_disk(5_000):
-        report = run_after_a_change("report", *options, code=2)
-        history = run_after_a_change("history", "-o", "h.xlsx", code=2)
+        report = run_after_a_change(command, code=2)
+        history = run_after_a_change("history -o h.xlsx", code=2)
 
     assert (tmp_path / "b.md").exists()
     errors = re.findall("Error: (.*) cannot be written", report.stderr + history.stderr)

@@ -36,8 +36,8 @@ def test_keys_are_shown_once_and_serve_runs_on_them(tmp_path, run):
     Create prints the lines that set the variables, with the address of serve without
     `--port`; list shows no key; serve answers it.
     """
-    assert run("keys", "list", "--database", "s.db").stdout == "No keys yet.\n"
-    created = run("keys", "create", "--plan", "pro", "--database", "s.db")
+    assert run("keys list --database s.db").stdout == "No keys yet.\n"
+    created = run("keys create --plan pro --database s.db")
     key = next(
         line.partition("=")[2]
         for line in created.stdout.splitlines()
@@ -46,7 +46,7 @@ def test_keys_are_shown_once_and_serve_runs_on_them(tmp_path, run):
     assert key.startswith("psk_")
     assert "serve` without --port." in created.stderr
     assert "PETSTORE_BASE_URL=http://127.0.0.1:8765/v1\n" in created.stdout
-    listed = run("keys", "list", "--database", "s.db")
+    listed = run("keys list --database s.db")
     assert "pro (300" in listed.stdout
     assert key not in listed.stdout
     port = free_port()
@@ -113,4 +113,4 @@ def test_a_signal_that_comes_inside_a_finalizer_ends_a_service(run, monkeypatch)
     port = str(free_port())
     monkeypatch.setattr(socket, "create_server", interrupted)
 
-    run("serve", "--database", "s.db", "--port", port)
+    run("serve --database s.db --port", port)

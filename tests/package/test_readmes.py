@@ -3,7 +3,6 @@
 import inspect
 import json
 import re
-import shlex
 import shutil
 import sys
 from functools import cache, partial
@@ -274,7 +273,7 @@ def test_commands_of_the_readmes_run(capsys):
     )
     assert len(lines) > 6
     for line in lines:
-        code = end_main(*shlex.split(line))
+        code = end_main(line)
         said = capsys.readouterr().err
         assert code in (0, 1) or "no terminal to ask in" in said, (
             line,

@@ -1,7 +1,6 @@
 """What a message says to type is typed as it is printed, and helps."""
 
 import re
-import shlex
 from pathlib import Path
 
 import pandas as pd
@@ -54,8 +53,8 @@ def option_of(message, name):
 
 def type_command(message, capsys, flags="--yes"):
     """Type the last command that a message prints; return what it writes."""
-    command = re.findall(r"petstore-tools [^\n]+", str(message))[-1]
-    code = end_main(*shlex.split(command)[1:], *flags.split())
+    command = re.findall(r"petstore-tools ([^\n]+)", str(message))[-1]
+    code = end_main(f"{command} {flags}")
     output = capsys.readouterr()
     assert code == 0, output.err
     return output.out
@@ -76,7 +75,7 @@ def test_the_call_that_asks_for_titles_and_words_imports(fast, tmp_path):
 def test_the_command_that_asks_for_titles_imports(shop, capsys):
     """On the command line, the message prints a command."""
     write_rows(Path("a.csv"), "Rex,3,verkauft", header="Tiername,Kategorie,Status")
-    end_main("import", "a.csv")
+    end_main("import a.csv")
     message = capsys.readouterr().err
 
     type_command(message, capsys)
@@ -133,22 +132,22 @@ def test_a_row_that_was_left_out_is_sent_by_the_command_of_the_question(shop, ca
     """For row N its number is typed."""
     shop.add([("Rex", 3, "sold")])
     write_rows(Path("a.csv"), "Mia,4,sold", "Rex,3,sold")
-    command = ["import", "a.csv", "--yes", "--doubtful"]
-    end_main(*command, "ask")
+    command = "import a.csv --yes"
+    end_main(f"{command} --doubtful ask")
     message = capsys.readouterr().err.replace("\n", " ")
-    end_main(*command, "skip")
+    end_main(f"{command} --doubtful skip")
     capsys.readouterr()
-    end_main(*command, "send")  # the earlier answer is kept
+    end_main(f"{command} --doubtful send")  # the earlier answer is kept
     result = capsys.readouterr().out
 
     note = "not sent, since an earlier answer was skip: 1 row"
-    (show,) = re.findall(rf"{note} \((petstore-tools imports show \w+)", result)
-    end_main(*shlex.split(show)[1:])
+    (show,) = re.findall(rf"{note} \(petstore-tools (imports show \w+)", result)
+    end_main(show)
     (printed,) = re.findall(RECONCILE, message)
     assert printed in capsys.readouterr().err
     type_command(printed.replace(" N ", " 3 "), capsys)
 
-    assert end_main(*command[:-1]) == 0
+    assert end_main(command) == 0
     assert stored_animals(shop)["Rex", 3, "sold"] == 2
 
 
@@ -178,9 +177,8 @@ def test_what_became_of_a_lost_row_is_found_out_by_the_command_that_is_shown(
     monkeypatch.setenv("PETSTORE_RECONCILE_AFTER_S", "1000")
     with faulty_creates(shop, lambda _: "drop after") as proxy:
         monkeypatch.setenv("PETSTORE_BASE_URL", proxy.base_url)
-        end_main("import", "a.csv", "--yes")
-        show = re.findall(r"petstore-tools imports show \w+", capsys.readouterr().err)
-        end_main(*shlex.split(show[0])[1:])
+        end_main("import a.csv --yes")
+        end_main(re.findall(r"imports show \w+", capsys.readouterr().err)[0])
         monkeypatch.setenv("PETSTORE_RECONCILE_AFTER_S", "0")
         said = type_command(capsys.readouterr().err, capsys)
 
@@ -251,7 +249,7 @@ def test_an_option_that_an_import_prints_helps(
             key, [*value.items()] if isinstance(value, dict) else value
         )
     ]
-    code = end_main("import", "a.csv", "--yes", *others, *shlex.split(flags))
+    code = end_main(f"import a.csv --yes {flags}", *others)
 
     assert code == 0, capsys.readouterr().err
     assert stored_animals(shop).total() == 25 + count
@@ -295,7 +293,7 @@ def test_an_emptied_service_is_filled_again_by_the_command_that_is_shown(shop, c
 
     type_command(str(again).replace(" lets it begin anew", "\n"), capsys)
     assert "do the same for any created file" in str(again)
-    end_main("imports", "forget", second.journal, "--yes")
+    end_main("imports forget", second.journal, "--yes")
     PetStore().import_pets(path, doubtful="skip")
 
     for name, category in (("Rex", 3), ("Mia", 4), ("Ida", 5)):
@@ -308,14 +306,18 @@ def test_an_emptied_service_is_filled_again_by_the_command_that_is_shown(shop, c
         ("imports", "petstore-tools import a.csv", "--yes", "1 created"),
         ("imports show x", "petstore-tools imports", "", "No imports yet"),
         ("history", "petstore-tools report", "", "25 animals"),
-        ("keys revoke x", "petstore-tools keys list", "--database=s.db", "No keys yet"),
+        (
+            "keys revoke x --database=s.db",
+            "petstore-tools keys list",
+            "--database=s.db",
+            "No keys yet",
+        ),
     ],
 )
 def test_the_command_of_a_hint_is_typed(shop, capsys, words, printed, flag, output):
     """Where there is nothing yet, and where a name is wrong."""
     write_rows(Path("a.csv"), "Rex,3,sold")
-    options = [flag] if words.startswith("keys") else []
-    end_main(*words.split(), *options)
+    end_main(words)
     hint = " ".join("".join(capsys.readouterr()).split()).replace("FILE", "a.csv")
 
     assert printed in hint

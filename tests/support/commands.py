@@ -4,6 +4,7 @@ given.
 """
 
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
@@ -53,9 +54,12 @@ def run_program(*arguments, code=None, sandbox=None, cwd=None, stdin="", **env):
     return process
 
 
-def end_main(*words):
-    """Run a command of ours in this process, and return its exit code."""
-    command = ["petstore-tools", *words]
+def end_main(line, *words):
+    """
+    Run a command of ours in this process, and return its exit code: a line as it is
+    typed, and words that come from elsewhere.
+    """
+    command = ["petstore-tools", *shlex.split(line), *words]
     with patch.object(sys, "argv", command), pytest.raises(SystemExit) as ended:
         main()
     return ended.value.code
