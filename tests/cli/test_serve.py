@@ -1,80 +1,53 @@
 """`demo`, `serve` and `keys`: a sandbox, the service here, and its callers' keys."""
 
 import os
+import re
 import signal
 import socket
-import subprocess
-import sys
-from contextlib import contextmanager
 
 import pytest
 from commands import needs_signals
 from services import free_port, stored_ids
+from serving import run_serve
 
 
-@contextmanager
-def run_in(folder, command):
-    """
-    Run a command of `petstore-tools` in a folder until the block ends; yield the first
-    line that it says.
-    """
-    server = subprocess.Popen(
-        [sys.executable, "-m", "petstore_tools", *command.split()],
-        cwd=folder,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        yield server.stderr.readline()
-    finally:
-        server.terminate()
-        server.communicate(timeout=20)
-
-
-def test_keys_are_shown_once_and_serve_runs_on_them(tmp_path, run):
+@needs_signals
+def test_keys_are_shown_once_and_serve_runs_on_them(run):
     """
     Create prints the lines that set the variables, with the address of serve without
     `--port`; list shows no key; serve answers it.
     """
     assert run("keys list --database s.db").stdout == "No keys yet.\n"
     created = run("keys create --plan pro --database s.db")
-    key = next(
-        line.partition("=")[2]
-        for line in created.stdout.splitlines()
-        if "API_KEY=" in line
-    )
-    assert key.startswith("psk_")
+    (key,) = re.findall("API_KEY=(psk_.*)", created.stdout)
     assert "serve` without --port." in created.stderr
     assert "PETSTORE_BASE_URL=http://127.0.0.1:8765/v1\n" in created.stdout
     listed = run("keys list --database s.db")
     assert "pro (300" in listed.stdout
     assert key not in listed.stdout
-    port = free_port()
-    with run_in(tmp_path, f"serve --port {port} --database s.db") as first_line:
-        assert (
-            f"Serving production at http://127.0.0.1:{port}/v1 from s.db" in first_line
-        )
+    with run_serve("s.db") as served:
         run(
             "list",
-            PETSTORE_BASE_URL=f"http://127.0.0.1:{port}/v1",
+            PETSTORE_BASE_URL=served.base_url,
             PETSTORE_API_KEY=key,
             PETSTORE_PLAN="pro",
         )
+    with run_serve("s.db") as served:
 
 
+@needs_signals
 def test_a_sample_fills_an_empty_database_once(tmp_path):
     """A second start adds nothing; each time a line says how to begin anew."""
-    port = free_port()
-    command = f"serve --port {port} --database s.db --sample 25"
+    database = tmp_path / "s.db"
     texts = []
     for _ in range(2):
-        with run_in(tmp_path, command) as first_line:
-            texts.append(first_line)
+        with run_serve(database, "--sample", "25") as served:
+            texts.append(served.log_text())
 
-    assert "25 sample animals were added to s.db" in texts[0]
+    assert f"25 sample animals were added to {database}" in texts[0]
     assert "has animals already, so no sample was added" in texts[1]
     assert all("To begin anew" in text for text in texts)
-    assert stored_ids(str(tmp_path / "s.db")) == set(range(1, 26))
+    assert stored_ids(database) == set(range(1, 26))
 
 
 def test_the_demo_does_the_main_job_from_any_folder(run, tmp_path):
@@ -110,7 +83,7 @@ def test_a_signal_that_comes_inside_a_finalizer_ends_a_service(run, monkeypatch)
         Finalized()
         return listen(*address, **options)
 
-    port = str(free_port())
+    port = free_port()
     monkeypatch.setattr(socket, "create_server", interrupted)
 
-    run("serve --database s.db --port", port)
+    run(f"serve --database s.db --port {port}")
