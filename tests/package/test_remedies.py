@@ -22,8 +22,9 @@ from petstore_tools.errors import (
     QuotaError,
     SheetError,
 )
+from petstore_tools.plans import parse
 from petstore_tools.service.server import ThreadedServer
-from petstore_tools.text import flags as to_flags
+from petstore_tools.text import option
 from petstore_tools.throttle.throttle import PLAN_ADVICE
 
 CORPUS = Path(__file__).parents[1] / "importing" / "corpus"
@@ -199,10 +200,7 @@ def test_options_that_messages_print_are_taken_as_they_stand(tmp_path):
         assert len(store.list_pets(**option_of(quota, "wait"))) == 250
         preview = store.preview_import(frame, **option_of(nameless, "name"))
         assert preview.rows == 1
-        plan = PetStore(
-            base_url=box.base_url, api_key=KEY, **option_of(PLAN_ADVICE, "plan")
-        ).client.plan
-        assert plan == Plan(30, 500)
+        assert parse(**option_of(PLAN_ADVICE, "plan")) == Plan(30, 500)
     with Sandbox(clock="system") as box:
         clock = refusal(ArgumentError, box.advance, days=1)
     with Sandbox(**option_of(clock, "clock")) as box:
@@ -234,22 +232,17 @@ def test_an_option_that_an_import_prints_helps(
     except PetstoreError as error:
         message = str(error)
     value = r"(?:\{[^}]*\}|\S+)"
-    option = re.search(rf"({name}={value}) \((--[^)]*)\)", " ".join(message.split()))
-    assert option is not None
-    call, flags = option.groups()
+    printed = re.search(rf"({name}={value}) \((--[^)]*)\)", " ".join(message.split()))
+    assert printed is not None
+    call, flags = printed.groups()
     for blank, word in blanks.items():
         call, flags = call.replace(blank, word), flags.replace(blank, word)
 
     said = {**options, **eval(f"dict({call})")}
     assert store.preview_import(path, **said).to_send == count
-    others = [
-        word
-        for key, value in options.items()
-        for word in to_flags(
-            key, [*value.items()] if isinstance(value, dict) else value
-        )
-    ]
-    code = end_main(f"import a.csv --yes {flags}", *others)
+    for item in options.items():
+        flags += " " + option(*item).partition(" (")[2].rstrip(")")
+    code = end_main(f"import a.csv --yes {flags}")
 
     assert code == 0, capsys.readouterr().err
     assert stored_animals(shop).total() == 25 + count
