@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 
 import pandas as pd
 
@@ -17,26 +18,26 @@ def test_twenty_rows_are_shown_and_their_completeness(run):
     assert "complete: 25 animals" in done.stderr
 
 
-def test_a_status_may_be_typed_in_any_case(run, tmp_path):
+def test_a_status_may_be_typed_in_any_case(run):
     """`--status Sold` is `sold`."""
     run("list --status Sold -o pets.json")
-    assert {
-        pet["status"] for pet in json.loads((tmp_path / "pets.json").read_text())
-    } == {"sold"}
+    assert {pet["status"] for pet in json.loads(Path("pets.json").read_text())} == {
+        "sold"
+    }
 
 
-def test_the_names_of_the_categories_stand_beside_their_ids(run, box, tmp_path):
+def test_the_names_of_the_categories_stand_beside_their_ids(run, box):
     """
     None where the file has none; the four columns of the document stay as they are.
     """
-    (tmp_path / "names.csv").write_text("id,name\n3,Dogs\n", "utf-8")
-    env = {"PETSTORE_CATEGORIES": str(tmp_path / "names.csv")}
+    Path("names.csv").write_text("id,name\n3,Dogs\n", "utf-8")
+    env = {"PETSTORE_CATEGORIES": "names.csv"}
     box.add([("Rex", 3, "sold"), ("Tom", 99, None)])
 
     screen = run("list", **env)
     run("list -o pets.csv", **env)
 
-    frame = pd.read_csv(tmp_path / "pets.csv")
+    frame = pd.read_csv("pets.csv")
     columns = "id name categoryId category status".split()
     assert frame.columns[:5].tolist() == columns
     assert frame["category"].fillna("").tolist()[-2:] == ["Dogs", ""]

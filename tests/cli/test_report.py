@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -11,17 +12,17 @@ from petstore_tools import PetStore
 
 
 @pytest.fixture
-def run_after_a_change(run, box, tmp_path):
+def run_after_a_change(run, box):
     """Two kept listings; animal 2 was sold in between; two categories have one name."""
     run("report")
     box.change(2, status="sold")
     run("report")
-    (tmp_path / "names.csv").write_text("id,name\n1,Dogs\n2,Dogs\n", "utf-8")
+    Path("names.csv").write_text("id,name\n1,Dogs\n2,Dogs\n", "utf-8")
     return run
 
 
 def test_a_report_names_categories_and_sends_nothing_for_two_dates_of_the_past(
-    run_after_a_change, box, tmp_path
+    run_after_a_change, box
 ):
     """
     As the settings say, or `--categories`; those of one name have their id, too; a PDF
@@ -29,13 +30,13 @@ def test_a_report_names_categories_and_sends_nothing_for_two_dates_of_the_past(
     """
     requests = len(box.traffic())
     report = "report --since 1d --until 0s -o"
-    variable = {"PETSTORE_CATEGORIES": str(tmp_path / "names.csv")}
+    variable = {"PETSTORE_CATEGORIES": "names.csv"}
     run_after_a_change(f"{report} a.md", **variable)
     run_after_a_change(f"{report} b.md --categories names.csv")
     refused = run_after_a_change("report -o r.pdf", code=2)
 
     for name in ("a.md", "b.md"):
-        assert "Dogs (1)" in (tmp_path / name).read_text("utf-8")
+        assert "Dogs (1)" in Path(name).read_text("utf-8")
     assert "for a PDF, print the page (.html)" in refused.stderr
     assert len(box.traffic()) == requests
 
@@ -61,13 +62,11 @@ def test_ids_have_all_their_digits_and_a_status_that_is_not_set_is_empty(run, bo
     assert re.search(r"^26 +Rex +1234567 +20", run("history --id 26").stdout, re.M)
 
 
-def test_the_history_is_written_to_a_file(run_after_a_change, tmp_path):
+def test_the_history_is_written_to_a_file(run_after_a_change):
     """As a listing is, in each of its formats."""
-    run_after_a_change(
-        "history -o h.csv", PETSTORE_CATEGORIES=str(tmp_path / "names.csv")
-    )
+    run_after_a_change("history -o h.csv", PETSTORE_CATEGORIES="names.csv")
 
-    frame = pd.read_csv(tmp_path / "h.csv")
+    frame = pd.read_csv("h.csv")
     assert frame["id"].value_counts()[2] == 2
     assert set(frame.loc[frame["categoryId"] == 1, "category"]) == {"Dogs"}
     assert frame.columns[-2:].tolist() == ["ended_after (UTC)", "ended_by (UTC)"]
@@ -118,7 +117,7 @@ def test_a_damaged_history_is_named_and_no_output_is_missing(run_after_a_change,
     )
 
 
-def test_a_name_like_a_formula_is_text_in_a_file(run, box, tmp_path):
+def test_a_name_like_a_formula_is_text_in_a_file(run, box):
     """
     In a CSV behind a quote; numbers that Excel would round are text, too, and a status
     that is not set is empty.
@@ -127,31 +126,29 @@ def test_a_name_like_a_formula_is_text_in_a_file(run, box, tmp_path):
     run("report")
     for name in ("a.csv", "a.xlsx"):
         run("history -o", name)
-    frame = pd.read_excel(tmp_path / "a.xlsx", engine="calamine", dtype=str)
+    frame = pd.read_excel("a.xlsx", engine="calamine", dtype=str)
 
-    assert "26,'=1+1,9007199254740993,sold" in (tmp_path / "a.csv").read_text()
-    assert "27,Ida,3,," in (tmp_path / "a.csv").read_text()
+    assert "26,'=1+1,9007199254740993,sold" in Path("a.csv").read_text()
+    assert "27,Ida,3,," in Path("a.csv").read_text()
     assert frame.iloc[-2, 1:4].tolist() == ["=1+1", str(2**53 + 1), "sold"]
 
 
-def test_several_outputs_cost_one_listing_and_carry_the_same_numbers(
-    run, box, tmp_path
-):
+def test_several_outputs_cost_one_listing_and_carry_the_same_numbers(run, box):
     """The second report compares with the first one, not with itself."""
     run("report -o first.html")
     box.add([("Newcomer", 1, "sold")])
     run("report -o r.json -o r.html -o r.xlsx -o r.eml --since last")
 
-    document = json.loads((tmp_path / "r.json").read_text("utf-8"))
+    document = json.loads(Path("r.json").read_text("utf-8"))
     assert len(box.traffic()) == 3  # one asked for signs
     assert {"what": "new", "animals": 1} in document["summary"]
     assert document["transitions"] == [{"from": "new", "to": "sold", "animals": 1}]
-    assert "<b>1</b><br>new" in (tmp_path / "r.html").read_text("utf-8")
-    assert len([*tmp_path.glob("r.*")]) == 4
+    assert "<b>1</b><br>new" in Path("r.html").read_text("utf-8")
+    assert len([*Path().glob("r.*")]) == 4
 
 
 def test_an_output_that_cannot_be_written_is_named_and_stops_no_other(
-    run_after_a_change, tmp_path
+    run_after_a_change,
 ):
     """Where a disk is full, or another program has the file open."""
     command = "report --since 1d --until 0s -o a.html -o b.md -o c.xlsx"
@@ -159,6 +156,6 @@ def test_an_output_that_cannot_be_written_is_named_and_stops_no_other(
         report = run_after_a_change(command, code=2)
         history = run_after_a_change("history -o h.xlsx", code=2)
 
-    assert (tmp_path / "b.md").exists()
+    assert Path("b.md").exists()
     errors = re.findall("Error: (.*) cannot be written", report.stderr + history.stderr)
     assert errors == ["a.html", "c.xlsx", "h.xlsx"]
