@@ -19,9 +19,9 @@ ANIMALS = [("Rex", 3, "sold"), ("Mia", 4, "pending"), ("Bo", 3, "available")]
 
 
 @pytest.fixture(autouse=True)
-def _sheet(tmp_path):
-    (tmp_path / "tiere.csv").write_text(SHEET, "utf-8")
-    (tmp_path / "kategorien.csv").write_text("id,name\n3,Hunde\n4,Katzen\n")
+def _sheet(shop):
+    Path("tiere.csv").write_text(SHEET, "utf-8")
+    Path("kategorien.csv").write_text("id,name\n3,Hunde\n4,Katzen\n")
 
 
 KEYED = "name,categoryId,status,Chip"
@@ -38,13 +38,7 @@ def animals(box):
     read_cases(__file__, "exits.txt"),
 )
 def test_json_is_one_object_with_every_exit_code(
-    run,
-    box,
-    tmp_path,
-    code,
-    error,
-    arguments,
-    setting,
+    run, box, code, error, arguments, setting
 ):
     """
     A program that reads it learns what happened, whatever that was; nothing is sent
@@ -52,7 +46,7 @@ def test_json_is_one_object_with_every_exit_code(
     """
     box.add([("Old", 3, None)])
     for name, row in {"good": "Rex,3", "bad": "Mia,x", "copy": "Old,3"}.items():
-        (tmp_path / f"{name}.csv").write_text(f"name,categoryId\nTom,4\n{row}\n")
+        Path(f"{name}.csv").write_text(f"name,categoryId\nTom,4\n{row}\n")
 
     env = dict(re.findall("(.+)=(.+)", setting))
     done = run(f"import {arguments} --json", code=int(code), **env)
@@ -131,10 +125,10 @@ def test_an_answer_on_a_terminal_is_for_the_rows_that_were_shown(
     assert "6 rows of a.csv may be animals" in next_run.stderr
 
 
-def test_a_stopped_import_is_shown_with_the_command_that_goes_on(run, tmp_path):
+def test_a_stopped_import_is_shown_with_the_command_that_goes_on(run):
     """And the earliest time; `imports` lists it, `show` its rows."""
     for name in ("many", "other"):
-        write_rows(tmp_path / f"{name}.csv", *(f"{name} {n},3," for n in range(3)))
+        write_rows(Path(f"{name}.csv"), *(f"{name} {n},3," for n in range(3)))
 
     run("list")  # learns how the service pages
     done = run("import many.csv --yes", code=4, PETSTORE_PLAN="100/4")
@@ -150,12 +144,12 @@ def test_a_stopped_import_is_shown_with_the_command_that_goes_on(run, tmp_path):
     assert "several imports begin with '': " in unclear
 
 
-def test_a_person_decides_what_a_look_cannot(run, box, tmp_path, monkeypatch):
+def test_a_person_decides_what_a_look_cannot(run, box, monkeypatch):
     """
     Somebody adds equal animals: the lost row is ambiguous, listed, shown, decided,
     done.
     """
-    (tmp_path / "a.csv").write_text(samples.animals_csv(5, seed=5), "utf-8")
+    Path("a.csv").write_text(samples.animals_csv(5, seed=5), "utf-8")
     posted = []
 
     def lose(method, n):
@@ -238,9 +232,9 @@ def test_absent_is_asked_about_where_the_row_may_exist(run, box, after_s, fate, 
     assert decided.stdout == "The next run sends row 2.\n"
 
 
-def test_what_was_never_to_be_sent_is_not_said_to_exist(run, tmp_path):
+def test_what_was_never_to_be_sent_is_not_said_to_exist(run):
     """A row that is left out as a duplicate, and one that sums up the others."""
-    write_rows(tmp_path / "a.csv", "Rex,3,sold", "Rex,3,sold", "Total,,")
+    write_rows(Path("a.csv"), "Rex,3,sold", "Rex,3,sold", "Total,,")
 
     done = run("import a.csv --drop-duplicates --yes")
 
@@ -295,13 +289,13 @@ def test_reconcile_says_from_when_on_a_listing_can_tell(run, box):
     assert (decided.stdout, decided.stderr) == ("1 created\n", "")
 
 
-def test_a_forgotten_import_counts_as_new(run, tmp_path):
+def test_a_forgotten_import_counts_as_new(run):
     """
     Only after a yes; then its animals are met as standing in the inventory. A copy of
     its file is refused before anybody is asked, and the message says what to say.
     """
     for path in ("a.csv", "b.csv"):
-        (tmp_path / path).write_text(samples.animals_csv(5, seed=5), "utf-8")
+        Path(path).write_text(samples.animals_csv(5, seed=5), "utf-8")
     name = json.loads(run("import a.csv --yes --json").stdout)["journal"]
 
     copied = run("import b.csv", code=2)
@@ -318,9 +312,9 @@ def test_a_forgotten_import_counts_as_new(run, tmp_path):
     assert "5 rows of a.csv may be animals that exist already" in next_run
 
 
-def test_a_journal_that_cannot_be_read_is_named(run, tmp_path):
+def test_a_journal_that_cannot_be_read_is_named(run):
     """The list of imports is then not whole, and its exit code says so."""
-    folder = tmp_path / "state" / "imports"
+    folder = Path("state/imports")
     folder.mkdir(parents=True)
     (folder / "x.db").write_text("no database" * 99)
 
@@ -340,12 +334,12 @@ def test_a_sheet_of_names_and_words_is_imported_with_options_alone(box, run):
     assert "status: an empty cell is read as 'pending' in 1 row" in done.stderr
 
 
-def test_the_line_to_copy_keeps_every_option(box, run, tmp_path):
+def test_the_line_to_copy_keeps_every_option(box, run):
     """
     `--yes` accepts no proposal. With ids in their places, it imports as was asked.
     """
     file = "-o $HOME 'ä'.csv"
-    (tmp_path / "tiere.csv").rename(tmp_path / file)
+    Path("tiere.csv").rename(file)
     options = (
         "--strict --drop-duplicates --wait --first 2 --doubtful skip --encoding utf-8 "
         '--name "new year" --defaults status=pending --columns Tier=name'
@@ -361,9 +355,9 @@ def test_the_line_to_copy_keeps_every_option(box, run, tmp_path):
     assert sorted(animals(box)) == sorted(ANIMALS[:2])
 
 
-def test_a_sheet_without_a_header_is_read_by_letters(box, run, tmp_path):
+def test_a_sheet_without_a_header_is_read_by_letters(box, run):
     """`--no-header` says that the first row is an animal; it needs the letters."""
-    (tmp_path / "plain.csv").write_text("Rex,3\nMia,4\n")
+    Path("plain.csv").write_text("Rex,3\nMia,4\n")
     command = "import plain.csv --no-header --yes"
 
     refused = run(command, code=2)
