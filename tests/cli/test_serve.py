@@ -32,7 +32,7 @@ def test_keys_are_shown_once_and_serve_runs_on_them(run):
             PETSTORE_API_KEY=key,
             PETSTORE_PLAN="pro",
         )
-    with run_serve("s.db") as served:
+    assert f"Serving production at {served.base_url} from s.db" in served.final_log
 
 
 @needs_signals
