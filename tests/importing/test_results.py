@@ -178,46 +178,6 @@ def test_a_created_workbook_is_imported_with_the_same_options(fast, tmp_path):
     assert (result.created, result.created_now) == (1, 0)
 
 
-@pytest.mark.parametrize("is_source", [False, True])
-def test_of_the_numbered_files_that_nobody_changed_the_newest_stays(
-    fast, tmp_path, is_source
-):
-    """And each that a person changed, or that an import reads."""
-    path = write_rows(tmp_path / "a.csv", "Rex,3,sold")
-    first = tmp_path / "a.sandbox.created.csv"
-    second = tmp_path / "a.sandbox.created.2.csv"
-    run(fast, path)
-    first.write_text("mine")
-    write_rows(path, "Rex,3,sold", "Mia,4,sold")
-    run(fast, path)
-    if is_source:
-        run(fast, second)
-    (tmp_path / "a.sandbox.created.3.csv").write_text("mine, too")
-    write_rows(path, "Rex,3,sold", "Mia,4,sold", "Tom,5,sold")
-
-    result = run(fast, path)
-
-    assert [file.name for file in result.files] == ["a.sandbox.created.4.csv"]
-    names = {file.name for file in tmp_path.glob("a.sandbox.*")}
-    kept = {second.name} if is_source else set()
-    assert names == {
-        first.name,
-        "a.sandbox.created.3.csv",
-        "a.sandbox.created.4.csv",
-        *kept,
-    }
-
-
-def test_a_source_that_is_its_own_list_is_named_as_that(fast, tmp_path):
-    """Each row has its id, and the file is called as its owner likes."""
-    run(fast, write_rows(tmp_path / "a.csv", "Rex,3,sold"))
-    (tmp_path / "a.sandbox.created.csv").rename(tmp_path / "list.csv")
-
-    result = run(fast, tmp_path / "list.csv")
-
-    assert str(result).endswith("1 before; go on with list.csv")
-
-
 @pytest.mark.parametrize("kind", ["csv", "xlsx"])
 def test_a_list_that_somebody_goes_on_with_is_not_written_anew(fast, tmp_path, kind):
     """
@@ -243,36 +203,6 @@ def test_a_list_that_somebody_goes_on_with_is_not_written_anew(fast, tmp_path, k
     }
 
 
-def test_a_list_that_is_named_has_each_animal_of_its_import(fast, tmp_path):
-    """A nightly export, and a person who goes on with its lists: each has its own."""
-    path = tmp_path / "a.csv"
-    for nights, number in ((1, ""), (2, ".2")):
-        write_rows(path, *[f"Pet {n},1,sold" for n in range(nights)])
-        run(fast, path)
-        taken = tmp_path / f"a.sandbox.created{number}.csv"
-        taken.write_text(f"{taken.read_text()}Mine {nights},1,sold,\n")
-        run(fast, taken)
-
-    (named,) = run(fast, path).files
-
-    assert {"Pet 0", "Pet 1"} <= {*pd.read_csv(named)["name"]}
-
-
-def test_a_list_that_another_import_wrote_since_is_not_named(fast, tmp_path):
-    """Its own one was deleted, and the person's list took its number."""
-    path = write_rows(tmp_path / "a.csv", "Rex,1,sold")
-    (taken,) = run(fast, path).files
-    taken.write_text(f"{taken.read_text()}Mine,1,sold,\n")
-    write_rows(path, "Rex,1,sold", "Mia,1,sold")
-    (second,) = run(fast, path).files
-    second.unlink()
-    assert run(fast, taken).files == (second,)
-
-    (named,) = run(fast, path).files
-
-    assert {*pd.read_csv(named)["name"]} == {"Rex", "Mia"}
-
-
 def test_hidden_rows_stand_in_the_result(fast, tmp_path):
     """They may be animals, and a filter that was left on hides them."""
     with xlsxwriter.Workbook(tmp_path / "a.xlsx") as book:
@@ -284,45 +214,6 @@ def test_hidden_rows_stand_in_the_result(fast, tmp_path):
     result = run(fast, tmp_path / "a.xlsx")
 
     assert "1 row: 1 created; 1 hidden row left out: row 3; go on with" in str(result)
-
-
-def test_a_list_that_was_deleted_is_written_anew(fast, tmp_path):
-    """The one before it, which somebody changed, has other rows."""
-    first = tmp_path / "a.sandbox.created.csv"
-    second = tmp_path / "a.sandbox.created.2.csv"
-    path = write_rows(tmp_path / "a.csv", "Rex,3,sold")
-    run(fast, path)
-    first.write_text(first.read_text() + "Mia,3,sold,\n")
-    write_rows(path, "Rex,3,sold", "Tom,3,sold")
-    run(fast, path)
-    second.unlink()
-
-    result = run(fast, path)
-
-    assert [file.name for file in result.files] == [second.name]
-    assert "Tom,3,sold,2" in second.read_text()
-
-
-@pytest.mark.parametrize(("first", "named"), [("sold", "'sold'"), ("", "empty")])
-def test_an_edit_is_told_in_the_run_that_brings_it(fast, tmp_path, first, named):
-    """Afterwards as a count, until it is another one."""
-    said = []
-    for status in (first, "pending", "pending", "available"):
-        path = write_rows(
-            tmp_path / "a.csv",
-            f"Rex,3,{status},7",
-            header="name,categoryId,status,Chip",
-        )
-        said.append(str(run(fast, path, row_key="Chip")).partition("; ")[2])
-
-    edit = "1 row edited, which changes no animal: row 2 (id 1): status {} → {!r}"
-    file = "go on with a.sandbox.created.csv"
-    assert said == [
-        file,
-        f"{edit.format(named, 'pending')}; {file}",
-        f"1 row edited before; {file}",
-        f"{edit.format(named, 'available')}; {file}",
-    ]
 
 
 def test_a_created_row_whose_id_is_not_known_stands_in_no_list(fast, tmp_path):
@@ -339,14 +230,3 @@ def test_a_created_row_whose_id_is_not_known_stands_in_no_list(fast, tmp_path):
     assert result.created == 2
     assert len(result.files[0].read_text().splitlines()) == 2
     assert "the id of 1 row that was created is not known yet" in str(result)
-
-
-def test_only_a_whole_import_is_gone_on_with(fast, tmp_path):
-    """A file of the first rows lacks the others."""
-    path = write_rows(tmp_path / "a.csv", "Rex,3,sold", "Mia,4,sold")
-
-    first = fast.store.import_pets(path, first=1)
-    whole = fast.store.import_pets(path)
-
-    assert str(first).endswith("; created so far: a.sandbox.created.csv")
-    assert str(whole).endswith("; go on with a.sandbox.created.csv")

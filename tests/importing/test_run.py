@@ -326,33 +326,3 @@ def test_a_list_of_imports_counts_the_rejects_that_the_result_counts(fast, tmp_p
         counts.append((result.rejected, states["rejected"]))
 
     assert counts == [(1, 1), (0, 0), (1, 1)]
-
-
-def test_a_row_that_got_its_id_since_is_not_created_anew(fast, tmp_path):
-    """The created file under the name of its source goes on, and says so."""
-    path = tmp_path / "a.csv"
-    write_rows(path, "Rex,3,sold", "Mia,4,sold")
-    fast.store.import_pets(path)
-    path.write_text((tmp_path / "a.sandbox.created.csv").read_text())
-
-    result = fast.store.import_pets(path)
-
-    assert (result.created, result.created_now) == (2, 0)
-
-
-@pytest.mark.parametrize(("hours", "is_said"), [(0, False), (2, True)])
-def test_an_animal_is_called_gone_once_a_listing_proves_it(tmp_path, hours, is_said):
-    """Of an import and of its list; within the hour, a listing may lag."""
-    path = write_rows(tmp_path / "a.csv", "Rex,3,sold", "Mia,4,sold")
-    with Sandbox(plan=Plan(1_000, 100_000), animals=0) as box:
-        result = box.store.import_pets(path, progress=False)
-        for number in result.frame["id"]:
-            box.remove(int(number))
-        box.advance(hours=hours)
-        said = []
-        for file, row in ((path, "Ida,3,sold\n"), (*result.files, "Tom,3,sold,\n")):
-            file.write_text(file.read_text() + row)
-            said.append(str(box.store.import_pets(file, progress=False)))
-
-    assert ("none of the animals that this import created" in said[0]) == is_said
-    assert ("does not have this animal any more" in said[1]) == is_said

@@ -33,7 +33,8 @@ def stories():
 def read_options(text):
     """Read the options of an import."""
     options = dict(word.split("=") for word in text.split())
-    options |= {name: int(options[name]) for name in ("first",) if name in options}
+    if "first" in options:
+        options["first"] = int(options["first"])
     if "strict" in options:
         options["strict"] = True
     if "status" in options:
@@ -42,17 +43,21 @@ def read_options(text):
 
 
 def outcome(store, path, options):
-    """Import a file; return the outcomes of its rows, or what is asked or refused."""
+    """
+    Import a file; return the outcomes of its rows, or what is asked or refused; and
+    what is shown of the result.
+    """
     try:
         result = store.import_pets(path, **options)
     except DoubtfulRowsError as error:
         table = error.preview.doubtful
         reasons = (table["reason"] + ": " + table["because"]).tolist()
-        return " ".join(["asks", *table["row"].astype("str"), str(error), *reasons])
+        numbers = table["row"].astype("str")
+        return " ".join(["asks", *numbers, str(error), *reasons]), ""
     except SheetError as error:
-        return f"refused {error}"
+        return f"refused {error}", ""
     edited = [f"edited {edit.row}" for edit in result.edits]
-    return " ".join([*result.frame["outcome"], *edited])
+    return " ".join([*result.frame["outcome"], *edited]), str(result)
 
 
 def repeat(text):
@@ -77,6 +82,17 @@ def befall(box, verb, text):
         box.add((name, int(number), status) for name, number, status in animals)
 
 
+def look_at(folder, verb, text):
+    """Compare the files, or the text of one, with what a story says; or delete one."""
+    name, _, part = text.partition(" ")
+    if verb == "files":
+        assert sorted(path.name for path in folder.glob("*.csv")) == text.split()
+    elif verb == "reads":
+        assert part in (folder / name).read_text("utf-8")
+    else:
+        (folder / name).unlink()
+
+
 def read_rows(text):
     """Return each row of a step."""
     return [row for words in text.split(" | ") for row in repeat(words)]
@@ -94,6 +110,7 @@ def test_a_story(shop, tmp_path, steps):
     """As many animals as there should be, and no question but those that it names."""
     store = shop.store
     header = "name,categoryId,status"
+    result_shown = ""
     for step in steps:
         match = STEP.fullmatch(step)
         assert match, step
@@ -113,7 +130,8 @@ def test_a_story(shop, tmp_path, steps):
         elif verb == "import":
             call, _, expected = text.partition(" -> ")
             name, _, options = call.partition(" ")
-            said = outcome(store, tmp_path / f"{name}.csv", read_options(options))
+            path = tmp_path / f"{name}.csv"
+            said, result_shown = outcome(store, path, read_options(options))
             words = [" ".join(repeat(word)) for word in expected.split(" ")]
             expected = " ".join(words)
             numbers = re.match(r"(asks|refused)(?: \d+)*(?= |$)", expected)
@@ -121,12 +139,11 @@ def test_a_story(shop, tmp_path, steps):
             text_shown = expected.removeprefix(begin).strip()
             assert said.startswith(f"{begin} ") if numbers else said == expected, step
             assert text_shown in said, (step, said)
+        elif verb == "shows":
+            assert result_shown.endswith(text), (step, result_shown)
         elif verb == "animals":
             assert stored_animals(shop).total() == int(text)
-        elif verb == "files":
-            assert sorted(path.name for path in tmp_path.glob("*.csv")) == text.split()
-        elif verb == "reads":
-            name, _, part = text.partition(" ")
-            assert part in (tmp_path / name).read_text("utf-8")
+        elif verb in ("files", "reads", "deletes"):
+            look_at(tmp_path, verb, text)
         else:
             write_rows(tmp_path / f"{verb}.csv", *read_rows(text), header=header)
