@@ -18,11 +18,11 @@ from tables import read_cases, read_json, soak_seeds
 from true_listings import (
     STATUSES,
     T0,
+    TrueListing,
     check_history,
     check_period,
     make_listing,
     run_script,
-    true_listing,
 )
 
 from petstore_tools import Sandbox, spec
@@ -333,7 +333,7 @@ def test_a_listing_from_the_future_is_named_before_a_request_and_forgotten():
     """What the message says helps; what was there before that listing goes on."""
     with Sandbox(animals=5) as box:
         as_of = box.store.snapshot().as_of
-        animals = true_listing(box.store.snapshots(date=as_of)).animals
+        animals = TrueListing(box.store.snapshots(date=as_of)).animals
         before = box.store.history()
         now = box.clock.now()
         history = box.store.history_file

@@ -10,8 +10,8 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import groupby, pairwise
 from math import nan
+from operator import attrgetter
 from statistics import median
-from typing import Any
 from zoneinfo import ZoneInfo
 
 import pandas as pd
@@ -29,11 +29,11 @@ from petstore_tools.reporting.report import (
 )
 
 Values = tuple[str, int, str | None]  # name, categoryId, status
-Stay = tuple[Any, ...]
 STATUSES = [*spec.STATUSES, None]
 WORDS = [STATUSES, ["verfügbar", "reserviert", "sold", "متاح", None]]
 ZONES = ["America/Los_Angeles", "Europe/Berlin", "Pacific/Auckland", "UTC"]
 T0 = 1_767_603_600.0
+DAY = timedelta(days=1)
 KINDS = {"gone": "gone", "sold": "became sold"}
 ABSENT = {"new": None, "gone": None}
 MOMENT = partial(datetime.fromtimestamp, tz=UTC)
@@ -44,24 +44,21 @@ class TrueListing:
     """What one complete listing showed, and whether it may have missed animals."""
 
     frame: pd.DataFrame
-    animals: dict[int, Values]
-    facts: Listing
 
-
-def true_listing(frame):
-    """Return what a listing showed."""
-    rows = rows_of(frame)
-    animals = {pet: (name, category, status) for pet, name, category, status in rows}
-    return TrueListing(frame, animals, Listing.of(frame))
+    def __post_init__(self):
+        rows = rows_of(self.frame)
+        self.animals = {pet_id: tuple(values) for pet_id, *values in rows}
+        self.facts = Listing.of(self.frame)
+        self.began = MOMENT(self.facts.started_at)
+        self.ended = MOMENT(self.facts.ended_at)
 
 
 def make_listing(animals, started_at=T0, ended_at=None, *, hole=False):
     """Return a complete listing of these animals, which ends as it began."""
     ended_at = ended_at or started_at
     rows = [(pet_id, *values) for pet_id, values in animals.items()]
-    return true_listing(
-        listing_frame(rows, ended_at, started_at=started_at, may_have_hole=hole)
-    )
+    frame = listing_frame(rows, ended_at, started_at=started_at, may_have_hole=hole)
+    return TrueListing(frame)
 
 
 def simulate_listings(rng):
@@ -113,38 +110,42 @@ def simulate_listings(rng):
         )
 
 
-def true_stays(listings, key=tuple):
+def last_look(listings, n, pet_id):
     """
-    Return each stay: id, values, begun after, first seen, last seen, and the interval
-    of its end.
+    Return the begin of the last listing before listing n that tells whether an animal
+    was there; one that lacks it and may have a hole does not.
+    """
+    n -= 1
+    if listings[n].facts.may_have_hole and pet_id not in listings[n].animals:
+        n -= 1
+    return listings[n].began if n >= 0 else None
 
-    An animal that one listing alone lacks, which may have a hole, was there. The key
-    says of an animal's values which are those of the stay.
+
+def true_stays(listings, columns=slice(None)):
+    """
+    Return each stay as a row of a history: id, values, begun after, first seen, last
+    seen, ended after, and ended by.
+
+    An animal that one listing alone lacks, which may have a hole, was there. The
+    columns say which of an animal's values are those of the stay.
     """
     stays = []
-    facts = [listing.facts for listing in listings]
-    for pet_id in sorted({n for listing in listings for n in listing.animals}):
-        values = [listing.animals.get(pet_id) for listing in listings]
-        states = [value and key(value) for value in values]
-        joined_states = [*states]
-        for n in range(1, len(listings)):
-            if states[n] is None and facts[n].may_have_hole:
-                joined_states[n] = states[n - 1]
-        for state, group in groupby(range(len(listings)), joined_states.__getitem__):
+    present = [animals_in(listings, n) for n in range(len(listings))]
+    for pet_id in sorted({n for animals in present for n in animals}):
+        values = [animals.get(pet_id) for animals in present]
+        states = [value and value[columns] for value in values]
+        for state, group in groupby(range(len(listings)), states.__getitem__):
             positions = [*group]
             if state is None:
                 continue
             begin, end = positions[0], positions[-1] + 1
-            last = max(n for n in positions if states[n] is not None)
-            before = begin - 1
-            if begin and states[before] is None and facts[before].may_have_hole:
-                before -= 1
-            began_after = facts[before].started_at if before >= 0 else None
-            ended = None
+            last = max(n for n in positions if pet_id in listings[n].animals)
+            ended = None, None
             if end < len(listings):
-                ended = facts[last].started_at, facts[end].ended_at
-            times = facts[begin].ended_at, facts[last].ended_at
-            stays.append((pet_id, state, began_after, *times, ended))
+                ended = listings[last].began, listings[end].ended
+            began_after = last_look(listings, begin, pet_id)
+            seen = listings[begin].ended, listings[last].ended
+            stays.append((pet_id, *state, began_after, *seen, *ended))
     return stays
 
 
@@ -168,38 +169,13 @@ def events(listings, since, only=""):
 
 def status_stays(listings):
     """Return each unbroken time of an animal in a status."""
-    return true_stays(listings, lambda values: values[2:])
+    return true_stays(listings, slice(2, 3))
 
 
 def rows_of(frame):
     """Return the rows of a frame, with None where a value is missing."""
     values = frame.astype("object").where(frame.notna(), None)
     return [*values.itertuples(index=False, name=None)]
-
-
-def history_rows(history):
-    """Return the rows of a history in the form of the truth."""
-    return [
-        (pet, (name, category, status), began, first, last, by and (after, by))
-        for pet, name, category, status, began, first, last, after, by in rows_of(
-            history
-        )
-    ]
-
-
-def expected_rows(stays):
-    """Return stays of the truth with the times that a history has."""
-    return [
-        (
-            pet,
-            values,
-            began and MOMENT(began),
-            MOMENT(first),
-            MOMENT(last),
-            ended and tuple(map(MOMENT, ended)),
-        )
-        for pet, values, began, first, last, ended in stays
-    ]
 
 
 def animals_in(listings, n):
@@ -214,19 +190,13 @@ def true_events(listings, since, until):
     """Return what happened after a listing, by another one, as `store.events` does."""
     rows = []
     for n in range(since + 1, until + 1):
-        earlier, later = listings[n - 1 : n + 1]
-        animals = {**animals_in(listings, n - 1), **later.animals}
-        for pet_id, begin, end in sorted(events(listings[: n + 1], n - 1)):
-            is_missed = earlier.facts.may_have_hole and pet_id not in earlier.animals
-            last = n - 1 - is_missed
-            after = None
-            if last >= 0:
-                after = MOMENT(listings[last].facts.started_at)
+        animals = {**animals_in(listings, n - 1), **listings[n].animals}
+        for pet_id, begin, end in events(listings[: n + 1], n - 1):
             event = "new" if begin == "new" else KINDS.get(end, "another status")
             values = animals[pet_id][:2]
             statuses = ABSENT.get(begin, begin), ABSENT.get(end, end)
-            by = MOMENT(later.facts.ended_at)
-            rows.append((event, pet_id, *values, *statuses, after, by))
+            times = last_look(listings, n, pet_id), listings[n].ended
+            rows.append((event, pet_id, *values, *statuses, *times))
     return sorted(rows, key=lambda row: (row[-1], row[1]))
 
 
@@ -242,13 +212,13 @@ def check_history(history, listings, report, rng):
             listing.frame.sort_values("id", ignore_index=True),
         )
     now = listings[-1].facts.ended_at + 1
-    rows = history_rows(history.history())
-    assert rows == expected_rows(true_stays(listings))
-    ends = [MOMENT(listing.facts.ended_at) for listing in listings]
+    rows = rows_of(history.history())
+    assert rows == true_stays(listings)
+    ends = [listing.ended for listing in listings]
     first, last = sorted(rng.choices(ends, k=2))
     pet_id = rng.randrange(1, 9)
     of_animal = [row for row in rows if row[0] == pet_id]
-    assert history_rows(history.history(pet_id)) == of_animal
+    assert rows_of(history.history(pet_id)) == of_animal
     since, until = (bisect_right(ends, end) - 1 for end in (first, last))
     true_rows = true_events(listings, since, until)
     assert rows_of(history.events(first, last, now=now)) == true_rows
@@ -258,10 +228,10 @@ def check_history(history, listings, report, rng):
     history.forget(first, after=last, now=now)
     oldest = bisect_left(ends, first)
     left = [*listings[oldest : until + 1]]
-    assert history_rows(history.history()) == expected_rows(true_stays(left))
+    assert rows_of(history.history()) == true_stays(left)
     left.append(make_listing(listings[until].animals, now))
     history.keep(left[-1].frame)
-    assert history_rows(history.history()) == expected_rows(true_stays(left))
+    assert rows_of(history.history()) == true_stays(left)
 
 
 def check_period(history, listings, since, until):
@@ -270,17 +240,17 @@ def check_period(history, listings, since, until):
     events of each day in between with the truth.
     """
     present = history.animals(history.snapshots()[until], unseen=True)
-    assert true_listing(present).animals == animals_in(listings, until)
+    assert TrueListing(present).animals == animals_in(listings, until)
     for n in range(since, until):
         events_of_day = history.events_between(n + 1, n + 2)
         assert rows_of(events_of_day) == true_events(listings, n, n + 1)
     over = [stay for stay in status_stays(listings[: since + 1]) if stay[-1]]
     stays = Counter(status_stays(listings[: until + 1])) - Counter(over)
     times = history.status_times(since + 1, until + 1)
-    rows = history_rows(times[history.history().columns])
-    assert Counter((pet, values[2], *more) for pet, values, *more in rows) == Counter(
-        (pet, status_name(*state), *more)
-        for pet, state, *more in expected_rows([*stays.elements()])
+    columns = history.history().columns.drop(["name", "categoryId"])
+    assert Counter(rows_of(times[columns])) == Counter(
+        (pet_id, status_name(status), *more)
+        for pet_id, status, *more in stays.elements()
     )
 
 
@@ -305,13 +275,9 @@ def compared_position(listings, report):
     Return the position of the listing that a report on the last one is compared with.
     """
     # a report on one status is compared with a part of it
-    times = report.since.digest, report.since.started_at, report.since.ended_at
-    facts = [listing.facts for listing in listings]
-    return max(
-        n
-        for n, fact in enumerate(facts)
-        if (fact.digest, fact.started_at, fact.ended_at) == times
-    )
+    identity = attrgetter("digest", "started_at", "ended_at")
+    identities = [identity(listing.facts) for listing in listings]
+    return max(n for n, of in enumerate(identities) if of == identity(report.since))
 
 
 def nearest_position(listings, age_s, begin_s):
@@ -319,10 +285,12 @@ def nearest_position(listings, age_s, begin_s):
     Return the position of the listing whose begin is nearest to an age, of two at the
     same distance the older one, of some that began at once the newest.
     """
-    begins = [listing.facts.started_at for listing in listings]
-    distances = [round(abs(begin_s - begin - age_s), 3) for begin in begins]
-    first = distances.index(min(distances))
-    return max(n for n, begin in enumerate(begins) if begin == begins[first])
+
+    def rank(n):
+        position_s = listings[n].facts.started_at
+        return round(abs(begin_s - position_s - age_s), 3), position_s, -n
+
+    return min(range(len(listings)), key=rank)
 
 
 def ended_position(listings, moment, zone):
@@ -330,12 +298,10 @@ def ended_position(listings, moment, zone):
     Return the position of the newest listing that had ended by a time, or by the end of
     a day in a zone; None where there is none.
     """
-    ends = [MOMENT(listing.facts.ended_at).astimezone(zone) for listing in listings]
-    if isinstance(moment, datetime):
-        positions = [n for n, end in enumerate(ends) if end <= moment]
-    else:
-        positions = [n for n, end in enumerate(ends) if end.date() <= moment]
-    return positions[-1] if positions else None
+    ends = [listing.ended.astimezone(zone) for listing in listings]
+    if not isinstance(moment, datetime):
+        ends = [end.date() for end in ends]
+    return max((n for n, end in enumerate(ends) if end <= moment), default=None)
 
 
 def pick_moment(rng, listings, zone, kept):
@@ -346,25 +312,21 @@ def pick_moment(rng, listings, zone, kept):
     """
     earlier = listings[:-1]
     begin_s = listings[-1].facts.started_at
-    local = MOMENT(rng.choice(earlier).facts.ended_at).astimezone(zone)
+    meant = rng.choice(earlier).ended.astimezone(zone)
     match rng.choice(["age", "date", "time", "time without an offset"]):
         case "age":
             age = rng.choice(["1h", "12h", "1d", "36h", "3d", "7d", "30d"])
-            units = {"h": 3_600, "d": 86_400}
-            age_s = int(age[:-1]) * units[age[-1]]
+            age_s = pd.Timedelta(age).total_seconds()
             return age, nearest_position(earlier, age_s, begin_s)
         case "date":
-            day = local.date() - timedelta(days=1)
-            return rng.choice([day, day.isoformat(), f"{day:%d.%m.%Y}"]), (
-                ended_position(listings[:kept], day, zone)
-            )
+            meant = meant.date() - DAY
+            written = rng.choice([meant, meant.isoformat(), f"{meant:%d.%m.%Y}"])
         case "time":
-            return local, ended_position(listings[:kept], local, zone)
+            written = meant
         case _:
-            naive = local.replace(tzinfo=None)
-            return rng.choice([naive, naive.isoformat()]), (
-                ended_position(listings[:kept], local, zone)
-            )
+            naive = meant.replace(tzinfo=None)
+            written = rng.choice([naive, naive.isoformat()])
+    return written, ended_position(listings[:kept], meant, zone)
 
 
 def count_moves(report):
@@ -384,14 +346,14 @@ def true_times(listings):
     whether nobody saw that one begin.
     """
     lengths = {}
-    for pet_id, (status,), began_at, first, last, ended in status_stays(listings):
+    for pet_id, status, began_after, first, last, after, by in status_stays(listings):
         days, open_days = lengths.setdefault(status_name(status), ([], []))
-        begin = first if began_at is None else (began_at + first) / 2
-        if ended is None:
+        begin = first - (first - (began_after or first)) / 2
+        if by is None:
             if pet_id in listings[-1].animals:
-                open_days.append(((last - begin) / 86_400, began_at is None))
-        elif began_at is not None:
-            days.append((sum(ended) / 2 - begin) / 86_400)
+                open_days.append(((last - begin) / DAY, began_after is None))
+        elif began_after is not None:
+            days.append((by - (by - after) / 2 - begin) / DAY)
     return {
         name: pytest.approx(
             (
@@ -455,16 +417,14 @@ def check_report(report, listings):
     assert set(report.pending["id"]) == pending
     begins = {
         n: first
-        for n, (status,), began_at, first, _, ended in status_stays(listings)
-        if status == "pending" and n in now and began_at is not None and not ended
+        for n, status, began_after, first, _, _, by in status_stays(listings)
+        if status == "pending" and n in now and began_after and not by
     }
     since_times = report.pending["since"]
     assert since_times.dropna().is_monotonic_increasing
     assert since_times.isna().is_monotonic_decreasing  # who is not dated comes first
     times = report.pending.set_index("id")["since"].dropna()
-    assert {n: time.timestamp() for n, time in times.items()} == (
-        pytest.approx(begins, abs=1e-5)
-    )
+    assert times.to_dict() == begins
 
 
 def check_reports_of_the_past(history, listings, rng):
@@ -509,7 +469,8 @@ def run_script(rng, history):
     filtered_report = report_and_keep(of_sold, history, since, looks)
     report = report_and_keep(newest.frame, history, since, looks)
     assert report.since == listings[position or 0].facts
-    whole = [*listings[:-1], replace(newest, facts=sold)]
+    times = newest.facts.started_at, newest.facts.ended_at
+    whole = [*listings[:-1], make_listing(newest.animals, *times)]
     ways = {*events(whole, compared_position(listings, filtered_report), only="sold")}
     sums = filtered_report.tables()["summary"].set_index("what")["animals"]
     assert sums["became sold or new"] == len({n for n, _, end in ways if end == "sold"})
