@@ -9,12 +9,12 @@ loss, and writes its files; all of that is in its row.
 Run: python tests/benchmarks/cost.py [ROWS]
 """
 
-import json
 import sys
 import tempfile
+from contextlib import contextmanager
 from pathlib import Path
 
-from programs import costs, head, row, serve_until_input_ends, serving
+from programs import costs, head, row, serving
 from services import keyed_session
 
 from petstore_tools import PetStore, Plan, Sandbox
@@ -24,10 +24,11 @@ WIDE = Plan(10_000_000, 100_000_000)
 ROUNDS = 5
 
 
+@contextmanager
 def serve():
-    """Run the embedded service."""
+    """Run the embedded service; give its address and key."""
     with Sandbox(plan=WIDE, clock="system", animals=0) as box:
-        serve_until_input_ends(json.dumps([box.base_url, box.api_key]))
+        yield box.base_url, box.api_key
 
 
 def compare(title, number, ways):
@@ -49,14 +50,12 @@ def compare(title, number, ways):
         )
 
 
-def main(words):
+def main(rows=1_000):
     """Print both tables."""
-    if words == ["serve"]:
-        serve()
-        return
-    rows = int(words[0]) if words else 1_000
-    with serving(__file__, "serve") as said, tempfile.TemporaryDirectory() as folder:
-        base_url, key = json.loads(said)
+    with (
+        serving(serve) as (base_url, key),
+        tempfile.TemporaryDirectory() as folder,
+    ):
         store = PetStore(
             base_url=base_url, api_key=key, plan=WIDE, state_dir=folder, progress=False
         )
@@ -97,4 +96,4 @@ def main(words):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main(*map(int, sys.argv[1:]))

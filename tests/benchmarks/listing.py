@@ -8,13 +8,11 @@ installed prints `not run`. `--rows`: only whether all rows came.
 Run: python tests/benchmarks/listing.py [ANIMALS | --rows]
 """
 
-import json
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 from urllib.parse import urljoin
 
 import pandas as pd
@@ -24,14 +22,12 @@ from programs import (
     measured,
     row,
     run_readme_loop,
-    serve_until_input_ends,
     serving,
 )
 from services import keyed_session
 from tables import read_json
 
 KEY = {"Authorization": "Bearer k"}
-List = Callable[[], Any]
 
 
 def pages(get, url):
@@ -132,6 +128,7 @@ LISTERS = [the_loop, by_offset, httpx_client, dlt_client, ours]
 SERVERS = read_json(__file__, "servers.json")
 
 
+@contextmanager
 def serve(speaks, animals, latency_s, kind):
     """
     Run the paging service of the tests; `moving`: animals come and go between its
@@ -143,9 +140,9 @@ def serve(speaks, animals, latency_s, kind):
 
     most = 30 if kind == "clamped" else 100
     service = PagingService(
-        numbered_animals(int(animals), step=2),
+        numbered_animals(animals, step=2),
         f"{speaks} cap={most}",
-        latency_s=float(latency_s),
+        latency_s=latency_s,
     )
 
     def staff(_):
@@ -157,27 +154,27 @@ def serve(speaks, animals, latency_s, kind):
     if kind == "moving":
         service.change = staff
     server = ThreadedServer(service).start()
-    serve_until_input_ends(server.base_url)
+    yield server.base_url
     server.stop()
 
 
-def measure(list_all):
-    """Print what one listing takes, and what came."""
+def measure(peer, url):
+    """Return what one listing takes, and what came."""
     warnings.simplefilter("ignore")
-    figures = costs(list_all)
+    figures = costs(peer(url))
     frame = figures.pop("result")
     said = frame.attrs.get("listing", {}).get("completeness", "")
-    print(json.dumps({**figures, "rows": len(frame), "said": said}))
+    return {**figures, "rows": len(frame), "said": said}
 
 
 def speed(animals, latency_s, speaks, peers):
     """Print seconds, and ratios to the first."""
     title = f"{animals:,} animals, {latency_s * 1_000:.0f} ms, {speaks}"
     head(title, "s", "ratio", "CPU s", "grows MB")
-    with serving(__file__, "serve", speaks, animals, latency_s, "fixed") as url:
+    with serving(serve, speaks, animals, latency_s, "fixed") as url:
         base = 0.0
         for peer in peers:
-            got = measured(__file__, peer.__name__, url)
+            got = measured(measure, peer, url)
             if got is None:
                 row(NAMES[peer], "not run", "", "", "")
                 continue
@@ -200,8 +197,8 @@ def what_came(peers):
         cells = []
         for speaks, kind in SERVERS.values():
             lister = by_links if speaks == "link" and peer is by_offset else peer
-            with serving(__file__, "serve", speaks, 450, 0, kind) as url:
-                got = measured(__file__, lister.__name__, url)
+            with serving(serve, speaks, 450, 0.0, kind) as url:
+                got = measured(measure, lister, url)
             cells.append(
                 f"{got['rows']} of 450 {got['said']}".strip() if got else "not run"
             )
@@ -210,14 +207,8 @@ def what_came(peers):
 
 def main(words):
     """Print all tables."""
-    if words[:1] == ["serve"]:
-        serve(*words[1:])
-        return
     if words == ["--rows"]:
         what_came(LISTERS)
-        return
-    if len(words) == 2:
-        measure(next(peer for peer in NAMES if peer.__name__ == words[0])(words[1]))
         return
     animals = int(words[0]) if words else 1_000_000
     speed(animals, 0, "link", [by_links, ours, httpx_client, dlt_client])

@@ -10,7 +10,6 @@ Run: python tests/benchmarks/preview.py [ROWS]
 """
 
 import csv
-import json
 import os
 import sys
 import tempfile
@@ -65,18 +64,14 @@ WAYS = {"the cells alone": read_cells, "petstore_tools": preview}
 
 
 def measure(way, path):
-    """Print what a way takes."""
+    """Return what a way takes."""
     sample = path.with_name(f"small{path.suffix}")
     WAYS[way](sample)  # imports are not what is measured
-    print(json.dumps(costs(partial(WAYS[way], path))))
+    return costs(partial(WAYS[way], path))
 
 
-def main(words):
+def main(rows=100_000):
     """Print the table."""
-    if words[:1] == ["measure"]:
-        measure(words[1], Path(words[2]))
-        return
-    rows = int(words[0]) if words else 100_000
     with tempfile.TemporaryDirectory() as folder:
         os.environ["PETSTORE_STATE_DIR"] = folder
         for small in write(Path(folder), 10):
@@ -85,8 +80,8 @@ def main(words):
             head(f"{rows:,} rows of {path.suffix}", "CPU s", "ratio", "MB")
             base = 0.0
             for way in WAYS:
-                runs = [measured(__file__, "measure", way, path) for _ in range(3)]
-                best = min(runs, key=lambda run: float(run["cpu"]))
+                runs = [measured(measure, way, path) for _ in range(3)]
+                best = min(runs, key=lambda run: run["cpu"])
                 base = base or best["cpu"]
                 row(
                     way,
@@ -97,4 +92,4 @@ def main(words):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main(*map(int, sys.argv[1:]))

@@ -3,14 +3,14 @@ What the benchmarks share: the programs that run beside them, the loop that the 
 prints, and the rows of their tables.
 """
 
-import json
+import multiprocessing
 import os
 import platform
 import re
 import shlex
-import subprocess
 import sys
 import time
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import chdir, contextmanager
 from functools import cache
 from pathlib import Path
@@ -19,42 +19,39 @@ import pandas as pd
 import requests
 
 ROOT = Path(__file__).parents[2]
+SPAWN = multiprocessing.get_context("spawn")
 sys.path.insert(0, str(ROOT / "tests" / "support"))
 
 
 @contextmanager
-def serving(*command):
-    """
-    Run a script that serves until its input ends; give the line that it prints first.
-    """
-    pipe = subprocess.PIPE
-    with subprocess.Popen(
-        [sys.executable, *map(str, command)], stdin=pipe, stdout=pipe, text=True
-    ) as server:
-        yield server.stdout.readline().strip()
-        server.stdin.close()
+def serving(server, *arguments):
+    """Enter what a function returns in a process of its own; give what that gives."""
+    here, there = SPAWN.Pipe()
+    process = SPAWN.Process(target=serve_until_told, args=(there, server, arguments))
+    process.start()
+    yield here.recv()
+    here.send("end")
+    process.join()
 
 
-def serve_until_input_ends(*said):
+def serve_until_told(pipe, server, arguments):
     """Be what `serving` runs: say how to reach the server, and wait."""
-    print(*said, flush=True)
-    sys.stdin.read()
+    with server(*arguments) as address:
+        pipe.send(address)
+        pipe.recv()
 
 
-def measured(*command):
+def measured(measure, *arguments):
     """
-    Run a script that prints what it measured as JSON; None where a peer is not
+    Return what a function measures in a process of its own; None where a peer is not
     installed.
     """
-    done = subprocess.run(
-        [sys.executable, *map(str, command)],
-        capture_output=True,
-        text=True,
-    )
-    if done.returncode:
-        print(done.stderr.strip().rpartition("\n")[2], file=sys.stderr)
-        return None
-    return json.loads(done.stdout.splitlines()[-1])
+    with ProcessPoolExecutor(1, SPAWN) as pool:
+        try:
+            return pool.submit(measure, *arguments).result()
+        except ImportError as error:
+            print(error, file=sys.stderr)
+            return None
 
 
 @cache

@@ -16,21 +16,19 @@ Run: python tests/benchmarks/refusals.py [PEER ...]
 """
 
 import importlib.util
-import json
 import os
-import subprocess
 import sys
 import tempfile
 import threading
 import time
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import requests
-from programs import head, row, run_readme_loop, serving
+from programs import SPAWN, head, row, run_readme_loop, serving
 from requests.adapters import HTTPAdapter
-from strict_service import OTHER, PER_DAY, SCENARIOS
+from strict_service import OTHER, PER_DAY, SCENARIOS, serve
 from urllib3.util import Retry
 
 from petstore_tools import PetStore, Plan
@@ -38,7 +36,6 @@ from petstore_tools.errors import TransportError
 from petstore_tools.throttle.gate import CallOptions
 from petstore_tools.throttle.quota import connections
 
-HERE = Path(__file__).parent
 OURS = "petstore_tools"
 LOOP = "the loop"
 PEERS = {  # modules that each needs
@@ -72,9 +69,9 @@ class Client:
     def start(self):
         """Run it."""
         Path(self.folder).mkdir(exist_ok=True)
-        return subprocess.Popen(
-            [sys.executable, __file__, "--client", json.dumps(asdict(self))]
-        )
+        process = SPAWN.Process(target=self.work)
+        process.start()
+        return process
 
     def work(self):
         """Be it: send from all threads until the end."""
@@ -98,12 +95,6 @@ class Client:
         for worker in workers:
             worker.join(max(0.0, self.end + 2 - time.time()))
 
-    def session(self):
-        """Return a session that says who sends."""
-        session = requests.Session()
-        session.headers["X-Process"] = self.name
-        return session
-
     def ours(self):
         """Return what sends one request as a store does."""
         if self.ledger_url:
@@ -126,7 +117,8 @@ class Client:
 
     def theirs(self):
         """Return what sends one request as a peer does."""
-        session = self.session()
+        session = requests.Session()
+        session.headers["X-Process"] = self.name
         if self.peer == LOOP:
 
             def run_loop():
@@ -198,7 +190,7 @@ def in_all_scenarios(peer, address):
         ]
         take_a_third(f"{address}/another program takes a third/{key}/v1/pets", begin)
         for client in clients:
-            client.wait(600)
+            client.join(600)
     for name in SCENARIOS:
         share, refusals[name], per_process = service_counts(
             address, f"{name}/{key}", begin, 300
@@ -238,7 +230,7 @@ def at_a_distance(milliseconds, address, ledger_url):
             for me in range(6)
         ]
         for machine in machines:
-            machine.wait(600)
+            machine.join(600)
     row(
         f"{milliseconds} ms, {threads} threads",
         OURS,
@@ -248,16 +240,13 @@ def at_a_distance(milliseconds, address, ledger_url):
 
 def main(words):
     """Print the tables."""
-    if words[:1] == ["--client"]:
-        Client(**json.loads(words[1])).work()
-        return
     head("scenario", "throttle", "share", "429s / too early", "per process")
     if words[:1] == ["--distance"]:
         import postgres
         from tcp_proxy import TcpProxy
 
         with (
-            serving(HERE / "strict_service.py", 1_000) as address,
+            serving(serve, 1_000) as address,
             postgres.run_postgres() as server,
         ):
             for milliseconds in map(int, words[1:]):
@@ -265,7 +254,7 @@ def main(words):
                     at_a_distance(milliseconds, address, proxy.url(server.database()))
         return
     columns = {}
-    with serving(HERE / "strict_service.py", 300) as address:
+    with serving(serve, 300) as address:
         for peer in words or PEERS:
             modules = map(importlib.util.find_spec, PEERS[peer].split())
             if None in modules:

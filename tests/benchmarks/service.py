@@ -17,32 +17,23 @@ import subprocess
 import sys
 import tempfile
 import time
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from programs import ROOT, head, row
-from services import free_port, is_port_closed, wait_until
+
+# isort: split
+from services import WIDE_PLAN, free_port, is_port_closed, wait_until
+from serving import create_key
 
 from petstore_tools.service.app import LIST_PATH, OPENAPI
+from petstore_tools.service.database import Database
 from petstore_tools.service.models import write_cursor
 
 POST = """
 wrk.method = "POST"
 wrk.body = '{"name":"Rex","categoryId":3,"status":"sold"}'
 wrk.headers["Content-Type"] = "application/json"
-"""
-FILLED = """
-import sys, time
-from petstore_tools.plans import Plan
-from petstore_tools.service.database import Database
-database = Database(sys.argv[1])
-print(database.create_key(Plan(10**9, 10**9), label="", now=time.time())[1])
-statuses = ("available", "pending", "sold")
-animals = int(sys.argv[2])
-for start in range(0, animals, 100_000):
-    numbers = range(start, min(start + 100_000, animals))
-    database.add_many((f"Pet {n}", n % 7, statuses[n % 3]) for n in numbers)
-database.close()
 """
 MIXED = """
 local body = '{"name":"Rex","categoryId":3,"status":"sold"}'
@@ -92,17 +83,12 @@ def ours(where, *, animals=1_000):
     Yields:
         Process group, port and key.
     """
-    filling = subprocess.run(
-        [sys.executable, "-c", FILLED, where, str(animals)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    with closing(Database(where)) as database:
+        database.add_many((f"Pet {n}", n % 7, "sold") for n in range(animals))
     port = free_port()
     command = [sys.executable, "-m", "petstore_tools", "serve", "--port", str(port)]
     with running(command, port, PETSTORE_DATABASE_URL=where) as group:
-        yield group, port, filling.stdout.strip()
+        yield group, port, create_key(where, WIDE_PLAN)
 
 
 def cpu_s(group):
@@ -117,7 +103,7 @@ def cpu_s(group):
 
 
 def wrk(url, key, seconds, script="", *, connections=16):
-    """Return how many requests there were, and how many a second; none may fail."""
+    """Return how many requests there were; none may fail."""
     with tempfile.NamedTemporaryFile("w", suffix=".lua") as file:
         file.write(script)
         file.flush()
@@ -130,8 +116,7 @@ def wrk(url, key, seconds, script="", *, connections=16):
         )
     assert "Non-2xx" not in done.stdout, done.stdout
     requests, _, _ = done.stdout.partition(" requests in ")
-    rate = done.stdout.partition("Requests/sec:")[2].split()[0]
-    return int(requests.split()[-1]), float(rate)
+    return int(requests.split()[-1])
 
 
 def costs(group, port, key, seconds, path=LIST_PATH):
@@ -145,7 +130,7 @@ def costs(group, port, key, seconds, path=LIST_PATH):
     mixed = MIXED.replace("PATH", path)
     for address, script in ((page, ""), (url, POST), (page, mixed)):
         before_s = cpu_s(group)
-        requests, _ = wrk(address, key, seconds, script)
+        requests = wrk(address, key, seconds, script)
         results.append((cpu_s(group) - before_s) / requests * 1e6)
     return results
 
@@ -216,28 +201,20 @@ def growth(animals, seconds):
     """
     Print what a page costs at the head and at the end of a small and a large inventory.
     """
-    head("page of 100, us", "first", "last", "deep, each another")
-    turn = "n = n + 1\n return wrk.format('GET', paths[n % #paths + 1])"
+    head("page of 100, us", "first", "last")
     for count in (1_000, animals):
-        starts = range(0, count - 200, max(1, count // 20_000))
-        queries = [
-            f"limit=100&cursor={write_cursor(n, None)}" for n in (count - 100, *starts)
-        ]
-        paths = ",".join(f"'{LIST_PATH}?{query}'" for query in queries[1:])
-        script = (
-            f"local paths = {{{paths}}}\nlocal n = 0\nrequest = function()\n"
-            f" {turn}\nend\n"
-        )
+        last_page = f"limit=100&cursor={write_cursor(count - 100, None)}"
+        cells = []
         with (
             tempfile.TemporaryDirectory() as folder,
             ours(f"{folder}/service.db", animals=count) as (_, port, key),
         ):
-            base = f"http://127.0.0.1:{port}{LIST_PATH}?"
-            results = [
-                wrk(base + query, key, seconds, lua, connections=1)[1]
-                for query, lua in (("limit=100", ""), (queries[0], ""), ("", script))
-            ]
-        row(f"{count:,} animals", *(f"{1e6 / rate:.0f}" for rate in results))
+            for query in ("limit=100", last_page):
+                url = f"http://127.0.0.1:{port}{LIST_PATH}?{query}"
+                cells.append(
+                    f"{1e6 * seconds / wrk(url, key, seconds, connections=1):.0f}"
+                )
+        row(f"{count:,} animals", *cells)
 
 
 def main():

@@ -3,19 +3,16 @@ The strict service of `refusals.py`: one budget for each path, counted as the sc
 says.
 
 It answers `/SCENARIO/PEER/v1/pets`, and `/results` with what was counted.
-
-Run: python tests/benchmarks/strict_service.py REQUESTS_A_MINUTE
 """
 
 import asyncio
 import json
 import random
-import sys
 import time
 from collections import Counter
+from contextlib import contextmanager
 from email.utils import formatdate
 
-from programs import serve_until_input_ends
 from service_model import StrictService, StrictWindow
 from starlette.responses import Response
 from tables import read_json
@@ -116,7 +113,9 @@ class App:
         await response(scope, receive, send)
 
 
-if __name__ == "__main__":
-    server = ThreadedServer(App(int(sys.argv[1]))).start()
-    serve_until_input_ends(server.base_url.removesuffix("/v1"))
+@contextmanager
+def serve(per_minute):
+    """Run the service; give its address."""
+    server = ThreadedServer(App(per_minute)).start()
+    yield server.base_url.removesuffix("/v1")
     server.stop()
