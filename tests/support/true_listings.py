@@ -316,7 +316,7 @@ def pick_moment(rng, listings, zone, kept):
     match rng.choice(["age", "date", "time", "time without an offset"]):
         case "age":
             age = rng.choice(["1h", "12h", "1d", "36h", "3d", "7d", "30d"])
-            age_s = pd.Timedelta(age).total_seconds()
+            age_s = pd.Timedelta(age.replace("d", " days")).total_seconds()
             return age, nearest_position(earlier, age_s, begin_s)
         case "date":
             meant = meant.date() - DAY
