@@ -7,6 +7,7 @@ import json
 import signal
 import threading
 import time
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from unicodedata import normalize
 
@@ -15,8 +16,6 @@ from commands import needs_signals
 from inventories import (
     connect_through,
     faulty_creates,
-    sample_animals,
-    store_on_plan,
     stored_animals,
     write_rows,
 )
@@ -29,6 +28,7 @@ from petstore_tools.errors import Interrupted, JournalError, LedgerError, Petsto
 from petstore_tools.importing.imports import Target, list_imports
 from petstore_tools.importing.journal import read_journal
 from petstore_tools.plans import Plan
+from petstore_tools.sandbox import samples
 
 SLOW = Plan(300, 100_000)  # one connection is enough, so rows go in order
 
@@ -214,7 +214,7 @@ def test_a_refused_row_is_rejected_and_goes_again_in_the_next_run(fast, tmp_path
         7: reply_bytes(422),
     }
     with faulty_creates(fast, lambda n: answers.get(n, "pass")) as proxy:
-        store = store_on_plan(connect_through(fast, proxy), SLOW)
+        store = connect_through(fast, proxy, plan=SLOW)
         first = store.import_pets(path)
         second = store.import_pets(path)
 
@@ -233,7 +233,7 @@ def test_a_service_without_usable_answers_is_given_up(fast, tmp_path, is_created
         return reply_bytes(500)
 
     with faulty_creates(fast, lambda _: broken) as proxy:
-        result = store_on_plan(connect_through(fast, proxy), SLOW).import_pets(path)
+        result = connect_through(fast, proxy, plan=SLOW).import_pets(path)
 
     assert result.to_dict()["stopped"] == "service"
     assert proxy.counts["GET"] <= 15  # of an empty shop
@@ -305,7 +305,7 @@ def test_the_same_import_twice_at_once_is_refused(fast, file):
     result = fast.store.import_pets(file, progress=show)
 
     assert second
-    assert (result.created, stored_animals(fast)) == (60, sample_animals())
+    assert (result.created, stored_animals(fast)) == (60, Counter(samples.animals(60)))
 
 
 def test_a_list_of_imports_counts_the_rejects_that_the_result_counts(fast, tmp_path):

@@ -119,7 +119,7 @@ def test_it_serves_behind_pgbouncer(postgres, pgbouncer):
     In transaction mode each transaction may be in another session: each has its limits,
     and none leaves a name or a setting behind.
     """
-    url = pgbouncer.url(postgres.database())
+    url = pgbouncer(postgres.database())
     with serve_in_thread(url) as (database, caller), ThreadPoolExecutor(12) as pool:
         answers = [*pool.map(lambda _: caller.post(), range(60))]
         answers += pool.map(lambda _: caller.get(), range(60))

@@ -266,7 +266,7 @@ def test_a_session_that_stands_still_lets_go_of_what_others_wait_for(
     As a machine that was paused within a commit: others do not wait until it wakes,
     behind PgBouncer either.
     """
-    url = pgbouncer.url(postgres.database())
+    url = pgbouncer(postgres.database())
     undone_ids = []
     answers = []
 

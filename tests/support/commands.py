@@ -7,7 +7,6 @@ import os
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable
 from contextlib import suppress
 from unittest.mock import patch
 
@@ -21,7 +20,6 @@ needs_terminal = pytest.mark.skipif(
 needs_signals = pytest.mark.skipif(
     sys.platform == "win32", reason="no signal for another process or a thread"
 )
-RunCommand = Callable[..., subprocess.CompletedProcess[str]]
 
 
 def connection(sandbox):

@@ -12,7 +12,6 @@ import petstore_tools
 _PACKAGE = str(Path(petstore_tools.__file__).parent)
 _SERVICE_ROOMS = tuple(f"{_PACKAGE}/{room}" for room in ("sandbox", "service"))
 _NOP, _RETURN = dis.opmap["NOP"], dis.opmap["RETURN_VALUE"]
-Point = tuple[str, int, str]  # file, line, and what happens there
 
 
 def _is_client_code(code):
@@ -31,7 +30,7 @@ class Interrupter:
     lock of urllib3 stays locked at such a point, which is a stated limit: no point.
 
     Args:
-        point: Where, None to pass them all.
+        point: File, line, and what happens there; None to pass them all.
 
     Attributes:
         pass_counts: How often each point was passed.

@@ -1,6 +1,6 @@
 """
-Files to import, what really exists in a sandbox, what should, listings of animals that
-a test names, and stores that reach it through a proxy or on a plan.
+Files to import, what really exists in a sandbox, listings of animals that a test names,
+and stores that reach it through a proxy.
 """
 
 import sqlite3
@@ -9,9 +9,8 @@ from dataclasses import replace
 
 from proxy import FaultProxy
 
-from petstore_tools import Listing, PetStore, spec
+from petstore_tools import Listing, spec
 from petstore_tools.listing.frames import PetColumns
-from petstore_tools.sandbox import samples
 
 Animals = Counter[tuple[str, int, str | None]]
 ROWS = 60  # of the file that most tests of imports send
@@ -49,33 +48,13 @@ def listing_frame(rows, ended_at=1.0, **changes):
     return columns.to_frame(replace(listing, **changes))
 
 
-def connect_through(sandbox, proxy, *, state=None):
-    """
-    Return a store that reaches the sandbox through a proxy, from another machine if
-    `state` is given.
-    """
-    return sandbox.connect(
-        base_url=proxy.base_url, **({} if state is None else {"state_dir": state})
-    )
+def connect_through(sandbox, proxy, **settings):
+    """Return a store that reaches the sandbox through a proxy."""
+    return sandbox.connect(base_url=proxy.base_url, **settings)
 
 
 def faulty_creates(sandbox, fate):
     """Return a proxy that does something to each create, by its number."""
     return FaultProxy(
         sandbox.base_url, lambda method, n: fate(n) if method == "POST" else "pass"
-    )
-
-
-def sample_animals(rows=ROWS):
-    """Return the animals of a file of so many samples."""
-    return Counter(samples.animals(rows))
-
-
-def store_on_plan(store, plan):
-    """
-    Return the store on another plan; one so slow that one connection is enough keeps
-    the order of rows.
-    """
-    return PetStore.from_settings(
-        replace(store.settings, plan=plan), clock=store.client.clock
     )

@@ -12,7 +12,6 @@ import subprocess
 import tempfile
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from services import free_port, is_port_closed, wait_until
 
@@ -30,6 +29,30 @@ def missing_postgres():
         if importlib.util.find_spec(name) is None:
             return f"{name} is not installed"
     return ""
+
+
+BOUNCER = """
+[databases]
+* = host=127.0.0.1 port={port} user=postgres
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = {bouncer_port}
+unix_socket_dir =
+auth_type = any
+pool_mode = transaction
+default_pool_size = 3
+server_reset_query = DISCARD ALL
+server_reset_query_always = 1
+max_client_conn = 200
+"""
+
+
+def run_quietly(command):
+    """Start a program without privileges."""
+    quiet = subprocess.DEVNULL
+    return subprocess.Popen(
+        command, stdout=quiet, stderr=quiet, cwd="/", **_PROCESS_USER
+    )
 
 
 class Postgres:
@@ -74,16 +97,8 @@ class Postgres:
         options = (
             "-c fsync=off -c unix_socket_directories= -c listen_addresses=127.0.0.1"
         )
-        self._server = subprocess.Popen(
-            [
-                self._bin / "postgres",
-                *("-D", self._data, "-p", str(self.port)),
-                *options.split(),
-            ],
-            stderr=subprocess.DEVNULL,
-            cwd="/",
-            **_PROCESS_USER,
-        )
+        where = "-D", self._data, "-p", str(self.port)
+        self._server = run_quietly([self._bin / "postgres", *where, *options.split()])
         wait_until(self._answers)
 
     def _answers(self):
@@ -123,7 +138,7 @@ def name_database(request, folder):
         return str(folder / "service.db")
     url = request.getfixturevalue("postgres").database()
     if request.param == "pgbouncer":
-        url = request.getfixturevalue("pgbouncer").url(url)
+        url = request.getfixturevalue("pgbouncer")(url)
     return url
 
 
@@ -145,53 +160,26 @@ def missing_bouncer():
     return "pgbouncer is not installed (Debian: apt-get install pgbouncer)"
 
 
-class Bouncer:
-    """
-    A PgBouncer in transaction mode: each transaction may get another of three sessions,
-        cleaned before it.
-
-    Args:
-        folder: For its settings; a temporary one.
-        port: Of the server behind it.
-    """
-
-    def __init__(self, folder, port):
-        self.port = free_port()
-        settings = folder / "pgbouncer.ini"
-        settings.write_text(
-            f"[databases]\n* = host=127.0.0.1 port={port}"
-            " user=postgres\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port ="
-            f" {self.port}\nunix_socket_dir =\nauth_type = any\npool_mode ="
-            " transaction\ndefault_pool_size = 3\nserver_reset_query = DISCARD"
-            " ALL\nserver_reset_query_always = 1\nmax_client_conn = 200\n"
-        )
-        folder.chmod(0o755)
-        settings.chmod(0o644)
-        program = shutil.which("pgbouncer")
-        self._process = subprocess.Popen(
-            [program, "-q", settings],
-            stderr=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            cwd="/",
-            **_PROCESS_USER,
-        )
-        wait_until(lambda: not is_port_closed(f"http://127.0.0.1:{self.port}"))
-
-    def stop(self):
-        self._process.terminate()
-        self._process.wait(20)
-
-    def url(self, url):
-        """Return the same database's address, through PgBouncer."""
-        return url.replace(f":{urlsplit(url).port}/", f":{self.port}/")
-
-
 @contextmanager
 def run_bouncer(port):
-    """Run a PgBouncer in front of the server at a port."""
-    with tempfile.TemporaryDirectory(prefix="petstore-pgbouncer-") as folder:
-        bouncer = Bouncer(Path(folder), port)
+    """
+    Run a PgBouncer in transaction mode in front of the server at a port: each
+    transaction may get another of three sessions, cleaned before it.
+
+    Yields:
+        What makes of the address of a database its address through PgBouncer.
+    """
+    bouncer_port = free_port()
+    with tempfile.TemporaryDirectory(prefix="petstore-pgbouncer-") as name:
+        folder = Path(name)
+        settings = folder / "pgbouncer.ini"
+        settings.write_text(BOUNCER.format(port=port, bouncer_port=bouncer_port))
+        folder.chmod(0o755)
+        settings.chmod(0o644)
+        process = run_quietly([shutil.which("pgbouncer"), "-q", settings])
+        wait_until(lambda: not is_port_closed(f"http://127.0.0.1:{bouncer_port}"))
         try:
-            yield bouncer
+            yield lambda url: url.replace(f":{port}/", f":{bouncer_port}/")
         finally:
-            bouncer.stop()
+            process.terminate()
+            process.wait(20)

@@ -8,7 +8,7 @@ import sqlite3
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -123,12 +123,9 @@ def free_port():
 def is_port_closed(base_url):
     """Say whether nobody listens there."""
     parts = urlsplit(base_url)
-    with suppress(ConnectionError):
-        socket.create_connection(
-            (str(parts.hostname), parts.port or 0), timeout=5
-        ).close()
-        return False
-    return True
+    with socket.socket() as connection:
+        connection.settimeout(5)
+        return connection.connect_ex((parts.hostname, parts.port)) != 0
 
 
 def stored_pets(database):

@@ -93,22 +93,18 @@ class ServeProcess:
 
     def workers(self):
         """Return the processes that serve."""
-        return find_workers(self._pid)
+        return find_workers(self.process.pid)
 
     def memory_mb(self, field="VmRSS"):
         """
         Return what the processes hold in memory; `VmHWM`: the most they ever held.
         """
         size_kb = 0
-        for pid in (self._pid, *self.workers()):
+        for pid in (self.process.pid, *self.workers()):
             status = Path(f"/proc/{pid}/status").read_text()
             (size,) = re.findall(rf"{field}:\s+(\d+) kB", status)
             size_kb += int(size)
         return size_kb / 1024
-
-    @property
-    def _pid(self):
-        return self.process.pid
 
 
 @dataclass(frozen=True)
