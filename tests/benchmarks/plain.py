@@ -24,6 +24,7 @@ lock = threading.Lock()
 db = sqlite3.connect(
     f"{sys.argv[2]}/plain.db", isolation_level=None, check_same_thread=False
 )
+db.row_factory = sqlite3.Row
 
 
 class NewPet(BaseModel):
@@ -84,14 +85,11 @@ def list_pets(
     with transaction("NORMAL"):
         quota(response, authorization)
         rows = db.execute(
-            "SELECT id, name, category, status FROM pet"
+            "SELECT id, name, category AS categoryId, status FROM pet"
             " WHERE id > ? ORDER BY id LIMIT ?",
             (after, limit),
         ).fetchall()
-    return [
-        dict(zip(("id", "name", "categoryId", "status"), row, strict=True))
-        for row in rows
-    ]
+    return [dict(row) for row in rows]
 
 
 @app.post(

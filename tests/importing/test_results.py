@@ -8,7 +8,6 @@ from contextlib import ExitStack
 
 import pandas as pd
 import pytest
-import xlsxwriter
 from harms import full_disk
 from inventories import connect_through, faulty_creates, write_rows
 from raw import reply_bytes
@@ -205,15 +204,11 @@ def test_a_list_that_somebody_goes_on_with_is_not_written_anew(fast, tmp_path, k
 
 def test_hidden_rows_stand_in_the_result(fast, tmp_path):
     """They may be animals, and a filter that was left on hides them."""
-    with xlsxwriter.Workbook(tmp_path / "a.xlsx") as book:
-        sheet = book.add_worksheet()
-        for number, row in enumerate([("name", "categoryId"), ("Rex", 3), ("Mia", 4)]):
-            sheet.write_row(number, 0, row)
-        sheet.set_row(2, None, None, {"hidden": True})
+    path = shutil.copy(CORPUS / "hidden_rows.xlsx", tmp_path)
 
-    result = run(fast, tmp_path / "a.xlsx")
+    result = run(fast, path)
 
-    assert "1 row: 1 created; 1 hidden row left out: row 3; go on with" in str(result)
+    assert ": 2 created; 1 hidden row left out: row 2; go on with" in str(result)
 
 
 def test_a_created_row_whose_id_is_not_known_stands_in_no_list(fast, tmp_path):

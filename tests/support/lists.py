@@ -187,7 +187,12 @@ def import_file(story, path, rows, options):
         else:
             count_animals(story, rows)
             for number in to_send:
-                mark_absent(story, f"{result.journal} --row {number}")
+                absent = f"{result.journal} --row {number} --absent --yes"
+                run_program(
+                    *f"imports reconcile {absent}".split(),
+                    sandbox=story.box,
+                    PETSTORE_STATE_DIR=str(story.store.settings.state_dir),
+                )
             answer = "ask" if to_send else ""
             to_send = []
     story.files = result.files
@@ -200,15 +205,6 @@ def new_rows(story, rows, asked):
     known = is_made.groupby([rows[c] for c in FIELDS]).transform("sum")
     is_new = asked.groupby(FIELDS).cumcount() >= known[asked.index]
     return [*asked.index[is_new] + 2]
-
-
-def mark_absent(story, row):
-    """Mark a row to be sent that was left out, with the command."""
-    run_program(
-        *f"imports reconcile {row} --absent --yes".split(),
-        sandbox=story.box,
-        PETSTORE_STATE_DIR=str(story.store.settings.state_dir),
-    )
 
 
 def count_animals(story, rows):

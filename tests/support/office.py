@@ -1,5 +1,6 @@
 """What a workbook holds beside its cells."""
 
+import html
 import io
 import re
 import zipfile
@@ -15,13 +16,9 @@ def workbook_part(content, name):
 
 def list_rules(content):
     """Return kind and list of each rule on the first sheet, by the cells' column."""
-    xml = workbook_part(content, "xl/worksheets/sheet1.xml")
-    elements = re.findall(r"<dataValidation ([^>]*)><formula1>(.*?)</formula1>", xml)
-    attributes = [
-        (dict(re.findall(r'(\w+)="([^"]*)"', text)), list_) for text, list_ in elements
-    ]
-    return {
-        a["sqref"][0]: f"{a['type']} {list_}".replace("&quot;", "").replace('"', "")
-        for a, list_ in attributes
-        if a["type"] == "list"
-    }
+    xml = html.unescape(workbook_part(content, "xl/worksheets/sheet1.xml"))
+    rule = (
+        r'<dataValidation type="list" [^>]*sqref="(.)[^>]*><formula1>(.*?)</formula1>'
+    )
+    rules = re.findall(rule, xml)
+    return {column: "list " + items.replace('"', "") for column, items in rules}
