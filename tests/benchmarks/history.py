@@ -28,7 +28,6 @@ from petstore_tools.reporting.report import report_and_keep
 T0 = 1_700_000_000.0
 CHANGED_A_DAY = 0.005
 TURNS = 11  # of reports; the least counts
-Animal = tuple[int, str, int, str | None]
 
 
 def inventories(animals, listings):

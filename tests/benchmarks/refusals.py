@@ -67,7 +67,7 @@ class Client:
         return self.begin + MINUTES * 60
 
     def start(self):
-        """Run it."""
+        """Run it in a process of its own."""
         Path(self.folder).mkdir(exist_ok=True)
         process = SPAWN.Process(target=self.work)
         process.start()

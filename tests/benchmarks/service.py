@@ -48,7 +48,6 @@ request = function()
 end
 """
 WARM_S = 8
-Peer = tuple[list[str | Path], str]  # command, path of its list
 
 
 @contextmanager

@@ -35,10 +35,12 @@ class Tenant:
             StrictWindow("whole", PER_DAY, 86_400),
         )
         self.model = StrictService(windows, self.rules["speaks"], self.rules["skew_s"])
-        self.minutes = Counter()
-        self.by_process = Counter()
-        self.refused = 0
-        self.too_early = 0
+        self.counts = {
+            "minutes": Counter(),
+            "by_process": Counter(),
+            "refused": 0,
+            "too_early": 0,
+        }
         self.closed_from = 0.0
         self.closed_until = 0.0
 
@@ -47,7 +49,7 @@ class Tenant:
         now = time.time()
         answer = self.model.arrive(now)
         if answer.status == 200:
-            self.minutes[int(now // 60)] += 1
+            self.counts["minutes"][int(now // 60)] += 1
         if name != OTHER:
             self.look_at(name, answer, now)
         fields = {
@@ -67,23 +69,14 @@ class Tenant:
     def look_at(self, name, answer, now):
         """Count what a client was answered, and whether it should have waited."""
         if answer.status == 200:
-            self.by_process[name] += 1
+            self.counts["by_process"][name] += 1
             return
-        self.refused += 1
+        self.counts["refused"] += 1
         if self.closed_from + 2 < now < self.closed_until:
-            self.too_early += 1
+            self.counts["too_early"] += 1
         if now >= self.closed_until:
             self.closed_from = now
             self.closed_until = now + (answer.retry_after_s or 0)
-
-    def results(self):
-        """Return what was counted."""
-        return {
-            "minutes": self.minutes,
-            "refused": self.refused,
-            "too_early": self.too_early,
-            "by_process": self.by_process,
-        }
 
 
 class App:
@@ -98,7 +91,7 @@ class App:
             return
         _, scenario, peer, *_ = [*scope["path"].split("/"), ""]
         if scenario == "results":
-            counts = {path: tenant.results() for path, tenant in self.tenants.items()}
+            counts = {path: tenant.counts for path, tenant in self.tenants.items()}
             response = Response(json.dumps(counts), media_type="application/json")
             await response(scope, receive, send)
             return

@@ -16,7 +16,6 @@ from tables import soak_seeds
 from petstore_tools.errors import JournalError
 from petstore_tools.importing import lost_rows
 from petstore_tools.importing.comparison import answer, compare
-from petstore_tools.importing.entries import Entry
 from petstore_tools.importing.imports import Target
 from petstore_tools.importing.journal import Journal, open_journal
 from petstore_tools.importing.lost_rows import (
@@ -30,7 +29,6 @@ from petstore_tools.importing.reconcile import Outcome, judge
 
 AFTER_S = 60.0
 MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None
-Pending = list[tuple[Entry, Outcome]]
 
 
 class KilledError(Exception):

@@ -52,10 +52,10 @@ def add(journal, *contents):
     return journal.read()
 
 
-def answer(journal, entry, outcome):
+def answer(journal, entry, state, pet_id=None):
     """Send a row, and record its answer."""
     journal.record([], intent=entry)
-    journal.record([(entry, outcome)])
+    journal.record([(entry, Outcome(state, pet_id))])
 
 
 def show(journal, *animals, began=0.0, after_s=60.0):
@@ -84,10 +84,10 @@ def test_an_animal_belongs_to_one_row_of_one_import(tmp_path):
         open_journal(tmp_path, target("b.csv")) as b,
     ):
         show(a, (5, MIA))
-        answer(a, add(a, REX)[0], Outcome("created", 7))
+        answer(a, add(a, REX)[0], "created", 7)
         rows = add(b, MIA, MIA._replace(name="Tom"))
-        answer(b, rows[0], Outcome("created", 7))
-        answer(b, rows[1], Outcome("created", 5))
+        answer(b, rows[0], "created", 7)
+        answer(b, rows[1], "created", 5)
 
         said = "the answer names id {}, another animal's"
         assert [e.pet_id for e in a.read()] == [7]
@@ -116,9 +116,9 @@ def test_a_person_cannot_decide_against_the_constraint(tmp_path):
         open_journal(tmp_path, target("a.csv")) as a,
         open_journal(tmp_path, target("b.csv")) as b,
     ):
-        answer(a, add(a, REX)[0], Outcome("created", 7))
+        answer(a, add(a, REX)[0], "created", 7)
         for entry in add(b, REX, MIA):
-            answer(b, entry, Outcome("unknown"))
+            answer(b, entry, "unknown")
 
         with pytest.raises(
             JournalError, match=r"this animal is row 2 of a.csv \(id 7\)"
@@ -138,7 +138,7 @@ def test_a_person_cannot_decide_against_the_constraint(tmp_path):
     with open_journal(tmp_path, target("c.csv")) as c:
         for content in (REX, MIA):
             add(c, content)
-            answer(c, c.unsent()[0], Outcome("unknown"))
+            answer(c, c.unsent()[0], "unknown")
         add(c, MIA._replace(name="Tom"))
 
         with pytest.raises(JournalError, match="row 2 of import .* stands for several"):
@@ -166,7 +166,7 @@ def test_a_file_of_the_same_name_is_told_apart_by_its_folder(tmp_path):
     other = Target(target().environment, target().service_id, Path("/2025/a.csv"))
     for place in (target(), other):
         with open_journal(tmp_path, place) as journal:
-            answer(journal, add(journal, REX)[0], Outcome("unknown"))
+            answer(journal, add(journal, REX)[0], "unknown")
 
     with read_journal(tmp_path, other) as journal:
         (entry,) = journal.read_others(new_rows([REX]))
@@ -194,7 +194,7 @@ def test_a_clock_that_begins_anew_shows_too_little_time(tmp_path):
     """Never too much: at least what passed since the machine was started."""
     clock = ManualClock(100.0)
     with open_journal(tmp_path, target(), clock) as journal:
-        answer(journal, add(journal, REX)[0], Outcome("unknown"))
+        answer(journal, add(journal, REX)[0], "unknown")
         clock.advance(30)
         waited_s = seconds_lost(journal)
     with read_journal(tmp_path, target(), ManualClock(20.0)) as journal:
@@ -211,7 +211,7 @@ def test_a_set_waits_for_a_row_on_its_way_or_lost_too_late(tmp_path):
         show(a)
         rows = add(a, REX, MIA)
         for row in rows:
-            answer(a, row, Outcome("unknown"))
+            answer(a, row, "unknown")
         (other,) = add(b, REX._replace(status=None))
         clock.advance(60)
         b.record([], intent=other)
@@ -238,7 +238,7 @@ def test_a_row_is_sent_again_when_two_listings_agree_and_anew_each_time(tmp_path
         add(journal, REX)
         states = []
         for listings in ([[similar_animal], [], []], [[], []]):
-            answer(journal, journal.unsent()[0], Outcome("unknown"))
+            answer(journal, journal.unsent()[0], "unknown")
             for animals in listings:
                 states += [
                     o.state for o in show(journal, *animals, began=1_060.0).values()
@@ -261,16 +261,16 @@ def test_a_listing_that_lags_calls_nothing_absent(tmp_path):
     with open_journal(tmp_path, target(), clock) as journal:
         show(journal)
         created_row, lost_row = add(journal, REX, MIA)
-        answer(journal, created_row, Outcome("created", 7))
-        answer(journal, lost_row, Outcome("unknown"))
+        answer(journal, created_row, "created", 7)
+        answer(journal, lost_row, "unknown")
         clock.advance(3_000)
         lagging = show(journal, began=clock.steady()) | show(journal, began=60.0)
         clock.advance(700)
         an_hour_later = show(journal, began=60.0)
     with open_journal(tmp_path, target("b.csv"), clock) as journal:
         created_row, lost_row = add(journal, REX, MIA)
-        answer(journal, created_row, Outcome("created", 8))
-        answer(journal, lost_row, Outcome("unknown"))
+        answer(journal, created_row, "created", 8)
+        answer(journal, lost_row, "unknown")
         clock.advance(100)
         show(journal, (8, REX), began=0.0)
         after_it_was_shown = show(journal, began=clock.steady())
@@ -286,9 +286,9 @@ def test_a_service_that_settles_late_lags_as_long(tmp_path):
     with open_journal(tmp_path, target(), clock) as journal:
         show(journal)
         created_row, lost_row = add(journal, REX, MIA)
-        answer(journal, lost_row, Outcome("unknown"))
+        answer(journal, lost_row, "unknown")
         clock.advance(100)
-        answer(journal, created_row, Outcome("created", 7))
+        answer(journal, created_row, "created", 7)
         clock.advance(7_150)
         assert show(journal, began=clock.steady(), after_s=7_200.0) == {}
 
@@ -300,7 +300,7 @@ def test_imports_are_listed_and_found(tmp_path):
     """
     with open_journal(tmp_path, target()) as journal:
         add(journal, REX, MIA, MIA._replace(name="Tom"))
-        answer(journal, journal.read()[0], Outcome("created", 7))
+        answer(journal, journal.read()[0], "created", 7)
 
     (info,), errors = list_imports(tmp_path)
 

@@ -2,17 +2,8 @@
 
 import socket
 import threading
-from collections.abc import Callable
-from typing import Literal
 
 from raw import RawServer
-
-SendRequest = Callable[[bytes], bytes]
-Action = (
-    Literal["pass", "drop before", "drop after"]
-    | bytes
-    | Callable[[SendRequest, bytes], bytes]
-)
 
 
 class FaultProxy(RawServer):
@@ -22,9 +13,10 @@ class FaultProxy(RawServer):
     Args:
         upstream: Base address of the service.
         choose_action: Method and number of the request (from 1, per method) to what
-            becomes of it; bytes are a whole reply that the service never sees the
-            request for; a function is given what asks the service, and the request, and
-            returns the reply.
+            becomes of it: `pass`, `drop before` or `drop after` the service has seen
+            it; bytes are a whole reply that the service never sees the request for; a
+            function is given what asks the service, and the request, and returns the
+            reply.
     """
 
     def __init__(self, upstream, choose_action):

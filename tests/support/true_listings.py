@@ -28,7 +28,6 @@ from petstore_tools.reporting.report import (
     report_on_snapshot,
 )
 
-Values = tuple[str, int, str | None]  # name, categoryId, status
 STATUSES = [*spec.STATUSES, None]
 WORDS = [STATUSES, ["verfügbar", "reserviert", "sold", "متاح", None]]
 ZONES = ["America/Los_Angeles", "Europe/Berlin", "Pacific/Auckland", "UTC"]
