@@ -33,15 +33,13 @@ def serve():
 
 def compare(title, number, ways):
     """Print the least of some rounds, taken in turns: CPU and time of one request."""
-    least = {name: [] for name in ways}
-    for _ in range(ROUNDS):
-        for name, do in ways.items():
-            taken = costs(do)
-            pair = [taken["cpu"], taken["s"]]
-            least[name] = [*map(min, pair, least[name] or pair)]
-    base = next(iter(least.values()))[0]
+    rounds = [{name: costs(do) for name, do in ways.items()} for _ in range(ROUNDS)]
     head(title, "CPU us", "ratio", "a second")
-    for name, (cpu, wall) in least.items():
+    base = 0.0
+    for name in ways:
+        cpu = min(taken[name]["cpu"] for taken in rounds)
+        wall = min(taken[name]["s"] for taken in rounds)
+        base = base or cpu
         row(
             name,
             f"{1e6 * cpu / number:.0f}",
@@ -61,7 +59,6 @@ def main(rows=1_000):
         )
         session = keyed_session(key)
         url = f"{base_url}/pets"
-
         page = f"{url}?limit=1"
 
         def read_by_session():

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from histories import World, edit
+from inventories import listed_pet
 from tables import soak_seeds
 
 from petstore_tools.errors import JournalError
@@ -62,11 +63,8 @@ def reconcile(world, journal):
     for _ in range(2):
         began = world.clock.steady()
         world.clock.advance(1)
-        listing = [
-            {"id": pet_id, "name": name, "categoryId": category_id, "status": status}
-            for pet_id, (name, category_id, status) in world.animals.items()
-        ]
-        take_listing(journal, [listing])
+        animals = [(pet_id, *values) for pet_id, values in world.animals.items()]
+        take_listing(journal, [[*map(listed_pet, animals)]])
         outcomes, _ = lost_rows.reconcile(journal, began=began, after_s=AFTER_S)
         if not any(
             o.state == "unknown" and not o.candidates for o in outcomes.values()

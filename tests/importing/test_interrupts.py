@@ -12,6 +12,7 @@ import time
 from functools import partial
 
 import pytest
+from commands import needs_signals
 from interrupts import Interrupter
 from inventories import connect_through, stored_animals, write_rows
 from proxy import FaultProxy
@@ -90,7 +91,7 @@ def _listing(_, store, __):
     assert len(store.list_pets()) >= 120
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="no signal for a thread")
+@needs_signals
 def test_an_interrupt_wins_while_another_program_holds_the_journal(fast, tmp_path):
     """It is raised as it is, and the same call goes on when the other one has ended."""
     me = threading.get_ident()
@@ -122,7 +123,7 @@ def test_an_interrupt_wins_while_another_program_holds_the_journal(fast, tmp_pat
     assert (result.created, stored_animals(fast)) == (1, {("Rex", 3, "sold"): 1})
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="no signal for a thread")
+@needs_signals
 @pytest.mark.parametrize("kind", ["import", "listing"])
 def test_an_interrupt_ends_a_wait_for_tomorrow(tmp_path, kind):
     """Whenever it comes; nothing is sent, and the budget is not locked."""

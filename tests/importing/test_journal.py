@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from harms import damage, full_disk
 from histories import new_rows
+from inventories import listed_pet
 from tables import read_table
 
 from petstore_tools.clock import ManualClock
@@ -60,11 +61,7 @@ def answer(journal, entry, state, pet_id=None):
 
 def show(journal, *animals, began=0.0, after_s=60.0):
     """Take a complete listing; return what it says about lost rows."""
-    rows = [
-        {"id": i, "name": v.name, "categoryId": v.category_id, "status": v.status}
-        for i, v in animals
-    ]
-    take_listing(journal, [rows])
+    take_listing(journal, [[listed_pet((id_, *values)) for id_, values in animals]])
     outcomes, _ = reconcile(journal, began=began, after_s=after_s)
     return outcomes
 

@@ -18,16 +18,9 @@ from petstore_tools.sandbox.faults import Fault
 
 TEXT = Path(__file__).with_name("stories.txt").read_text("utf-8")
 STEP = re.compile(r"([\w.]+)(?:: | )(\S.*)")
+BLOCKS = [block.strip().splitlines() for block in TEXT.split("\n== ")[1:]]
+STORIES = [pytest.param(steps, id=title) for title, *steps in BLOCKS]
 REPEATED = re.compile(r"^(?:(\d+)\*)?(.*)$")
-
-
-def stories():
-    """Return the steps of each story."""
-    params = []
-    for block in TEXT.split("\n== ")[1:]:
-        title, *steps = block.strip().splitlines()
-        params.append(pytest.param(steps, id=title))
-    return params
 
 
 def read_options(text):
@@ -105,7 +98,7 @@ def shop():
         yield box
 
 
-@pytest.mark.parametrize("steps", stories())
+@pytest.mark.parametrize("steps", STORIES)
 def test_a_story(shop, tmp_path, steps):
     """As many animals as there should be, and no question but those that it names."""
     store = shop.store

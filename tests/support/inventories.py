@@ -35,13 +35,18 @@ def write_rows(path, *rows, header="name,categoryId,status"):
     return path
 
 
+def listed_pet(row):
+    """Return an animal (id, name, categoryId, status) as a page has it."""
+    return dict(zip(spec.PET_FIELDS, row, strict=True))
+
+
 def listing_frame(rows, ended_at=1.0, **changes):
     """
     Return a complete listing of animals (id, name, categoryId, status) that ended at a
     time.
     """
     columns = PetColumns()
-    columns.add([dict(zip(spec.PET_FIELDS, row, strict=True)) for row in rows])
+    columns.add([*map(listed_pet, rows)])
     listing = Listing(
         "complete", "said so", None, 0, "", 3, ended_at - 1, ended_at, "sandbox"
     )

@@ -10,7 +10,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 from services import free_port, is_port_closed, wait_until
@@ -104,10 +104,11 @@ class Postgres:
     def _answers(self):
         import psycopg
 
-        with suppress(psycopg.OperationalError):
+        try:
             psycopg.connect(self.url("postgres")).close()
-            return True
-        return False
+        except psycopg.OperationalError:
+            return False
+        return True
 
     def stop(self, sign=signal.SIGINT):
         """
