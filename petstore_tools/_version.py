@@ -15,13 +15,13 @@ def missing_extra(extra: str, feature: str) -> ImportError:
     """
     # here, since the package loads this file first
     import json
-    import shlex
     import sys
     from contextlib import suppress
     from importlib.metadata import PackageNotFoundError, distribution
     from importlib.util import find_spec
 
     from petstore_tools.errors import MissingExtraError
+    from petstore_tools.text import write_command
 
     part = requirement = extra
     if extra != "pyarrow":  # it is of no extra
@@ -34,8 +34,8 @@ def missing_extra(extra: str, feature: str) -> ImportError:
             if url := origin.get("url"):
                 system = origin.get("vcs_info", {}).get("vcs", "")
                 address = f"{system}+{url}".lstrip("+")
-                requirement = shlex.quote(f"{requirement} @ {address}")
-    line = f"{shlex.quote(sys.executable)} -m pip install {requirement}"
+                requirement += f" @ {address}"
+    line = write_command([sys.executable, "-m", "pip", "install", requirement])
     if find_spec("pip") is None:
         line = f"add {requirement} to the environment of {sys.executable}"
     return MissingExtraError(f"{feature} needs {part}: {line}", name=extra)
