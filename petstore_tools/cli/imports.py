@@ -77,7 +77,8 @@ def show(info: ImportInfo) -> None:
     click.echo(_table([info]))
     rows = []
     with read_journal(_folder(), info.target) as journal:
-        for entry in journal.read():
+        entries = journal.read()
+        for entry in entries:
             outcome = "ambiguous" if entry.may_be else entry.state
             if outcome != "created" or entry.key:
                 pet_id = entry.may_be or entry.pet_id or ""
@@ -91,7 +92,7 @@ def show(info: ImportInfo) -> None:
             f"{pluralize(info.bad_rows, 'row')} of {info.target.path.name} had"
             " problems; the file of rejected rows beside it names them"
         )
-    if "skipped" in info.states:
+    if any(entry.state == "skipped" for entry in entries):
         options.write_message(
             "\nTo let the next run send row N, which was left out as doubtful:"
             f" petstore-tools imports reconcile {info.target.id} --row N --absent"
