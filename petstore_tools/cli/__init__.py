@@ -18,7 +18,6 @@ from typing import Any
 import click
 
 from petstore_tools._version import __version__
-from petstore_tools.cli import exits
 from petstore_tools.clock import SIGNALS
 
 COMMANDS = {
@@ -145,7 +144,7 @@ def _take_signals(*, serves: bool) -> None:
     def end(number: int, frame: FrameType | None) -> None:
         SIGNALS.append(number)
         if serves:
-            sys.exit(exits.DONE)
+            sys.exit(0)
         signal.default_int_handler(number, frame)
 
     with suppress(ValueError):  # only the main thread may say what a signal does
@@ -177,11 +176,22 @@ def main() -> None:
     serves = "serve" in words[:1]
     _take_signals(serves=serves)
     try:
+        from petstore_tools.cli import exits
+
         _prepare_streams()
+        stdout = sys.stdout
+    except BaseException as error:
+        if not SIGNALS or isinstance(error, SystemExit):  # `serve` ends by itself
+            raise
+        if serves:
+            sys.exit(0)
+        click.echo("Interrupted.", err=True)  # while modules load
+        sys.exit(128 + signal.SIGINT)
+    try:
         code = cli.main(words, prog_name="petstore-tools", standalone_mode=False)
         sys.stdout.flush()
     except (BrokenPipeError, SystemExit) as error:
-        if serves and isinstance(error, SystemExit):
+        if isinstance(error, SystemExit) and sys.stdout is stdout:
             raise
         # nobody reads stdout any more: click has put another in its place, and exits
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -31,7 +31,10 @@ RETRY = (
     ("arguments", "word"),
     [
         *read_json(__file__, "bad_input.json"),
-        pytest.param("list -o /proc/x.csv", "the folder /proc cannot be", marks=LINUX),
+        *(
+            pytest.param(command, "the folder /proc cannot be", marks=LINUX)
+            for command in ("list -o /proc/x.csv", "report -o /proc/x.html")
+        ),
     ],
 )
 def test_bad_input_is_one_clear_sentence_and_exit_code_2(run, box, arguments, word):
@@ -176,14 +179,15 @@ def test_on_a_terminal_each_line_of_the_log_stands_above_the_bar(tmp_path):
 
 
 @commands.needs_signals
-def test_ctrl_c_while_modules_load_ends_as_an_interrupt():
+@pytest.mark.parametrize("module", ["petstore_tools.cli.options", "pydantic"])
+def test_ctrl_c_while_modules_load_ends_as_an_interrupt(module):
     """With its exit code, in a line, and without a traceback."""
     command = [sys.executable, "-X", "importtime", "-m", "petstore_tools", "quota"]
     # so that it waits for its reader, also on a busy machine
     pipe = {"stderr": subprocess.PIPE, "bufsize": 0, "pipesize": 4_096}
     with subprocess.Popen(command, **pipe) as process:
         for line in process.stderr:
-            if line.decode().rpartition("|")[2].strip() == "pydantic":
+            if line.decode().rpartition("|")[2].strip() == module:
                 process.send_signal(signal.SIGINT)
                 break
         lines = [line.decode() for line in process.stderr]
