@@ -37,7 +37,10 @@ from petstore_tools.text import first_of, pluralize, quoted
 _REPETITIONS = {
     "row_key": (
         "row_key",
-        Problem("is the key of several rows", "give each row a key of its own"),
+        Problem(
+            "is the key of several rows",
+            "give each row a key of its own, or delete the row that repeats another",
+        ),
     ),
     "petstore_id": (
         "pet_id",
