@@ -246,6 +246,18 @@ def test_a_disk_that_stands_still_costs_answers_and_no_animal(tmp_path, still_di
     assert created.status_code == 201
 
 
+def test_a_database_that_takes_no_writes_is_not_well(postgres):
+    """Health is asked by writing something: a value that stays would be none."""
+    url = postgres.database()
+    with serve_in_thread(url) as (_, caller):
+        with database_change(url, *CHANGES["read-only"]):
+            refused = [caller.get("/health") for _ in range(5)]
+        well = caller.get("/health")
+
+    assert all(map(is_refused, refused))
+    assert well.status_code == 200
+
+
 def test_a_session_that_ended_while_nobody_asked_costs_no_error(postgres):
     """The next transaction has a connection of its own, whichever thread it is in."""
     url = postgres.database()
