@@ -11,7 +11,7 @@ import shlex
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import chdir, contextmanager
+from contextlib import chdir, contextmanager, suppress
 from functools import cache
 from pathlib import Path
 
@@ -29,16 +29,21 @@ def serving(server, *arguments):
     here, there = SPAWN.Pipe()
     process = SPAWN.Process(target=serve_until_told, args=(there, server, arguments))
     process.start()
-    yield here.recv()
-    here.send("end")
-    process.join()
+    there.close()  # so that a server that does not start is an EOFError
+    try:
+        yield here.recv()
+        here.send("end")
+    finally:
+        here.close()
+        process.join()
 
 
 def serve_until_told(pipe, server, arguments):
     """Be what `serving` runs: say how to reach the server, and wait."""
     with server(*arguments) as address:
         pipe.send(address)
-        pipe.recv()
+        with suppress(EOFError):  # what it served has failed
+            pipe.recv()
 
 
 def measured(measure, *arguments):

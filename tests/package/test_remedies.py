@@ -22,7 +22,6 @@ from petstore_tools.errors import (
     QuotaError,
     SheetError,
 )
-from petstore_tools.plans import parse
 from petstore_tools.service.server import ThreadedServer
 from petstore_tools.text import option
 from petstore_tools.throttle.throttle import PLAN_ADVICE
@@ -186,7 +185,7 @@ def test_what_became_of_a_lost_row_is_found_out_by_the_command_that_is_shown(
     assert said == "1 created\n"
 
 
-def test_options_that_messages_print_are_taken_as_they_stand(tmp_path):
+def test_options_that_messages_print_are_taken_as_they_stand():
     """Of a report, a listing, an import of a frame, a sandbox, and a plan."""
     frame = pd.DataFrame({"name": ["Rex"], "categoryId": [3]})
     with Sandbox(plan="3/1000", animals=250) as box:
@@ -200,7 +199,10 @@ def test_options_that_messages_print_are_taken_as_they_stand(tmp_path):
         assert len(store.list_pets(**option_of(quota, "wait"))) == 250
         preview = store.preview_import(frame, **option_of(nameless, "name"))
         assert preview.rows == 1
-        assert parse(**option_of(PLAN_ADVICE, "plan")) == Plan(30, 500)
+        named = PetStore(
+            base_url=box.base_url, api_key=KEY, **option_of(PLAN_ADVICE, "plan")
+        )
+        assert named.client.plan == Plan(30, 500)
     with Sandbox(clock="system") as box:
         clock = refusal(ArgumentError, box.advance, days=1)
     with Sandbox(**option_of(clock, "clock")) as box:
