@@ -72,7 +72,8 @@ def configure_(environment: str) -> None:
     check_writable(path)
     stored = settings.read_settings_file()
     names = {name: settings.entry_name(name, environment) for name in QUESTIONS}
-    answers: dict[str, Any] = {"plan": "free", "categories": NONE}
+    plan = NONE if names["base_url"] in stored else "free"
+    answers: dict[str, Any] = {"plan": plan, "categories": NONE}
     answers |= {name: stored[names[name]] for name in names if names[name] in stored}
     while True:
         try:

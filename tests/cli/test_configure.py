@@ -76,10 +76,11 @@ def test_an_answer_that_cannot_be_right_is_asked_again(box, typed, said):
 
 
 def test_a_plan_that_is_to_be_learnt_is_not_kept(box):
-    """`-` names none, and takes a plan away that was kept."""
+    """`-` names none, and takes a plan away that was kept; Enter keeps that."""
     configure(box.base_url, box.api_key, "pro", "-")
 
     configure("", "", "-", "")
+    configure("", "", "", "")
 
     assert read_settings() == connected(box)
 
@@ -103,7 +104,7 @@ def test_what_is_kept_is_shown_with_the_key_masked_and_enter_keeps_it(box):
 
     done = configure("", "", "pro", "")
 
-    for default in (f"[{box.base_url}]", "[****]", "[free]"):
+    for default in (f"[{box.base_url}]", "[****]", "to learn) [-]"):
         assert default in done.output
     assert box.api_key not in done.output
     kept = {**connected(box), "plan": "pro", "reconcile_after_s": 5.5}
