@@ -64,6 +64,8 @@ def address(text: str) -> Address:
     line = one_line(text, "the address")
     try:
         ((name, mailbox),) = getaddresses([line])
+        if mailbox not in line:  # it leaves blanks out
+            raise ValueError(mailbox)
         user, domain = mailbox.split("@")
         ascii_domain = domain.encode("idna").decode("ascii")
         return Address(name, addr_spec=f"{user}@{ascii_domain}")
