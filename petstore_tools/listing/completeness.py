@@ -182,7 +182,7 @@ class Listing:
             FrameError: The frame carries no listing.
         """
         carried = getattr(frame, "attrs", {}).get("listing")
-        if not isinstance(carried, dict):
+        if not (isinstance(carried, dict) and hasattr(frame, "columns")):
             raise FrameError(
                 "this frame does not say what it is a listing of: pass a frame of"
                 " list_pets(). A merge drops that: keep it with merged.attrs = df.attrs"

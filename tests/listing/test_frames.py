@@ -54,6 +54,7 @@ def test_a_status_the_document_does_not_name_is_kept_behind_the_three():
         ),
         (lambda df: df.assign(status=1), "no text"),
         (lambda df: [1], "does not say what it is a listing of"),
+        (lambda df: df["status"], "does not say what it is a listing of"),
     ],
 )
 def test_a_frame_that_cannot_be_reported_on_says_why(broken, message):
