@@ -188,9 +188,10 @@ def parse(pagination: str | None) -> Scheme | None:
     if kind == "cursor" and _NAME.fullmatch(parameter):
         return Scheme(parameter, "token", header=header)
     raise SettingsError(
-        f"pagination must be one of {', '.join(SCHEMES)}, alone or with the name of the"
-        " parameter behind it, such as offset=startAt, or cursor=PARAMETER or"
-        f" cursor=HEADER:PARAMETER, not {pagination!r}"
+        "pagination (also in PETSTORE_PAGINATION and the settings file) must be one of"
+        f" {', '.join(SCHEMES)}, alone or with the name of the parameter behind it,"
+        " such as offset=startAt, or cursor=PARAMETER or cursor=HEADER:PARAMETER, not"
+        f" {pagination!r}"
     )
 
 
