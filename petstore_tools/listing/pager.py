@@ -225,13 +225,32 @@ def _follow_signs(record: PageRecord, reply: PageReply) -> Steps[End | None]:
         page = NextPage(url, is_trial=is_trial)
         next_reply = yield page
         new_ids = next_reply and set(next_reply.ids) - record.ids.keys()
-        if next_reply is None or (next_reply.ids and not new_ids):
+        is_lost = next_reply is None or (next_reply.ids and not new_ids)
+        if next_reply and not next_reply.ids and is_trial:
+            is_lost = not (yield from _takes_token(record))
+        if next_reply is None or is_lost:
             return record.end_unproven(
                 "it names a next page, and no new animal is found there"
             )
         record.take(page, next_reply)
         signals = evidence.signals = True
         reply = next_reply
+
+
+def _takes_token(record: PageRecord) -> Steps[bool]:
+    """
+    Say whether the service finds a second animal by its token: it may take a parameter
+    that it does not know for a filter.
+    """
+    first = yield from _ask(record, limit=1, status=None)
+    if first is None:
+        return False
+    target = schemes.next_target(first.headers, first.url, record.pagination)
+    url = follow(first.url, target or "")
+    if not target or isinstance(url, End):
+        return False
+    second = yield NextPage(url, is_trial=True)
+    return second is not None and bool(set(second.ids) - set(first.ids))
 
 
 def _find_way(record: PageRecord) -> Steps[End]:
