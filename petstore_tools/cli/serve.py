@@ -282,8 +282,7 @@ def demo_() -> int:
     from petstore_tools.sandbox import Sandbox, samples
 
     output = Path("petstore-report.html")
-    output = numbered(output, max(existing_numbers(output), default=0) + 1)
-    check_writable(output)
+    check_writable(output.with_name("a new file"))
     started_s = time.perf_counter()
     with Sandbox(plan="pro", animals=0) as sandbox:
         path = sandbox.state_dir.with_name("animals.csv")
@@ -294,6 +293,7 @@ def demo_() -> int:
         plan_s = sandbox.clock.now() - began_at
         result = replace(result, files=())  # they are gone with the sandbox
         report = status_report(sandbox.store.list_pets(), categories=samples.CATEGORIES)
+    output = numbered(output, max(existing_numbers(output), default=0) + 1)
     report.to_html(output)
     elapsed_s = time.perf_counter() - started_s
     click.echo(
