@@ -329,8 +329,11 @@ class Journal:
 
     def wrote_last(self, name: str, digest: str) -> bool:
         """Say whether what was written last into a result file is this, and ours."""
-        last = "SELECT import, digest FROM written WHERE name = :name ORDER BY rowid"
-        return self.select(last, name=name)[-1:] == [(self.id, digest)]
+        last = """
+        SELECT import, digest FROM written WHERE name = :name
+        ORDER BY rowid DESC LIMIT 1
+        """
+        return self.select(last, name=name) == [(self.id, digest)]
 
     def note_written(self, name: str, digest: str) -> None:
         """
