@@ -498,7 +498,8 @@ def _pair_equals(
         for position in positions:
             row = rows[position]
             if position not in pairs:
-                candidate = _take(groups[value_of(row)], row, paired)
+                # a group that is not there is not made
+                candidate = _take(groups.get(value_of(row), []), row, paired)
                 if candidate:
                     pairs[position] = candidate
     return pairs
