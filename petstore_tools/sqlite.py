@@ -12,7 +12,7 @@ import secrets
 import sqlite3
 import time
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal
@@ -21,6 +21,7 @@ from typing import Any, Literal
 Durability = Literal["FULL", "OFF"]
 BUSY_S = 10.0
 LONGEST_SLEEP_S = 0.003
+NO_VALUES: Mapping[str, object] = {}
 
 
 def connect(
@@ -150,8 +151,11 @@ def transaction(
 
 
 def execute_when_free(
-    connection: sqlite3.Connection, statement: str, wait_s: float = BUSY_S
-) -> None:
+    connection: sqlite3.Connection,
+    statement: str,
+    wait_s: float = BUSY_S,
+    values: Mapping[str, object] = NO_VALUES,
+) -> sqlite3.Cursor:
     """
     Execute a statement that others may hold up, for so long.
 
@@ -162,8 +166,7 @@ def execute_when_free(
     end = time.monotonic() + wait_s
     while True:
         try:
-            connection.execute(statement)
-            break
+            return connection.execute(statement, values)
         except sqlite3.OperationalError as error:
             busy = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
             if not busy or time.monotonic() > end:

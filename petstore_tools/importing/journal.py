@@ -149,6 +149,8 @@ class Journal:
         self._path = folder / f"{target.database_name}.db"
         self._threads = threading.RLock()  # an interrupt may leave it to its thread
         self._db = open_database(self._path, target)
+        # SQLite's own wait hears no interrupt
+        self._db.execute("PRAGMA busy_timeout = 0")
 
     def close(self) -> None:
         """Close the file; a thread that still awaits an answer can write no more."""
@@ -166,8 +168,9 @@ class Journal:
 
     def select(self, query: str, **facts: object) -> list[Any]:
         """Return the records of a query; `:id` is this import."""
-        with self.reading() as db:
-            return db.execute(query, {"id": self.id, **facts}).fetchall()
+        values = {"id": self.id, **facts}
+        with self._use() as db:
+            return sqlite.execute_when_free(db, query, values=values).fetchall()
 
     def _label(self, path: Path, sheet: str) -> str:
         """Name a file for people; one of the name of our file, with its folder."""
@@ -224,7 +227,8 @@ class Journal:
 
     def counts(self) -> Counter[str]:
         """Count the rows of this import that the file has, by state."""
-        return Counter(entry.state for entry in self.read("import = :id AND present"))
+        query = "SELECT state FROM row WHERE import = :id AND present"
+        return Counter(state for (state,) in self.select(query))
 
     def add_file(self, rows: Sequence[Entry], *, compared: bool) -> None:
         """
@@ -309,7 +313,7 @@ class Journal:
         on its way, or a listing or a person.
         """
         may_be = " or ".join(map(str, outcome.candidates))
-        facts = asdict(outcome) | {"may_be": may_be, "by_listing": by_listing}
+        facts = outcome._asdict() | {"may_be": may_be, "by_listing": by_listing}
         self._change(_SETTLE, entry, **facts, steady=self.clock.steady())
 
     def _change(self, update: str, entry: Entry, **facts: object) -> None:
@@ -380,18 +384,13 @@ class Journal:
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """Give one thread at a time the database, to change it."""
-        with self.reading() as connection:
-            # SQLite's own wait hears no interrupt
-            connection.execute("PRAGMA busy_timeout = 0")
-            with sqlite.transaction(connection, self.wait_s) as db:
-                yield db
+        with self._use() as connection, sqlite.transaction(connection, self.wait_s):
+            yield connection
 
     @contextmanager
-    def reading(self) -> Iterator[sqlite3.Connection]:
+    def _use(self) -> Iterator[sqlite3.Connection]:
         """Give one thread at a time the database; its errors are the journal's."""
         with self._threads, journal_errors(self._path):
-            if not self._db.in_transaction:  # whose commit an interrupt ends
-                self._db.execute(f"PRAGMA busy_timeout = {sqlite.BUSY_S * 1_000:.0f}")
             yield self._db
 
 

@@ -24,6 +24,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from operator import attrgetter
+from typing import NamedTuple
 from unicodedata import normalize
 
 from pydantic import ValidationError
@@ -37,8 +38,7 @@ from petstore_tools.text import pluralize
 LONGEST = 1_000  # characters of a reason
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """
     What became of a row.
 
@@ -88,12 +88,14 @@ def _created(body: bytes, row: Entry) -> Outcome:
     except ValidationError:
         detail = "the answer shows no animal, so its id is not known yet"
         return Outcome("created", detail=detail)
-    answer = pet.model_dump(by_alias=True)
+    content = PetValues(pet.name, pet.category_id, pet.status)
     # a status of None was not sent, so the service may have given one
     changed = [
-        f"{field} {answer[field]!r}"
-        for field, value in zip(spec.NEW_PET_FIELDS, row.content, strict=True)
-        if value not in (None, answer[field])
+        f"{field} {value!r}"
+        for field, value, sent_value in zip(
+            spec.NEW_PET_FIELDS, content, row.content, strict=True
+        )
+        if sent_value not in (None, value)
     ]
     detail = f"the answer shows {', '.join(changed)}" if changed else ""
     return Outcome("created", pet.id, detail)

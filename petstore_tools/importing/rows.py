@@ -120,7 +120,7 @@ def _decide_rows(layout: Layout) -> Iterator[AnyRow]:
         elif are_blank(fields):
             reason = "without name, category and status"
             yield None if are_blank(cells) else RowLeftOut(number, reason)
-        elif [cell.strip().casefold() for cell in whole] == header:
+        elif [*map(str.casefold, map(str.strip, whole))] == header:
             yield RowLeftOut(number, _HEADER_AGAIN)
         else:
             yield _decide(number, whole, fields, layout)
@@ -206,6 +206,7 @@ def _mark_other_tables(rows: list[AnyRow], layout: Layout) -> None:
         if isinstance(row, RowLeftOut) and row.reason == _HEADER_AGAIN:
             problem = None
         if isinstance(row, Entry):
+            rules = {row_problem.rule for row_problem in row.problems}
             is_apart = row.number - last_number > 1
             if not problem and is_apart and _are_titles(row, next_row, layout):
                 problem = Problem(
@@ -213,11 +214,10 @@ def _mark_other_tables(rows: list[AnyRow], layout: Layout) -> None:
                     f"delete these rows; if they are animals, delete row {row.number}",
                 )
                 rows[index] = add_problem(row, "", _TITLES, layout)
-            elif problem and not row.is_remark:
+            elif problem and ABOUT_TABLE not in rules:
                 rows[index] = add_problem(row, "", problem, layout)
-            stands_alone = any(problem.rule == ALONE for problem in row.problems)
             # a total, or a caption below a gap
-            if row.is_remark or (is_apart and stands_alone):
+            if ABOUT_TABLE in rules or (is_apart and ALONE in rules):
                 continue
         if row:
             last_number = row.number
