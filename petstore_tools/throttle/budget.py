@@ -20,8 +20,6 @@ LONGEST_LEASE_S = 60.0  # also behind a process that was stopped for hours
 CLOCK_STEP_S = 1.0
 CLOCK_DRIFT = 1e-3  # of two clocks that nobody sets
 MOST_CLOCKS = 8  # of machines that share the budget
-# of an hour: zones differ by whole ones, and days begin at midnight there
-QUARTER_S = 900.0
 BULK_DIVISOR = 10  # a bulk run leaves a tenth of a window to people
 MOST_RESERVED = 20  # requests of a day that it leaves at most
 _BUCKETS = 144  # of a day: ten minutes each; those of a minute are one second
@@ -235,8 +233,8 @@ class Budget:
             once.
         refused_at: When the last one was read.
         skew: The least that the service's clock can be ahead of ours; None until known.
-        day_begins: Seconds after midnight UTC at which whole days begin; None until
-            proven.
+        has_utc_days: Its days begin at midnight UTC: the last Reset of the day said so,
+            and none that it slides.
         learned_plan: The plan that the headers showed.
         limit_hint: The last limit that did not fit the learned plan, and when it was
             first seen.
@@ -263,7 +261,7 @@ class Budget:
     consecutive_429s: int = 0
     refused_at: float = 0.0
     skew: float | None = None
-    day_begins: float | None = None
+    has_utc_days: bool = False
     learned_plan: Plan | None = None
     limit_hint: tuple[int, float] = 0, 0.0
     grants: int = 0
@@ -300,24 +298,16 @@ class Budget:
             del self.clocks[next(iter(self.clocks))]
         return now
 
-    def learn_day(self, reset: float, last_reset: float) -> None:
+    def learn_day(self, reset: float) -> None:
         """
-        Learn from a Reset of the day, and the one before, whether days are whole, and
-        when they begin.
-
-        Midnight UTC proves it, or the same quarter of an hour on two days, unless the
-        day was seen to slide. Another time disproves it.
+        Learn from a Reset of the day whether days are UTC days; where it contradicts
+        that, nothing is known of this one's beginning.
         """
         day = self.windows["day"]
-        day_begins = reset % spec.DAY_S
-        passed_s = reset - last_reset
-        is_again = passed_s != 0 and passed_s % spec.DAY_S == 0
-        is_whole = day_begins == 0 or (is_again and day_begins % QUARTER_S == 0)
-        if is_whole and not day.slides:
-            self.day_begins = day_begins
-        elif day_begins != self.day_begins and self.day_begins is not None:
-            self.day_begins = None
+        are_utc_days = reset % spec.DAY_S == 0 and not day.slides
+        if self.has_utc_days and not are_utc_days:
             day.beginning = Beginning()
+        self.has_utc_days = are_utc_days
 
     def learn_plan(
         self,
@@ -340,8 +330,7 @@ class Budget:
             now: The ledger's time.
             policy_window: The window that `RateLimit-Policy` names, None for none.
             is_short: X-RateLimit-Reset is no further ahead than a minute's can be.
-            ends_day: It is midnight UTC, or when days were seen to end, so it may be a
-                day's, too.
+            ends_day: It is midnight UTC, so it may be a day's, too.
         """
         safe_plan = strictest_plan(
             limit,

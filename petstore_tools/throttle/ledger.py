@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Kind = Literal["shared", "memory"]
-_FORMAT: Literal[2] = 2  # of what is stored; each ledger refuses another one
-_STATE = TypeAdapter(tuple[Literal[2], Budget])
+_FORMAT: Literal[3] = 3  # of what is stored; each ledger refuses another one
+_STATE = TypeAdapter(tuple[Literal[3], Budget])
 _TABLE = f"""
 PRAGMA user_version = {_FORMAT};
 CREATE TABLE key_budget (subject TEXT PRIMARY KEY, state TEXT NOT NULL) WITHOUT ROWID

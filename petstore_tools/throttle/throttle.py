@@ -276,7 +276,7 @@ class Throttle:
         service_now = budget.service_time(now)
         for name, window in budget.windows.items():
             window.drop_old_counts(now)
-            day_begins = budget.day_begins if name == "day" else None
+            is_utc_day = budget.has_utc_days and name == "day"
             if (reading := window.reading) is not None:
                 ahead_s = reading.reset - service_now
                 if not -GUARD_S < ahead_s <= window.period_s + 3 * GUARD_S:
@@ -286,10 +286,10 @@ class Throttle:
                         self._begin_window(
                             window,
                             budget.client_time(reading.reset),
-                            proven=day_begins is not None,
+                            proven=is_utc_day,
                         )
-            if day_begins is not None and window.beginning.state == "proven":
-                begins_at = service_now - (service_now - day_begins) % spec.DAY_S
+            if is_utc_day and window.beginning.state == "proven":
+                begins_at = service_now - service_now % spec.DAY_S
                 self._begin_window(window, budget.client_time(begins_at), proven=True)
 
     def _begin_window(
@@ -337,7 +337,7 @@ class Throttle:
         policy_name = reply.policy_window
         if policy_name == "minute" and not is_short:
             policy_name = None
-        ends_day = reset % spec.DAY_S in (0, budget.day_begins)
+        ends_day = reset % spec.DAY_S == 0
         if self.named_plan is None:
             budget.learn_plan(
                 limit, now, policy_name, is_short=is_short, ends_day=ends_day
@@ -350,11 +350,10 @@ class Throttle:
             is_day = not is_short or limit == plan.per_day != plan.per_minute
             name = "day" if is_day else "minute"
         window = budget.windows[name]
-        last_reset = window.last_reset
         reading = Reading(limit, min(limit, remaining), reset)
         window.record_reading(reading, grant=grant, now=now)
         if name == "day":
-            budget.learn_day(reset, last_reset)
+            budget.learn_day(reset)
         return name
 
     def _block_after_refusal(

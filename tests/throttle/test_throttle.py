@@ -147,8 +147,10 @@ def test_a_fresh_minute_is_seen_behind_a_lost_probe():
     assert granted(throttle, T0 + 70) == 58
 
 
-@pytest.mark.parametrize(("resets", "is_whole"), read_table(__file__, "resets.json"))
-def test_resets_of_the_day_prove_that_days_are_whole(resets, is_whole):
+@pytest.mark.parametrize(
+    ("resets", "are_utc_days"), read_table(__file__, "resets.json")
+)
+def test_resets_of_the_day_prove_that_days_are_utc_days(resets, are_utc_days):
     """Then the next day is open although its first answer speaks of the minute."""
     throttle = Throttle(Budget(), Plan(60, 50))
     for number, reset in enumerate(resets):
@@ -161,7 +163,7 @@ def test_resets_of_the_day_prove_that_days_are_whole(resets, is_whole):
     day_after = resets[-1] + 2
     hear(throttle, minute(59, at=day_after), day_after)
 
-    assert left(throttle, "day", day_after) == (49 if is_whole else 4)
+    assert left(throttle, "day", day_after) == (49 if are_utc_days else 4)
 
 
 @pytest.mark.parametrize(

@@ -194,13 +194,15 @@ LEARNT = cases(
     )
 )
 @example(
-    Case(  # a day that slides, with a first request at the same quarter of two days
-        (2, 5),
+    Case(  # a Reset at midnight UTC, and then one that says otherwise
+        (1, 11),
         ("whole", "rolling"),
-        threads=10,
-        requests=23,
-        seed=2,
-        start=1_800_016_800.0,
+        "alternate",
+        latency_s=0.4,
+        threads=3,
+        requests=21,
+        seed=7_072,
+        start=1_800_057_600.0,
     )
 )
 @example(
@@ -238,19 +240,6 @@ def test_a_strict_service_never_refuses_a_plan_that_is_named_or_learnt(case):
     assert client.service.refused == client.left == 0
     assert not case.named or took_s <= case.longest_s(client.service.accepted, 0)
     assert client.asks < 150 * client.service.accepted * case.threads + 1_000
-
-
-def test_days_that_begin_at_seven_are_used_from_seven_on_once_two_have_shown_it():
-    """
-    With headers of the tighter window; 45 requests a day for eight days, from 08:00 UTC
-    on.
-    """
-    client = Client(Case((10, 45), requests=8 * 45, day_begins_s=25_200))
-
-    took_s = client.run()
-
-    assert client.service.refused == client.left == 0
-    assert took_s < 7 * DAY_S - 3_300  # it ends at 07:05
 
 
 @given(
