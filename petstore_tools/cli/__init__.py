@@ -63,7 +63,7 @@ VERBOSE = click.Option(
     count=True,
     expose_value=False,
     callback=_show_log,
-    help="Show waits, retries and refusals; -vv shows each request, too.",
+    help="Show waits and retries; -vv shows each request, too.",
 )
 
 
