@@ -238,17 +238,9 @@ def match(
         key=lambda entry: (_STATES.index(entry.state), entry.number),
         reverse=True,
     )
-    by_id: dict[int | None, Entry] = {entry.pet_id: entry for entry in ranked}
     ids = {row.pet_id for row in rows if row.has_id}
-    by_key = {
-        entry.row_key: entry
-        for entry in ranked
-        if entry.row_key and entry.pet_id not in ids
-    }
+    identified = _identify(ranked, rows, ids)
     foreign_keys = _agreeing_keys(rows, other_entries, ids)
-    identified = [
-        by_id.get(row.pet_id) if row.has_id else by_key.get(row.row_key) for row in rows
-    ]
     identified_ids = {entry.entry_id for entry in identified if entry}
     spare = [entry for entry in ranked if entry.entry_id not in identified_ids]
     equal_entries = group(spare, content_of)
@@ -273,23 +265,47 @@ def match(
             else:
                 namesakes[position] = other
         merged_rows.append(row)
-    # one that no file said the animal of may be the one that is gone
-    spare.sort(key=attrgetter("has_id"), reverse=True)
-    furthest = {entry.content: entry for entry in spare}
-    missing = [
-        furthest[content]
-        for content, left in equal_entries.items()
-        for _ in left
-        if not furthest[content].waits
-    ]
     return Matches(
         merged_rows,
-        missing,
+        _missing_entries(equal_entries, spare),
         namesakes,
         displaced,
         has_keys=any(row.row_key for row in rows),
         has_ids=any(row.has_id for row in rows),
     )
+
+
+def _identify(
+    ranked: Sequence[Entry], rows: Iterable[Entry], ids: Collection[int | None]
+) -> list[Entry | None]:
+    """Return the entry that the id of each row names, else its key, None for none."""
+    by_id: dict[int | None, Entry] = {entry.pet_id: entry for entry in ranked}
+    by_key = {
+        entry.row_key: entry
+        for entry in ranked
+        if entry.row_key and entry.pet_id not in ids
+    }
+    return [
+        by_id.get(row.pet_id) if row.has_id else by_key.get(row.row_key) for row in rows
+    ]
+
+
+def _missing_entries(
+    unmatched: Mapping[PetValues, Sequence[Entry]], ranked: Iterable[Entry]
+) -> list[Entry]:
+    """
+    Return entries that were sent, and that no row is: as many of equal ones as were not
+    matched, and of these the one that got furthest.
+    """
+    # one that no file said the animal of may be the one that is gone
+    by_doubt = sorted(ranked, key=attrgetter("has_id"), reverse=True)
+    furthest = {entry.content: entry for entry in by_doubt}
+    return [
+        furthest[content]
+        for content, entries in unmatched.items()
+        for _ in entries
+        if not furthest[content].waits
+    ]
 
 
 def _agreeing_keys(

@@ -4,7 +4,7 @@ send, reconcile, write the results.
 """
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from math import ceil
@@ -399,30 +399,15 @@ class _Run:
             if entry.state == "created" and not entry.has_id
         ]
         removed_entries = [entry for entry in created_entries if not entry.present]
+        skipped = sum(entry.state == "skipped" for entry in sent_entries)
         unnamed = sum(entry.pet_id is None for entry in created_entries)
-        if unnamed:
-            self._notes.append(
-                f"the id of {pluralize(unnamed, 'row')} that was created is not known"
-                " yet, so the created file lacks it: the same call finds it"
-            )
-        hidden = [r.number for r in preview.sheet.rows_left_out if r.reason == HIDDEN]
-        if hidden:
-            rows = pluralize(len(hidden), "hidden row")
-            self._notes.append(f"{rows} left out: row {first_of(hidden)}")
+        self._notes += self._notes_on_rows(unnamed, skipped)
         files, not_written = write_files(
             preview, self._journal, [*entries, *removed_entries]
         )
         counts = Counter(skipped=preview.comparison.dropped)
         counts.update(entry.state for entry in entries)
         earlier = {e.entry_id for e in self._before.entries if e.state == "created"}
-        skipped = sum(entry.state == "skipped" for entry in sent_entries)
-        if skipped and self._options.doubtful == "send":
-            rows = pluralize(skipped, "row")
-            note = f"not sent, since an earlier answer was skip: {rows}"
-            if self._client.environment != "sandbox":
-                show = f"petstore-tools imports show {self._journal.id}"
-                note += f" ({show} says how to send one)"
-            self._notes.append(note)
         return ImportResult(
             file=preview.file,
             environment=preview.environment,
@@ -439,3 +424,28 @@ class _Run:
             not_written=not_written,
             entries=tuple(entries),
         )
+
+    def _notes_on_rows(self, unnamed: int, skipped: int) -> Iterator[str]:
+        """
+        Yield what should be known of rows.
+
+        Args:
+            unnamed: Created rows whose animal is not known.
+            skipped: Rows that were left out as doubtful.
+        """
+        if unnamed:
+            yield (
+                f"the id of {pluralize(unnamed, 'row')} that was created is not known"
+                " yet, so the created file lacks it: the same call finds it"
+            )
+        left_out = self._preview.sheet.rows_left_out
+        if hidden := [row.number for row in left_out if row.reason == HIDDEN]:
+            rows = pluralize(len(hidden), "hidden row")
+            yield f"{rows} left out: row {first_of(hidden)}"
+        if skipped and self._options.doubtful == "send":
+            rows = pluralize(skipped, "row")
+            note = f"not sent, since an earlier answer was skip: {rows}"
+            if self._client.environment != "sandbox":
+                show = f"petstore-tools imports show {self._journal.id}"
+                note += f" ({show} says how to send one)"
+            yield note
