@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from petstore_tools.throttle.gate import CallOptions
     from petstore_tools.throttle.throttle import Wait
 
-Show: TypeAlias = "Callable[[Progress], None]"
+ShowProgress: TypeAlias = "Callable[[Progress], None]"
 # of tqdm, without the speed, so that the bar stays long
 WAITING = "{l_bar}{bar}| {n_fmt}/{total_fmt}{postfix}"
 
@@ -30,7 +30,7 @@ def show_text(message: object) -> None:
 
 
 @contextmanager
-def import_progress(progress: bool | Show | None) -> Iterator[Show]:
+def import_progress(progress: bool | ShowProgress | None) -> Iterator[ShowProgress]:
     """
     Give a function that shows how far an import is, which may be the caller's own.
     """

@@ -22,7 +22,7 @@ from petstore_tools.importing.lost_rows import (
     settle,
     take_inventory,
 )
-from petstore_tools.importing.reconcile import likeness
+from petstore_tools.importing.reconcile import similarity_key
 from petstore_tools.store import PetStore
 from petstore_tools.text import pluralize, text_table, utc_text
 from petstore_tools.throttle.gate import CallOptions
@@ -245,8 +245,8 @@ def _doubt_animal(
     """List the inventory, and say how an animal is not like a row, "" for no doubt."""
     take_inventory(store.inventory, journal, CallOptions())
     animals = journal.read_animals([pet_id])
-    likenesses = [likeness(entry.content) for entry in entries]
-    if not entries or (animals and likeness(animals[0].content) in likenesses):
+    keys_of_rows = [similarity_key(entry.content) for entry in entries]
+    if not entries or (animals and similarity_key(animals[0].content) in keys_of_rows):
         return ""
     animal = f"is {animals[0].content}" if animals else "is not in the inventory"
     rows = " or ".join(str(entry.content) for entry in entries)

@@ -22,7 +22,7 @@ from petstore_tools.importing.entries import (
 from petstore_tools.importing.journal import Journal
 from petstore_tools.importing.options import Doubtful
 from petstore_tools.importing.read_sheet import ReadSheet
-from petstore_tools.importing.reconcile import likeness
+from petstore_tools.importing.reconcile import similarity_key
 from petstore_tools.importing.rows import add_problem
 from petstore_tools.tabular.cells import Problem
 
@@ -311,12 +311,12 @@ def _refuse_ids(
     entries_with_ids = journal.read(_WITH_IDS, ids=json.dumps([*ids]))
     made_ids = {entry.pet_id for entry in entries_with_ids if not entry.has_id}
     names = {
-        (entry.pet_id, likeness(content)[0])
+        (entry.pet_id, similarity_key(content)[0])
         for entry in (*entries_with_ids, *animals.values())
         for content in (entry.content, entry.edited or entry.content)
     }
     unnamed = [
-        row for row in rows if (row.pet_id, likeness(row.content)[0]) not in names
+        row for row in rows if (row.pet_id, similarity_key(row.content)[0]) not in names
     ]
     named_ids = ids - {row.pet_id for row in unnamed}
     free_names = {

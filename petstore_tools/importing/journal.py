@@ -301,11 +301,11 @@ class Journal:
                 if self.select(_IS_FOREIGN, **facts):
                     detail = f"the answer names id {outcome.pet_id}, another animal's"
                     outcome = Outcome(outcome.state, detail=detail)
-                self.settle(entry, outcome)
+                self.write_outcome(entry, outcome)
             if intent is not None:
                 self._change(_INTEND, intent, **intent.content._asdict())
 
-    def settle(
+    def write_outcome(
         self, entry: Entry, outcome: Outcome, *, by_listing: bool = False
     ) -> None:
         """

@@ -174,7 +174,7 @@ class Layout:
         return notes
 
     @property
-    def likeness(self) -> tuple[int, int]:
+    def score(self) -> tuple[int, int]:
         """
         How many fields a row may name, and how many cells it has; the header has the
         most.
@@ -198,7 +198,7 @@ def find_layout(sheet: Sheet, options: ImportOptions) -> Layout:
         if layout.is_complete:
             return layout
         layouts.append(layout)
-    return max(layouts, key=lambda layout: layout.likeness)
+    return max(layouts, key=lambda layout: layout.score)
 
 
 def _take_header(

@@ -63,7 +63,7 @@ def mark_lost(journal: Journal, import_id: str) -> None:
     condition = "import = :import_id AND state = 'sending'"
     with journal.transaction():
         for entry in journal.read(condition, import_id=import_id):
-            journal.settle(entry, Outcome("unknown", detail=LOST))
+            journal.write_outcome(entry, Outcome("unknown", detail=LOST))
 
 
 def mark_dead(journal: Journal) -> None:
@@ -187,7 +187,7 @@ def reconcile(
         outcomes = decide(rows, animals, lags=lacking > 0)
         for row in rows:
             if outcome := outcomes.get(row.entry_id):
-                journal.settle(row, outcome, by_listing=True)
+                journal.write_outcome(row, outcome, by_listing=True)
     return outcomes, lacking
 
 
@@ -229,7 +229,7 @@ def record_decision(journal: Journal, number: int, pet_id: int | None) -> None:
             journal.part_edit(rows[0])
             return
         try:
-            journal.settle(rows[0], outcome, by_listing=True)
+            journal.write_outcome(rows[0], outcome, by_listing=True)
             db.execute(_AGREE, (rows[0].entry_id,))
         except sqlite3.IntegrityError as error:
             owner = journal.read("pet_id = :pet_id", pet_id=pet_id)[0]

@@ -264,11 +264,11 @@ def open_layout(options: ImportOptions) -> Layout:
         raise type(error)(write_questions(layout, [str(error)])) from error
     sheets = open_source(options.source, options.sheet, options.encoding)
     layouts = [find_layout(sheet, options) for sheet in sheets]
-    likeliest = max(layouts, key=lambda layout: (layout.is_complete, layout.likeness))
-    fields, _ = likeliest.likeness
+    likeliest = max(layouts, key=lambda layout: (layout.is_complete, layout.score))
+    fields, _ = likeliest.score
     candidates = [layout for layout in layouts if layout.is_complete]
     if not candidates:
-        candidates = [layout for layout in layouts if layout.likeness[0] == fields > 0]
+        candidates = [layout for layout in layouts if layout.score[0] == fields > 0]
     if len(candidates) > 1:
         names = ", ".join(repr(layout.sheet.name) for layout in candidates)
         reason = f"{name}: sheets {names} may be meant: name one"

@@ -17,7 +17,7 @@ the lost rows of all imports that share their three values:
 - A set waits while a row of its name and category is on its way, or was lost too late
   for this listing.
 - *Ambiguous*, for a person to decide: more animals than rows; no earlier listing that
-  tells what is new; no animal with these values, but one near them (`likeness`).
+  tells what is new; no animal with these values, but one near them (`similarity_key`).
 """
 
 from collections.abc import Iterable, Sequence
@@ -135,8 +135,8 @@ def decide(
         for the first time. A created row without an animal is left out.
     """
     by_id = sorted(animals, key=attrgetter("id"))
-    similar_animals = group(by_id, lambda animal: likeness(animal.content))
-    similar_rows = group(lost_rows, lambda row: likeness(row.content))
+    similar_animals = group(by_id, lambda animal: similarity_key(animal.content))
+    similar_rows = group(lost_rows, lambda row: similarity_key(row.content))
     outcomes: dict[int, Outcome] = {}
     for like, rows in similar_rows.items():
         outcomes |= _decide_similar(rows, similar_animals[like])
@@ -244,7 +244,7 @@ def _new_animals(animals: Iterable[Animal], rows: Iterable[Entry]) -> list[Anima
     return [animal for animal in animals if animal.since > last_listing]
 
 
-def likeness(content: PetValues) -> tuple[str, int]:
+def similarity_key(content: PetValues) -> tuple[str, int]:
     """
     Return what near values share: they differ in status, or in case, blanks or normal
     form of the name.
