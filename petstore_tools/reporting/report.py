@@ -316,8 +316,31 @@ def _with_history(
             order = [*report.breakdown.index]
             parts["days"] = facts.days_in_status(times, newest.number, order)
             parts["pending"] = facts.pending_animals(animals, times)
-    if older is None:
-        return replace(report, **parts)
+    if older is not None:
+        parts |= _comparison(report, history, older, newest, is_kept=is_kept)
+    return replace(report, **parts)
+
+
+def _comparison(
+    report: StatusReport,
+    history: History,
+    older: Snapshot,
+    newest: Snapshot,
+    *,
+    is_kept: bool,
+) -> dict[str, Any]:
+    """
+    Return the fields of a report that say what happened since an older snapshot.
+
+    Args:
+        report: On a listing, by itself.
+        history: It has both snapshots.
+        older: What it is compared with.
+        newest: The last one that is kept.
+        is_kept: Whether that is the listing.
+    """
+    listing, animals = report.listing, report.animals
+    status = listing.status
     before = history.animals(older, unseen=True)
     shows_all = is_kept and not listing.may_have_hole
     present = animals if shows_all else history.animals(newest, unseen=True)
@@ -328,16 +351,15 @@ def _with_history(
     if not is_kept:
         ways = pd.concat([ways, facts.differences(present[~is_missed], animals)])
     sizes = len(before), len(animals), len(unseen)
+    parts = {
+        "since": older.listing,
+        "summary": facts.summary(ways, *sizes, status),
+        "breakdown": facts.breakdown(animals, before),
+        "by_category": facts.by_category(animals, report.looks.categories, before),
+    }
     if listing.may_have_hole:
         parts["unseen"] = unseen.assign(status=frames.named_statuses(unseen))
     if status is None:
         parts["transitions"] = facts.transitions(ways)
         parts["events"] = events if is_kept else None
-    return replace(
-        report,
-        since=older.listing,
-        summary=facts.summary(ways, *sizes, status),
-        breakdown=facts.breakdown(animals, before),
-        by_category=facts.by_category(animals, report.looks.categories, before),
-        **parts,
-    )
+    return parts
