@@ -16,6 +16,7 @@ from petstore_tools.importing.imports import (
 )
 from petstore_tools.importing.journal import Journal, open_journal, read_journal
 from petstore_tools.importing.lost_rows import (
+    find_undecided,
     mark_dead,
     record_decision,
     seconds_lost,
@@ -171,13 +172,13 @@ def reconcile(
         mark_dead(journal)
         if row is None:
             return _compare(store, journal)
-        entries = journal.read("import = :id AND number = :number", number=row)
+        entry = find_undecided(journal, row, pet_id)
         if absent:
-            doubt = _doubt_absence(store, journal, entries)
+            doubt = _doubt_absence(store, journal, entry)
             question = f"Send row {row} again"
             decision = f"The next run sends row {row}."
         else:
-            doubt = _doubt_animal(store, journal, entries, pet_id)
+            doubt = _doubt_animal(store, journal, entry, pet_id)
             question = f"Is row {row} the animal with id {pet_id}"
             decision = f"Row {row} is the animal with id {pet_id}."
         if doubt:
@@ -220,9 +221,9 @@ def _delay(store: PetStore, journal: Journal) -> str:
     return f"only from {time} on" if left_s > 0 else ""
 
 
-def _doubt_absence(store: PetStore, journal: Journal, entries: list[Entry]) -> str:
+def _doubt_absence(store: PetStore, journal: Journal, entry: Entry) -> str:
     """List the inventory, and say why a row may exist all the same, "" for no doubt."""
-    if all(entry.state == "skipped" for entry in entries):  # its doubt was shown
+    if entry.state == "skipped":  # its doubt was shown
         return ""
     reasons = []
     delay = _delay(store, journal)  # a listing that began before says nothing
@@ -230,27 +231,27 @@ def _doubt_absence(store: PetStore, journal: Journal, entries: list[Entry]) -> s
         reasons.append("the listing of the inventory is not complete")
     if delay:
         reasons.append(f"a listing can show it {delay}")
-    rows = [entry._replace(state="unsent", answered=False) for entry in entries]
+    rows = [entry._replace(state="unsent", answered=False)]
     animals = journal.read_foreign_animals(rows)
     other_entries = journal.read_others(rows)
     doubts = find_doubtful(Matches(rows, [], {}), [], animals, other_entries)
     reasons += [doubt.because for doubt in doubts.values()]
-    subject = f"Row {entries[0].number} may exist: "
+    subject = f"Row {entry.number} may exist: "
     return subject + ", and ".join(reasons) if reasons else ""
 
 
 def _doubt_animal(
-    store: PetStore, journal: Journal, entries: list[Entry], pet_id: int | None
+    store: PetStore, journal: Journal, entry: Entry, pet_id: int | None
 ) -> str:
     """List the inventory, and say how an animal is not like a row, "" for no doubt."""
     take_inventory(store.inventory, journal, CallOptions())
-    animals = journal.read_animals([pet_id])
-    keys_of_rows = [similarity_key(entry.content) for entry in entries]
-    if not entries or (animals and similarity_key(animals[0].content) in keys_of_rows):
-        return ""
-    animal = f"is {animals[0].content}" if animals else "is not in the inventory"
-    rows = " or ".join(str(entry.content) for entry in entries)
-    return f"The animal with id {pet_id} {animal}; row {entries[0].number} is {rows}"
+    animal = "is not in the inventory"
+    for pet in journal.read_animals([pet_id]):
+        if similarity_key(pet.content) == similarity_key(entry.content):
+            return ""
+        animal = f"is {pet.content}"
+    row = f"row {entry.number} is {entry.content}"
+    return f"The animal with id {pet_id} {animal}; {row}"
 
 
 @imports_.command("forget")

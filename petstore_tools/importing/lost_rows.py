@@ -51,6 +51,14 @@ SELECT count(*) FROM row WHERE state = 'created'
 AND iif(:steady >= lost_at, :steady - lost_at, :now - changed_at) < :lag_s
 AND pet_id NOT IN (SELECT pet_id FROM shown)
 """
+# by a person: that it is an animal; that it is none, or another one than it seemed
+_UNDECIDED = """
+import = :id AND number = :number AND (
+    state = 'unknown' OR :pet_id IS NULL AND (
+        state = 'skipped' OR edited IS NOT NULL OR detail LIKE 'equal:%'
+    )
+)
+"""
 # whatever equals it, a person said that this row is another one
 _AGREE = "UPDATE row SET answered = 1 WHERE entry_id = ?"
 # seconds after which an animal that no listing shows may have left the shop
@@ -197,6 +205,23 @@ def are_all_gone(journal: Journal, entries: Iterable[Entry]) -> bool:
     return bool(pet_ids) and not journal.read_animals(pet_ids)
 
 
+def find_undecided(journal: Journal, number: int, pet_id: int | None) -> Entry:
+    """
+    Return the row that a person decides on, with the arguments of `record_decision`.
+
+    Raises:
+        JournalError: There is none, or there are several.
+    """
+    rows = journal.read(_UNDECIDED, number=number, pet_id=pet_id)
+    rows = [row for row in rows if row.present] or rows
+    if len(rows) != 1:
+        reason = "stands for several rows" if rows else "is not to be decided"
+        raise JournalError(
+            f"row {number} of import {journal.id} {reason}: nothing was changed"
+        )
+    return rows[0]
+
+
 def record_decision(journal: Journal, number: int, pet_id: int | None) -> None:
     """
     Record what a person says became of an unknown row, or that one is sent that was
@@ -213,24 +238,14 @@ def record_decision(journal: Journal, number: int, pet_id: int | None) -> None:
     outcome = Outcome(
         "unsent" if pet_id is None else "created", pet_id, "decided by a person"
     )
-    undecided = """import = :id AND number = :number
-        AND (state = 'unknown'
-            OR :pet_id IS NULL
-            AND (state = 'skipped' OR edited IS NOT NULL OR detail LIKE 'equal:%'))"""
     with journal.transaction() as db:
-        rows = journal.read(undecided, number=number, pet_id=pet_id)
-        rows = [row for row in rows if row.present] or rows
-        if len(rows) != 1:
-            reason = "stands for several rows" if rows else "is not to be decided"
-            raise JournalError(
-                f"row {number} of import {journal.id} {reason}: nothing was changed"
-            )
-        if rows[0].state not in ("unknown", "skipped"):
-            journal.part_edit(rows[0])
+        row = find_undecided(journal, number, pet_id)
+        if row.state not in ("unknown", "skipped"):
+            journal.part_edit(row)
             return
         try:
-            journal.write_outcome(rows[0], outcome, by_listing=True)
-            db.execute(_AGREE, (rows[0].entry_id,))
+            journal.write_outcome(row, outcome, by_listing=True)
+            db.execute(_AGREE, (row.entry_id,))
         except sqlite3.IntegrityError as error:
             owner = journal.read("pet_id = :pet_id", pet_id=pet_id)[0]
             raise JournalError(f"this animal is {owner} already") from error

@@ -246,13 +246,22 @@ def test_what_was_never_to_be_sent_is_not_said_to_exist(run):
 
 
 def test_created_is_asked_about_where_the_animal_is_another_one(run, box):
-    """One that is older, of another name and category, or that is not there."""
+    """
+    One that is older, of another name and category, or that is not there; a row that
+    was decided on is refused without a request.
+    """
     old, alike = box.add([("Tom", 4, "sold"), ("REX", 3, "sold")])
     with a_lost_row(run, box, "drop before") as reconcile:
         of_another = reconcile(f"--row 2 --created {old}", code=2)
         of_none = reconcile("--row 2 --created 4711", code=2)
         of_one_like_it = reconcile(f"--row 2 --created {alike}")
 
+        sent = len(box.traffic())
+        decided = reconcile("--row 2 --absent", code=2)
+        assert len(box.traffic()) == sent
+
+    assert "row 2 of import" in decided.stderr
+    assert "is not to be decided: nothing was changed" in decided.stderr
     said = f"The animal with id {old} is 'Tom', 4, sold; row 2 is 'Rex', 3, no status."
     assert said in of_another.stderr
     assert "The animal with id 4711 is not in the inventory" in of_none.stderr
