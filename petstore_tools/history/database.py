@@ -140,8 +140,12 @@ class HistoryDatabase:
                 yield connection
         except (sqlite3.Error, OSError, UnicodeError) as error:
             reason = f"the history {self.path} cannot be used ({error})"
-            if type(error) in (sqlite3.DatabaseError, sqlite3.NotSupportedError):
-                reason += ". To begin a new history, move this file away"
+            is_foreign = type(error) in (
+                sqlite3.DatabaseError,
+                sqlite3.NotSupportedError,
+            )
+            if is_foreign or "no such table" in str(error) or self.path.is_dir():
+                reason += ". To begin a new history, move it away"
             raise HistoryError(reason) from error
 
     def check(self, now: float) -> None:
