@@ -68,7 +68,7 @@ class Comparison:
         edits: Rows whose animal has other values.
         removed: Rows that count as sent, and that the file does not hold any more.
         duplicates: Numbers of rows that equal an earlier one.
-        dropped: How many of these are left out, as asked.
+        dropped: Those of these that are left out, as asked.
         ids: How many ids the file has; `refused_ids` are other animals', and this
             import never had them.
         orphans: Rows whose animal the inventory does not have any more.
@@ -82,7 +82,7 @@ class Comparison:
     edits: Sequence[Edit]
     removed: int
     duplicates: Sequence[int]
-    dropped: int
+    dropped: Sequence[int]
     ids: int
     refused_ids: int
     orphans: Sequence[Entry]
@@ -228,7 +228,7 @@ def compare(
         edits=edits,
         removed=len(matches.missing),
         duplicates=duplicates,
-        dropped=len(dropped),
+        dropped=sorted(dropped),
         ids=len(ids),
         refused_ids=refused_ids,
         orphans=orphans,

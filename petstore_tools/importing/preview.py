@@ -141,7 +141,7 @@ class ImportPreview:
     @property
     def rows(self) -> int:
         """Rows below the header, blank ones left out."""
-        return len(self.sheet.rows) + self.comparison.dropped
+        return len(self.sheet.rows) + len(self.comparison.dropped)
 
     @property
     def bad_rows(self) -> int:
@@ -321,7 +321,7 @@ class ImportPreview:
             "journal": self.target.id,
             "blank": self.sheet.blank,
             "duplicates": len(self.comparison.duplicates),
-            "dropped": self.comparison.dropped,
+            "dropped": len(self.comparison.dropped),
             "removed": self.comparison.removed,
             "skipped": self.comparison.states["skipped"],
             **{
@@ -357,11 +357,14 @@ class ImportPreview:
 
     def _counts(self) -> list[str]:
         comparison = self.comparison
-        dropped = f"({option('drop_duplicates', True)} leaves them out)"
-        are_dropped = self.sheet.options.drop_duplicates
-        outcome = "left out" if are_dropped else f"sent all the same {dropped}"
-        duplicates = first_of(comparison.duplicates, SHOWN)
-        equal = f"equal to an earlier row, {outcome}: row {duplicates}"
+        duplicates = comparison.duplicates
+        outcome = (
+            f"sent all the same ({option('drop_duplicates', True)} leaves them out)"
+        )
+        if self.sheet.options.drop_duplicates:
+            duplicates, outcome = comparison.dropped, "left out"
+        numbers = first_of(duplicates, SHOWN)
+        equal = f"equal to an earlier row, {outcome}: row {numbers}"
         left_out = defaultdict(list)
         for row in self.sheet.rows_left_out:
             left_out[row.reason].append(row.number)
@@ -378,7 +381,7 @@ class ImportPreview:
             "unknown: the run finds out whether they were created": self.unknown,
             "left out as doubtful before": comparison.states["skipped"],
             "sent and no longer in the file": comparison.removed,
-            equal: len(comparison.duplicates),
+            equal: len(duplicates),
             **{
                 f"left out, {reason}: row {first_of(rows, SHOWN)}": len(rows)
                 for reason, rows in left_out.items()

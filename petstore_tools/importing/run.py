@@ -405,7 +405,7 @@ class _Run:
         files, not_written = write_files(
             preview, self._journal, [*entries, *removed_entries]
         )
-        counts = Counter(skipped=preview.comparison.dropped)
+        counts = Counter(skipped=len(preview.comparison.dropped))
         counts.update(entry.state for entry in entries)
         earlier = {e.entry_id for e in self._before.entries if e.state == "created"}
         return ImportResult(

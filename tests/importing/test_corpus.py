@@ -93,5 +93,5 @@ def test_each_file_imports_or_says_what_helps(box, path, case):
     header = {read.layout.header_row} if read.layout.has_header else set()
     rows = (*read.rows_to_send, *read.problem_rows, *read.rows_left_out)
     counted = [row.number for row in rows]
-    counted += preview.comparison.duplicates if "drop_duplicates" in options else ()
+    counted += preview.comparison.dropped
     assert sorted(counted) == sorted(filled - header)

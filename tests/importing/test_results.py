@@ -155,6 +155,16 @@ def test_every_row_stands_in_the_frame_with_its_outcome(fast, tmp_path):
     assert str(result) == f"{counts}; {files}"
 
 
+def test_a_duplicate_that_was_created_before_is_not_left_out(fast, tmp_path):
+    """The option came later."""
+    path = write_rows(tmp_path / "pets.csv", "Rex,3,sold", "Rex,3,sold")
+    run(fast, path)
+
+    preview = fast.store.preview_import(path, drop_duplicates=True)
+
+    assert str(preview).endswith(": nothing to send; 2 created already")
+
+
 def test_a_folder_or_a_pipe_in_the_place_of_a_result_file_is_kept(fast, tmp_path):
     """A pipe would wait for ever; the next number is taken."""
     (tmp_path / "a.sandbox.created.csv").mkdir()
