@@ -4,23 +4,16 @@ Stories of files, answers and animals, played against a real service: `stories.t
 
 import json
 import re
-from pathlib import Path
 
 import pytest
-from inventories import stored_animals, write_rows
+from inventories import befall, read_rows, repeat, stored_animals, write_rows
+from tables import read_stories
 
 from petstore_tools import Sandbox
 from petstore_tools.errors import DoubtfulRowsError, SheetError
 from petstore_tools.importing.imports import Target
 from petstore_tools.importing.journal import open_journal
 from petstore_tools.plans import Plan
-from petstore_tools.sandbox.faults import Fault
-
-TEXT = Path(__file__).with_name("stories.txt").read_text("utf-8")
-STEP = re.compile(r"([\w.]+)(?:: | )(\S.*)")
-BLOCKS = [block.strip().splitlines() for block in TEXT.split("\n== ")[1:]]
-STORIES = [pytest.param(steps, id=title) for title, *steps in BLOCKS]
-REPEATED = re.compile(r"^(?:(\d+)\*)?(.*)$")
 
 
 def read_options(text):
@@ -53,28 +46,6 @@ def outcome(store, path, options):
     return " ".join([*result.frame["outcome"], *edited]), str(result)
 
 
-def repeat(text):
-    """Return `Rex,3,sold` as one row, and `2*Rex,3,sold` as two."""
-    count, row = REPEATED.findall(text)[0]
-    return [row] * int(count or 1)
-
-
-def befall(box, verb, text):
-    """Let time pass, or do to the service what staff, other programs and faults do."""
-    if verb == "wait":
-        box.advance(minutes=int(text))
-    elif verb == "staff_removes":
-        box.remove(int(text))
-    elif verb == "staff":
-        box.change(1, status=text)
-    elif verb == "fault":
-        kind, number = text.split()
-        box.faults.append(Fault(kind, "POST", numbers=(int(number),)))
-    else:
-        animals = [row.split(",") for row in read_rows(text)]
-        box.add((name, int(number), status) for name, number, status in animals)
-
-
 def look_at(folder, verb, text):
     """Compare the files, or the text of one, with what a story says; or delete one."""
     name, _, part = text.partition(" ")
@@ -86,11 +57,6 @@ def look_at(folder, verb, text):
         (folder / name).unlink()
 
 
-def read_rows(text):
-    """Return each row of a step."""
-    return [row for words in text.split(" | ") for row in repeat(words)]
-
-
 @pytest.fixture
 def shop():
     """A service whose plan calls for one connection, so that ids are in order."""
@@ -98,16 +64,13 @@ def shop():
         yield box
 
 
-@pytest.mark.parametrize("steps", STORIES)
+@pytest.mark.parametrize("steps", read_stories(__file__, "stories.txt"))
 def test_a_story(shop, tmp_path, steps):
     """As many animals as there should be, and no question but those that it names."""
     store = shop.store
     header = "name,categoryId,status"
     result_shown = ""
-    for step in steps:
-        match = STEP.fullmatch(step)
-        assert match, step
-        verb, text = match.groups()
+    for verb, text in steps:
         if verb in ("inventory", "fault", "wait", "staff", "staff_removes"):
             befall(shop, verb, text)
         elif verb == "columns":
@@ -130,10 +93,10 @@ def test_a_story(shop, tmp_path, steps):
             numbers = re.match(r"(asks|refused)(?: \d+)*(?= |$)", expected)
             begin = expected if numbers is None else numbers[0]
             text_shown = expected.removeprefix(begin).strip()
-            assert said.startswith(f"{begin} ") if numbers else said == expected, step
-            assert text_shown in said, (step, said)
+            assert said.startswith(f"{begin} ") if numbers else said == expected, text
+            assert text_shown in said, (text, said)
         elif verb == "shows":
-            assert result_shown.endswith(text), (step, result_shown)
+            assert result_shown.endswith(text), (text, result_shown)
         elif verb == "animals":
             assert stored_animals(shop).total() == int(text)
         elif verb in ("files", "reads", "deletes"):

@@ -11,6 +11,7 @@ from proxy import FaultProxy
 
 from petstore_tools import Listing, spec
 from petstore_tools.listing.frames import PetColumns
+from petstore_tools.sandbox.faults import Fault
 
 Animals = Counter[tuple[str, int, str | None]]
 ROWS = 60  # of the file that most tests of imports send
@@ -63,3 +64,30 @@ def faulty_creates(sandbox, fate):
     return FaultProxy(
         sandbox.base_url, lambda method, n: fate(n) if method == "POST" else "pass"
     )
+
+
+def repeat(text):
+    """Return `Rex,3,sold` as one row, and `2*Rex,3,sold` as two."""
+    count, _, row = text.rpartition("*")
+    return [row] * int(count or 1)
+
+
+def read_rows(text):
+    """Return each row of a step."""
+    return [row for words in text.split(" | ") for row in repeat(words)]
+
+
+def befall(box, verb, text):
+    """Let time pass, or do to the service what staff, other programs and faults do."""
+    if verb == "wait":
+        box.advance(minutes=int(text))
+    elif verb == "staff_removes":
+        box.remove(int(text))
+    elif verb == "staff":
+        box.change(1, status=text)
+    elif verb == "fault":
+        kind, method, number = text.split()
+        box.faults.append(Fault(kind, method, numbers=(int(number),)))
+    else:
+        animals = [row.split(",") for row in read_rows(text)]
+        box.add((name, int(number), status or None) for name, number, status in animals)

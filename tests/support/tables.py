@@ -1,6 +1,7 @@
 """Tables of cases that are kept as text or JSON beside their tests."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 TESTS = Path(__file__).parents[1]
 CORPUS = TESTS / "importing" / "corpus"
 WIRE = sorted((TESTS / "wire").glob("*.json"))
+STEP = re.compile(r"([\w./]+)(?:: | )(\S.*)")
 
 
 def read_cases(test_file, name):
@@ -29,6 +31,17 @@ def read_cases(test_file, name):
 def read_json(test_file, name):
     """Read what stands as JSON beside a test."""
     return json.loads(Path(test_file).with_name(name).read_text("utf-8"))
+
+
+def read_stories(test_file, name):
+    """Read stories beside a test: behind each title its steps, each `verb text`."""
+    text = Path(test_file).with_name(name).read_text("utf-8")
+    stories = []
+    for story in text.split("\n== ")[1:]:
+        title, *lines = story.strip().splitlines()
+        steps = [STEP.fullmatch(line).groups() for line in lines]
+        stories.append(pytest.param(steps, id=title))
+    return stories
 
 
 def soak_parts(parts):
