@@ -1,0 +1,43 @@
+"""Commands that people type one after the other: `sessions.txt`."""
+
+import re
+from pathlib import Path
+from string import Template
+
+import pytest
+from inventories import befall, read_rows
+from tables import read_stories
+
+
+@pytest.mark.parametrize("steps", read_stories(__file__, "sessions.txt"))
+def test_a_session(run, box, monkeypatch, steps):
+    """Each command ends, says and writes what stands below it."""
+    words = {"url": box.base_url, "key": box.api_key}
+    for verb, template in steps:
+        text = Template(template).safe_substitute(words)
+        name, _, part = text.partition(" ")
+        match verb:
+            case "run":
+                line, _, code = text.partition(" -> ")
+                before = len(box.traffic())
+                done = run(line, code=int(code or 0))
+                output = {"out": done.stdout, "err": done.stderr}
+            case "env":
+                monkeypatch.setenv(name, part)
+            case "out" | "err":
+                match = re.search(text, output[verb], re.MULTILINE)
+                assert match, f"{text}\n{output[verb]}"
+                words |= match.groupdict()
+            case "never":
+                assert not re.search(text, done.stdout + done.stderr)
+            case "reads":
+                content = Path(name).read_text("utf-8")
+                assert re.search(part, content, re.MULTILINE), content
+            case "requests":
+                assert len(box.traffic()) - before == int(text)
+            case "inventory" | "fault" | "staff":
+                befall(box, verb, text)
+            case _:
+                path = Path(verb)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text("\n".join([*read_rows(text), ""]), "utf-8")
