@@ -8,7 +8,6 @@ import re
 import stat
 import sys
 import tomllib
-from functools import partial
 from pathlib import Path
 
 import click
@@ -19,7 +18,7 @@ from leaks import visible_text
 from paging_server import PagingService, numbered_animals
 from pydantic import SecretStr
 from python_calamine import CalamineWorkbook
-from tables import read_json, read_table
+from tables import read_table
 from wires import KEY
 
 from petstore_tools import PetStore, Sandbox, plans, settings
@@ -177,59 +176,6 @@ def test_staging_is_kept_beside_production(box):
     ]
 
 
-def test_quota_costs_no_request(run, box):
-    """Both windows are shown."""
-    done = run("quota")
-
-    assert len(box.traffic()) == 0
-    assert "10,000" in done.stdout
-    assert "100,000" in done.stdout
-
-
-def test_doctor_finds_all_well_and_says_what_it_looked_at(run, box):
-    """One request."""
-    done = run("doctor")
-
-    words = [line.split()[:2] for line in done.stdout.splitlines()]
-    subjects = ["settings", "folder", "budget", "service", "clock", "plan"]
-    assert words == [["ok", subject] for subject in subjects]
-    assert len(box.traffic()) == 1
-
-
-@pytest.mark.parametrize(
-    ("env", "code", "said"),
-    [
-        *read_json(__file__, "doctor.json"),
-        ({"PETSTORE_STATE_DIR": f"{__file__}/none"}, 2, "PETSTORE_STATE_DIR"),
-    ],
-)
-def test_doctor_names_what_is_wrong_and_what_helps(run, env, code, said):
-    """Key, service, address, plan, and a folder that cannot be written."""
-    done = run("doctor", code=code, **env)
-
-    assert said in done.stdout + done.stderr
-
-
-def test_doctor_names_the_variables_of_staging(run, box):
-    """Those of production would be set in vain."""
-    doctor = partial(run, "doctor --environment staging")
-    address = {"PETSTORE_STAGING_BASE_URL": box.base_url}
-
-    plan = doctor(**address, PETSTORE_STAGING_API_KEY=box.api_key).stdout
-    key = doctor(code=3, **address, PETSTORE_STAGING_API_KEY="wrong").stdout
-
-    assert "Set PETSTORE_STAGING_PLAN to the plan" in plan
-    assert "PETSTORE_API_KEY, in staging PETSTORE_STAGING_API_KEY" in key
-
-
-def test_doctor_says_from_when_on_requests_can_go(run):
-    """It has no `--wait`, and names none."""
-    for code in (0, 4):
-        done = run("doctor", code=code, PETSTORE_PLAN="1/1")
-
-    assert "Requests can go from" in done.stdout
-
-
 def test_doctor_measures_the_clocks_behind_a_wait(run):
     """
     Also where its request had to wait for the next minute; one that is wrong is worth a
@@ -292,14 +238,3 @@ def test_a_template_offers_the_categories(run, tmp_path):
     for name, choices in (("told", [["Dogs"]]), ("given", [["Cats"]])):
         book = CalamineWorkbook.from_path(tmp_path / f"{name}.xlsx")
         assert book.get_sheet_by_name(CATEGORY_SHEET).to_python() == choices
-
-
-def test_a_file_that_exists_is_not_replaced(run, tmp_path):
-    """It may be filled in already; and only .xlsx can be written."""
-    run("template animals.xlsx")
-    before = (tmp_path / "animals.xlsx").read_bytes()
-
-    refused = run("template animals.xlsx", code=2).stderr
-    assert "exists already: name a new file" in refused
-    assert "must end in .xlsx" in run("template animals.csv", code=2).stderr
-    assert (tmp_path / "animals.xlsx").read_bytes() == before
