@@ -12,14 +12,13 @@ from inventories import listed_pet
 from tables import read_table
 
 from petstore_tools.clock import ManualClock
-from petstore_tools.errors import JournalError, SettingsError
-from petstore_tools.importing.imports import Target, find_import, list_imports
+from petstore_tools.errors import JournalError
+from petstore_tools.importing.imports import Target
 from petstore_tools.importing.journal import open_journal, read_journal
 from petstore_tools.importing.lost_rows import (
     mark_dead,
     mark_lost,
     reconcile,
-    record_decision,
     seconds_lost,
     take_listing,
 )
@@ -105,43 +104,6 @@ def test_an_answer_is_for_a_row_that_is_on_its_way(tmp_path):
         assert journal.counts() == {"unsent": 1}
 
 
-def test_a_person_cannot_decide_against_the_constraint(tmp_path):
-    """
-    An animal that another row has, a row that is not unknown; absent is sent again.
-    """
-    with (
-        open_journal(tmp_path, target("a.csv")) as a,
-        open_journal(tmp_path, target("b.csv")) as b,
-    ):
-        answer(a, add(a, REX)[0], "created", 7)
-        for entry in add(b, REX, MIA):
-            answer(b, entry, "unknown")
-
-        with pytest.raises(
-            JournalError, match=r"this animal is row 2 of a.csv \(id 7\)"
-        ):
-            record_decision(b, 2, 7)
-        with pytest.raises(
-            JournalError, match="row 2 of import .* is not to be decided"
-        ):
-            record_decision(a, 2, None)
-        record_decision(b, 2, 8)
-        record_decision(b, 3, None)
-
-        assert [(e.state, e.pet_id) for e in b.read()] == [
-            ("created", 8),
-            ("unsent", None),
-        ]
-    with open_journal(tmp_path, target("c.csv")) as c:
-        for content in (REX, MIA):
-            add(c, content)
-            answer(c, c.unsent()[0], "unknown")
-        add(c, MIA._replace(name="Tom"))
-
-        with pytest.raises(JournalError, match="row 2 of import .* stands for several"):
-            record_decision(c, 2, None)
-
-
 def test_rows_of_other_imports_are_those_that_were_sent_or_are_to_be_sent_now(tmp_path):
     """Those of a running import also before they are sent."""
     with open_journal(tmp_path, target("a.csv")) as running:
@@ -156,20 +118,6 @@ def test_rows_of_other_imports_are_those_that_were_sent_or_are_to_be_sent_now(tm
     assert [entry.content for entry in while_it_runs] == [REX, MIA]
     assert [entry.content for entry in afterwards] == [REX]
     assert unlike == []
-
-
-def test_a_file_of_the_same_name_is_told_apart_by_its_folder(tmp_path):
-    """The other one is named with it."""
-    other = Target(target().environment, target().service_id, Path("/2025/a.csv"))
-    for place in (target(), other):
-        with open_journal(tmp_path, place) as journal:
-            answer(journal, add(journal, REX)[0], "unknown")
-
-    with read_journal(tmp_path, other) as journal:
-        (entry,) = journal.read_others(new_rows([REX]))
-        names = [str(entry), str(journal.read()[0])]
-
-    assert names == ["row 2 of a.csv in /files (unknown)", "row 2 of a.csv (unknown)"]
 
 
 def test_rows_of_a_dead_process_are_unknown_and_those_of_a_living_one_are_not(tmp_path):
@@ -288,28 +236,6 @@ def test_a_service_that_settles_late_lags_as_long(tmp_path):
         answer(journal, created_row, "created", 7)
         clock.advance(7_150)
         assert show(journal, began=clock.steady(), after_s=7_200.0) == {}
-
-
-def test_imports_are_listed_and_found(tmp_path):
-    """
-    By the first letters of their names; the last changed first; rows with problems
-    count.
-    """
-    with open_journal(tmp_path, target()) as journal:
-        add(journal, REX, MIA, MIA._replace(name="Tom"))
-        answer(journal, journal.read()[0], "created", 7)
-
-    (info,), errors = list_imports(tmp_path)
-
-    assert not errors
-    assert find_import(tmp_path, info.target.id[:5]) == info
-    assert (info.target, info.states) == (
-        target(),
-        {"created": 1, "unsent": 2, "rejected": 1},
-    )
-    for name in ("", "zz"):
-        with pytest.raises(SettingsError, match="no import begins"):
-            find_import(tmp_path, name)
 
 
 @pytest.mark.parametrize(("harm", "reason"), read_table(__file__, "harms.json"))
