@@ -104,22 +104,6 @@ def test_an_answer_is_for_a_row_that_is_on_its_way(tmp_path):
         assert journal.counts() == {"unsent": 1}
 
 
-def test_rows_of_other_imports_are_those_that_were_sent_or_are_to_be_sent_now(tmp_path):
-    """Those of a running import also before they are sent."""
-    with open_journal(tmp_path, target("a.csv")) as running:
-        add(running, REX, MIA)
-        with open_journal(tmp_path, target("b.csv")) as journal:
-            while_it_runs = journal.read_others(new_rows([REX]))
-            running.record([], intent=running.read()[0])
-    with open_journal(tmp_path, target("b.csv")) as journal:
-        afterwards = journal.read_others(new_rows([REX]))
-        unlike = journal.read_others(new_rows([REX._replace(category_id=9)]))
-
-    assert [entry.content for entry in while_it_runs] == [REX, MIA]
-    assert [entry.content for entry in afterwards] == [REX]
-    assert unlike == []
-
-
 def test_rows_of_a_dead_process_are_unknown_and_those_of_a_living_one_are_not(tmp_path):
     """The lock of an import tells, also for who looks at the dead import itself."""
     with open_journal(tmp_path, target("a.csv")) as journal:
