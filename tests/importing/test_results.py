@@ -6,7 +6,6 @@ import shutil
 import subprocess
 from contextlib import ExitStack
 
-import pandas as pd
 import pytest
 from harms import full_disk
 from inventories import connect_through, faulty_creates, write_rows
@@ -176,40 +175,13 @@ def test_a_folder_or_a_pipe_in_the_place_of_a_result_file_is_kept(fast, tmp_path
 def test_a_created_workbook_is_imported_with_the_same_options(fast, tmp_path):
     """Its sheet bears the name of that of the source."""
     path = tmp_path / "pets.xlsx"
-    with pd.ExcelWriter(path) as book:
-        for sheet, name in (("Bestand", "Rex"), ("Notes", "Mia")):
-            pets = pd.DataFrame({"name": [name], "categoryId": [3]})
-            pets.to_excel(book, sheet_name=sheet, index=False)
+    content = workbook_bytes(["name", "categoryId"], [["Rex", "3"]], name="Bestand")
+    path.write_bytes(content)
     (list_file,) = run(fast, path, sheet="Bestand").files
 
     result = run(fast, list_file, sheet="Bestand")
 
     assert (result.created, result.created_now) == (1, 0)
-
-
-@pytest.mark.parametrize("kind", ["csv", "xlsx"])
-def test_a_list_that_somebody_goes_on_with_is_not_written_anew(fast, tmp_path, kind):
-    """
-    An old file that is imported again brings nothing, and its own list is named, also
-    where another import wrote a newer one.
-    """
-    path = tmp_path / f"a.{kind}"
-    changed = tmp_path / f"a.sandbox.created.{kind}"
-    write = {"csv": pd.DataFrame.to_csv, "xlsx": pd.DataFrame.to_excel}[kind]
-    write(pd.DataFrame({"name": ["Rex"], "categoryId": 3}), path, index=False)
-    run(fast, path)
-    write(pd.DataFrame({"name": ["Mia"], "categoryId": 3}), changed, index=False)
-
-    before = run(fast, path)
-    run(fast, changed)
-    after = run(fast, path)
-
-    assert [file.name for file in before.files] == [changed.name]
-    assert [file.name for file in after.files] == [changed.name]
-    assert {file.name for file in tmp_path.glob("a.sandbox.*")} == {
-        changed.name,
-        f"a.sandbox.created.2.{kind}",
-    }
 
 
 def test_hidden_rows_stand_in_the_result(fast, tmp_path):
