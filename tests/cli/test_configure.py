@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 import pytest
 from click.testing import CliRunner
-from commands import connection
+from commands import configure, connection
 from leaks import visible_text
 from paging_server import PagingService, numbered_animals
 from pydantic import SecretStr
@@ -22,7 +22,6 @@ from tables import read_table
 from wires import KEY
 
 from petstore_tools import PetStore, Sandbox, plans, settings
-from petstore_tools.cli import cli
 from petstore_tools.cli.configure import configure_
 from petstore_tools.errors import SettingsError
 from petstore_tools.listing.evidence import EXAMPLES
@@ -31,14 +30,6 @@ from petstore_tools.service.server import ThreadedServer
 from petstore_tools.tabular.xlsx import CATEGORY_SHEET
 
 PAGINATIONS = re.findall(r'"([a-z]+=[^"]+)"', EXAMPLES)
-
-
-def configure(*answers, environment="production", code=0):
-    """Answer what `configure` asks; it ends with 0, or the code that is named."""
-    arguments = ["configure", "--environment", environment]
-    done = CliRunner().invoke(cli, arguments, input="\n".join([*answers, ""]))
-    assert done.exit_code == code, done.output
-    return done
 
 
 def config():
@@ -74,23 +65,6 @@ def test_an_answer_that_cannot_be_right_is_asked_again(box, typed, said):
     assert read_settings() == {**connected(box), "plan": "pro"}
 
 
-def test_a_plan_that_is_to_be_learnt_is_not_kept(box):
-    """`-` names none, and takes a plan away that was kept; Enter keeps that."""
-    configure(box.base_url, box.api_key, "pro", "-")
-
-    configure("", "", "-", "")
-    configure("", "", "", "")
-
-    assert read_settings() == connected(box)
-
-
-def test_a_key_at_the_wrong_question_is_not_shown_again(box):
-    """What is no address is no default of the next round."""
-    done = configure("psk_typed_here", box.base_url, box.api_key, "pro", "-")
-
-    assert "[psk_typed_here]" not in done.output
-
-
 def test_what_is_kept_is_shown_with_the_key_masked_and_enter_keeps_it(box):
     """
     Other entries of the file stay, which is for this user alone; one request checks it.
@@ -110,34 +84,6 @@ def test_what_is_kept_is_shown_with_the_key_masked_and_enter_keeps_it(box):
     assert read_settings() == kept
     assert len(box.traffic()) == 1
     assert sys.platform == "win32" or stat.S_IMODE(config().stat().st_mode) == 0o600
-
-
-def test_settings_that_do_not_work_now_are_kept_on_request(box):
-    """An address at which the service is not there tonight."""
-    elsewhere = box.base_url.replace("/v1", "/shop/v1")
-
-    done = configure(elsewhere, box.api_key, "pro", "", "y")
-
-    assert "Keep these settings anyway?" in done.output
-    assert read_settings()["base_url"] == elsewhere
-
-
-def test_a_category_file_is_kept_with_its_whole_path(box, tmp_path, monkeypatch):
-    """Enter keeps the file, one that is gone can be replaced, and - takes it out."""
-    monkeypatch.chdir(tmp_path)
-    names = tmp_path / "names.csv"
-    names.write_text("id,name\n3,Dogs\n")
-
-    configure(box.base_url, box.api_key, "pro", "names.csv")
-    with PetStore() as store:
-        assert store.settings.categories == names
-    assert f"[{names}]" in configure("", "", "", "").output
-    assert read_settings()["categories"] == str(names)
-    moved = names.rename(tmp_path / "new.csv")
-    configure("", "", "", "new.csv")
-    assert read_settings()["categories"] == str(moved)
-    configure("", "", "", "-")
-    assert "categories" not in read_settings()
 
 
 @pytest.mark.parametrize("pagination", PAGINATIONS)

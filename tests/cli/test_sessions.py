@@ -5,6 +5,7 @@ from pathlib import Path
 from string import Template
 
 import pytest
+from commands import configure
 from inventories import befall, read_rows
 from tables import read_stories
 
@@ -21,12 +22,15 @@ def test_a_session(run, box, monkeypatch, steps):
                 line, _, code = text.partition(" -> ")
                 before = len(box.traffic())
                 done = run(line, code=int(code or 0))
-                output = {"out": done.stdout, "err": done.stderr}
+            case "configure":
+                answers = [answer.removeprefix("Enter") for answer in text.split(" | ")]
+                done = configure(*answers)
             case "env":
                 monkeypatch.setenv(name, part)
             case "out" | "err":
-                match = re.search(text, output[verb], re.MULTILINE)
-                assert match, f"{text}\n{output[verb]}"
+                output = done.stdout if verb == "out" else done.stderr
+                match = re.search(text, output, re.MULTILINE)
+                assert match, f"{text}\n{output}"
                 words |= match.groupdict()
             case "never":
                 assert not re.search(text, done.stdout + done.stderr)
@@ -38,6 +42,7 @@ def test_a_session(run, box, monkeypatch, steps):
             case "inventory" | "fault" | "staff":
                 befall(box, verb, text)
             case _:
+                assert "." in verb, f"no step: {verb} {text}"
                 path = Path(verb)
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text("\n".join([*read_rows(text), ""]), "utf-8")

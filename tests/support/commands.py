@@ -11,8 +11,9 @@ from contextlib import suppress
 from unittest.mock import patch
 
 import pytest
+from click.testing import CliRunner
 
-from petstore_tools.cli import main
+from petstore_tools.cli import cli, main
 
 needs_terminal = pytest.mark.skipif(
     sys.platform == "win32", reason="a terminal of its own needs POSIX"
@@ -61,6 +62,14 @@ def end_main(line, *words):
     with patch.object(sys, "argv", command), pytest.raises(SystemExit) as ended:
         main()
     return ended.value.code
+
+
+def configure(*answers, environment="production", code=0):
+    """Answer what `configure` asks; it ends with 0, or the code that is named."""
+    arguments = ["configure", "--environment", environment]
+    done = CliRunner().invoke(cli, arguments, input="\n".join([*answers, ""]))
+    assert done.exit_code == code, done.output
+    return done
 
 
 def run_on_terminal(*arguments, sandbox, cwd, answers="", before_answer=lambda: None):
