@@ -57,7 +57,7 @@ def test_the_history_is_the_truth_of_its_listings(seeds, tmp_path):
     for seed in seeds:
         rng = random.Random(seed)
         history = History(tmp_path / f"{seed}.db")
-        check_history(history, *run_script(rng, history), rng)
+        check_history(history, run_script(rng, history), rng)
 
 
 def numbered_listing(number):

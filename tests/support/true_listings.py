@@ -4,11 +4,11 @@ that follow from it, and how a history and a report are held against them.
 """
 
 from bisect import bisect_left, bisect_right
-from collections import Counter
+from collections import Counter, namedtuple
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from itertools import groupby, pairwise
+from itertools import groupby
 from math import nan
 from operator import attrgetter
 from statistics import median
@@ -33,9 +33,9 @@ WORDS = [STATUSES, ["verfügbar", "reserviert", "sold", "متاح", None]]
 ZONES = ["America/Los_Angeles", "Europe/Berlin", "Pacific/Auckland", "UTC"]
 T0 = 1_767_603_600.0
 DAY = timedelta(days=1)
-KINDS = {"gone": "gone", "sold": "became sold"}
-ABSENT = {"new": None, "gone": None}
+KINDS = {None: "gone", "sold": "became sold"}
 MOMENT = partial(datetime.fromtimestamp, tz=UTC)
+TrueEvent = namedtuple("TrueEvent", "event id name category_id begin end after by")
 
 
 @dataclass
@@ -148,24 +148,6 @@ def true_stays(listings, columns=slice(None)):
     return stays
 
 
-def events(listings, since, only=""):
-    """
-    Yield what happened after a listing, from each one to the next: animal, from and to.
-    Where only one status is looked at, an animal with another one is as good as absent.
-    """
-    for earlier, later in pairwise(range(since, len(listings))):
-        before = animals_in(listings, earlier)
-        now = animals_in(listings, later)
-        for pet_id in before.keys() | now.keys():
-            begin = status_of(before, pet_id, "new")
-            end = status_of(now, pet_id, "gone")
-            if only:
-                begin = only if begin == only else "new"
-                end = only if end == only else "gone"
-            if begin != end and (begin, end) != ("new", "gone"):
-                yield pet_id, begin, end
-
-
 def status_stays(listings):
     """Return each unbroken time of an animal in a status."""
     return true_stays(listings, slice(2, 3))
@@ -187,23 +169,25 @@ def animals_in(listings, n):
 
 def true_events(listings, since, until):
     """Return what happened after a listing, by another one, as `store.events` does."""
-    rows = []
+    events = []
     for n in range(since + 1, until + 1):
-        animals = {**animals_in(listings, n - 1), **listings[n].animals}
-        for pet_id, begin, end in events(listings[: n + 1], n - 1):
-            event = "new" if begin == "new" else KINDS.get(end, "another status")
-            values = animals[pet_id][:2]
-            statuses = ABSENT.get(begin, begin), ABSENT.get(end, end)
-            times = last_look(listings, n, pet_id), listings[n].ended
-            rows.append((event, pet_id, *values, *statuses, *times))
-    return sorted(rows, key=lambda row: (row[-1], row[1]))
+        before = animals_in(listings, n - 1)
+        now = animals_in(listings, n)
+        for pet_id, (*values, _) in {**before, **now}.items():
+            begin = status_of(before, pet_id)
+            end = status_of(now, pet_id)
+            if begin != end:
+                kind = KINDS.get(end, "another status") if begin else "new"
+                times = last_look(listings, n, pet_id), listings[n].ended
+                events.append(TrueEvent(kind, pet_id, *values, begin, end, *times))
+    return sorted(events, key=attrgetter("by", "id"))
 
 
-def check_history(history, listings, report, rng):
+def check_history(history, listings, rng):
     """
-    Compare all that the history says with the truth, of any two listings, too, and a
-    report on the last one. What is left when listings are forgotten at both ends is a
-    history, which goes on with the next one.
+    Compare all that the history says with the truth, of any two listings, too. What is
+    left when listings are forgotten at both ends is a history, which goes on with the
+    next one.
     """
     for listing, snapshot in zip(listings, history.snapshots(), strict=True):
         pd.testing.assert_frame_equal(
@@ -222,7 +206,6 @@ def check_history(history, listings, report, rng):
     true_rows = true_events(listings, since, until)
     assert rows_of(history.events(first, last, now=now)) == true_rows
     check_period(history, listings, since, until)
-    check_report(report, listings)
     check_reports_of_the_past(history, listings, rng)
     history.forget(first, after=last, now=now)
     oldest = bisect_left(ends, first)
@@ -259,24 +242,14 @@ def status_name(status):
     return names.get(status, str(status))
 
 
-def status_of(animals, pet_id, absent):
-    """Return the status of an animal as a report names it."""
-    return status_name(animals[pet_id][2]) if pet_id in animals else absent
+def status_of(animals, pet_id):
+    """Return the status of an animal as tables name it, None where it is absent."""
+    return status_name(animals[pet_id][2]) if pet_id in animals else None
 
 
 def count_animals(animals):
     """Count animals by the status that a report names."""
-    return Counter(status_of(animals, pet_id, "") for pet_id in animals)
-
-
-def compared_position(listings, report):
-    """
-    Return the position of the listing that a report on the last one is compared with.
-    """
-    # a report on one status is compared with a part of it
-    identity = attrgetter("digest", "started_at", "ended_at")
-    identities = [identity(listing.facts) for listing in listings]
-    return max(n for n, of in enumerate(identities) if of == identity(report.since))
+    return Counter(status_name(status) for *_, status in animals.values())
 
 
 def nearest_position(listings, age_s, begin_s):
@@ -295,19 +268,18 @@ def nearest_position(listings, age_s, begin_s):
 def ended_position(listings, moment, zone):
     """
     Return the position of the newest listing that had ended by a time, or by the end of
-    a day in a zone; None where there is none.
+    a day in a zone; else that of the oldest.
     """
     ends = [listing.ended.astimezone(zone) for listing in listings]
     if not isinstance(moment, datetime):
         ends = [end.date() for end in ends]
-    return max((n for n, end in enumerate(ends) if end <= moment), default=None)
+    return max((n for n, end in enumerate(ends) if end <= moment), default=0)
 
 
-def pick_moment(rng, listings, zone, kept):
+def pick_moment(rng, listings, zone):
     """
     Return an age, a date or a time, some without an offset, that is older than the last
-    of some listings, and the position of the listing that it means, of those that are
-    kept.
+    of some listings, and the position of the earlier listing that it means.
     """
     earlier = listings[:-1]
     begin_s = listings[-1].facts.started_at
@@ -325,17 +297,7 @@ def pick_moment(rng, listings, zone, kept):
         case _:
             naive = meant.replace(tzinfo=None)
             written = rng.choice([naive, naive.isoformat()])
-    return written, ended_position(listings[:kept], meant, zone)
-
-
-def count_moves(report):
-    """Count what a report says of animals: their id, from and to."""
-    sides = report.tables()["events"].fillna({"from": "new", "to": "gone"})
-    moves = Counter(zip(sides["id"], sides["from"], sides["to"], strict=True))
-    if report.unseen is not None:
-        missed = zip(report.unseen["id"], report.unseen["status"], strict=True)
-        moves.update((pet_id, name, "not seen") for pet_id, name in missed)
-    return moves
+    return written, ended_position(earlier, meant, zone)
 
 
 def true_times(listings):
@@ -371,22 +333,24 @@ def true_times(listings):
     }
 
 
-def check_report(report, listings):
-    """Compare a report on the last listing with the truth."""
+def check_report(report, listings, since):
+    """Compare a report on the last listing, since another one, with the truth."""
+    assert report.since == listings[since].facts
     tables = report.tables()
     last = len(listings) - 1
-    since = compared_position(listings, report)
     old = animals_in(listings, since)
     now = listings[last].animals
     present_animals = animals_in(listings, last)
-    true_events = [*events(listings, since)]
     unseen = [
-        (n, status_of(present_animals, n, ""), "not seen")
-        for n in present_animals
+        (n, *values, status_name(status))
+        for n, (*values, status) in sorted(present_animals.items())
         if n not in now
     ]
-    assert count_moves(report) == Counter([*true_events, *unseen])
-    ways = Counter((begin, end) for _, begin, end in set(true_events))
+    assert rows_of(tables.get("unseen", pd.DataFrame())) == unseen
+    events = true_events(listings, since, last)
+    assert rows_of(tables["events"]) == events
+    moves = {(event.id, event.begin, event.end) for event in events}
+    ways = Counter((begin or "new", end or "gone") for _, begin, end in moves)
     rows = rows_of(tables["transitions"])
     assert {(begin, end): count for begin, end, count in rows} == ways
     assert [row[-1] for row in rows] == sorted(ways.values(), reverse=True)
@@ -400,9 +364,9 @@ def check_report(report, listings):
     assert [+Counter(row) for row in rows] == [*true_counts, count_animals(now)]
     sums = {
         "animals before": len(old),
-        "new": len({pet_id for pet_id, begin, _ in true_events if begin == "new"}),
-        "became sold": len({pet_id for pet_id, _, end in true_events if end == "sold"}),
-        "gone": len({pet_id for pet_id, _, end in true_events if end == "gone"}),
+        "new": len({event.id for event in events if event.begin is None}),
+        "became sold": len({event.id for event in events if event.end == "sold"}),
+        "gone": len({event.id for event in events if event.end is None}),
         "animals now": len(now),
     }
     summary = tables["summary"].set_index("what")["animals"].to_dict()
@@ -434,15 +398,13 @@ def check_reports_of_the_past(history, listings, rng):
     zone = ZoneInfo(rng.choice(ZONES))
     looks = check_looks(None, "Report", "", str(zone))
     now = listings[-1].facts.ended_at + rng.choice([0.0, 3_600.0])
-    moment, until = pick_moment(
-        rng, [*listings, make_listing({}, now)], zone, len(listings)
-    )
+    moment, until = pick_moment(rng, [*listings, make_listing({}, now)], zone)
     if not until:
         return
-    since_moment, since = pick_moment(rng, listings[: until + 1], zone, until + 1)
+    earlier = listings[: until + 1]
+    since_moment, since = pick_moment(rng, earlier, zone)
     report = report_on_snapshot(history, since_moment, moment, looks, None, now)
-    assert report.since == listings[since or 0].facts
-    check_report(report, listings[: until + 1])
+    check_report(report, earlier, since)
 
 
 def run_script(rng, history):
@@ -460,20 +422,23 @@ def run_script(rng, history):
                 history.keep(make_listing({}, listing.facts.ended_at - 3_600).frame)
     zone = ZoneInfo(rng.choice(ZONES))
     looks = check_looks(None, "Report", "", str(zone))
-    since, position = pick_moment(rng, listings, zone, len(listings) - 1)
+    since, position = pick_moment(rng, listings, zone)
     sold = replace(newest.facts, status="sold", may_have_hole=False)
     of_sold = PetColumns.of(newest.frame[newest.frame["status"] == "sold"]).to_frame(
         sold
     )
     filtered_report = report_and_keep(of_sold, history, since, looks)
-    report = report_and_keep(newest.frame, history, since, looks)
-    assert report.since == listings[position or 0].facts
+    check_report(
+        report_and_keep(newest.frame, history, since, looks), listings, position
+    )
     times = newest.facts.started_at, newest.facts.ended_at
     whole = [*listings[:-1], make_listing(newest.animals, *times)]
-    ways = {*events(whole, compared_position(listings, filtered_report), only="sold")}
+    events = true_events(whole, position, len(listings) - 1)
     sums = filtered_report.tables()["summary"].set_index("what")["animals"]
-    assert sums["became sold or new"] == len({n for n, _, end in ways if end == "sold"})
-    assert sums["no longer sold or gone"] == len(
-        {n for n, begin, _ in ways if begin == "sold"}
+    assert sums["became sold or new"] == len(
+        {event.id for event in events if event.end == "sold"}
     )
-    return listings, report
+    assert sums["no longer sold or gone"] == len(
+        {event.id for event in events if event.begin == "sold"}
+    )
+    return listings
