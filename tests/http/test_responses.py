@@ -3,18 +3,15 @@ What a reply says: animals, an error of the tree, or that another program answer
 """
 
 import json
-import time
 from functools import partial
 
 import pandas as pd
 import pytest
-from pydantic import SecretStr
-from raw import RawServer, reply_bytes
+from raw import RawServer, fixed_bytes, fixed_reply, reply_bytes
 from tables import WIRE
-from wires import BASE, NO_MORE, PET, rate_headers
+from wires import BASE, NO_MORE, PET, rate_headers, store_at
 
-from petstore_tools import PetStore, Sandbox
-from petstore_tools.clock import ManualClock
+from petstore_tools import Sandbox
 from petstore_tools.errors import (
     ApiError,
     BadRequestError,
@@ -27,7 +24,6 @@ from petstore_tools.errors import (
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.frames import ENDINGS, write_frame
 from petstore_tools.sandbox.faults import Fault
-from petstore_tools.settings import load
 
 ONWARD = rate_headers(Link='<?cursor=b>; rel="next"')
 AWAY = {"code": "db", "message": "away", "status": 500}
@@ -67,7 +63,7 @@ def test_an_error_shows_no_key_and_no_control_character(wire):
     wire.get(f"{BASE}/pets", body=body, status=401)
 
     with (
-        PetStore(base_url=BASE, api_key=key, ledger="memory") as store,
+        store_at(BASE, key) as store,
         pytest.raises(UnauthorizedError) as raised,
     ):
         store.list_pets()
@@ -204,14 +200,8 @@ NGINX = (
 )
 
 
-def sending(answer):
-    """Answer every connection with these bytes and close it."""
-    return RawServer(lambda connection, _: connection.sendall(answer))
-
-
 def refusal(address):
-    settings = load(base_url=address, api_key=SecretStr("k"), plan="pro")
-    with PetStore.from_settings(settings, clock=ManualClock(time.time())) as store:
+    with store_at(address) as store:
         with pytest.raises(PetstoreError) as caught:
             store.list_pets(first=1)
         return caught.value
@@ -223,7 +213,7 @@ def refusal(address):
 )
 def test_http_to_a_service_that_speaks_https_says_so(answer):
     """A closed connection, an alert, and what Go and nginx answer."""
-    with sending(answer) as server:
+    with RawServer(fixed_bytes(answer)) as server:
         error = refusal(server.base_url)
 
     assert "write https:// in the base address" in str(error)
@@ -248,7 +238,8 @@ def test_a_web_page_behind_the_address_is_called_one(status, kind):
     And where it cannot be a proxy's word on a service that is down, the address is
     asked about.
     """
-    with sending(reply_bytes(status, PAGE, Content_Type="text/html")) as server:
+    page = fixed_reply(status, PAGE, Content_Type="text/html")
+    with RawServer(page) as server:
         error = refusal(server.base_url)
 
     assert isinstance(error, kind)

@@ -8,28 +8,24 @@ import json
 import netrc
 import shutil
 import signal
-import socket
 import ssl
 import subprocess
 import threading
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
 from types import FunctionType, ModuleType, SimpleNamespace
 
 import pytest
 from commands import needs_signals
 from leaks import visible_text
 from pydantic import SecretStr
-from raw import RawServer, fixed_reply, reply_bytes
+from raw import RawServer, fixed_bytes, fixed_reply, read_request, reply_bytes
 from requests.adapters import HTTPAdapter
 from services import free_port
 from tables import read_table
-from wires import BASE, KEY, PET
+from wires import BASE, KEY, PET, store_at
 
 from petstore_tools import PetStore
-from petstore_tools.clock import ManualClock
 from petstore_tools.errors import (
     PetstoreError,
     ProtocolError,
@@ -37,12 +33,6 @@ from petstore_tools.errors import (
 )
 from petstore_tools.http import transport
 from petstore_tools.http.transport import TIMEOUT_S
-from petstore_tools.settings import load
-
-
-def store_at(base_url):
-    """Return a store of a service that shares its budget with nobody."""
-    return PetStore(base_url=base_url, api_key=KEY, ledger="memory")
 
 
 def create(store):
@@ -98,28 +88,25 @@ FINAL = {
 @pytest.mark.parametrize("answer", FINAL.values(), ids=FINAL)
 def test_a_201_is_final_whatever_its_body_is(answer):
     """The animal was made: nobody has to look for it, and it is not sent again."""
-    with RawServer(lambda connection, _: connection.sendall(answer)) as server:
+    with RawServer(fixed_bytes(answer)) as server:
         assert send(server.base_url).status == 201
 
 
-@contextmanager
 def silent_behind(begin):
-    """Serve the beginning of an answer, and fall silent."""
-    end = threading.Event()
+    """Return what sends the beginning of an answer, and falls silent."""
 
     def serve(connection, request):
         connection.sendall(begin)
-        end.wait()
+        connection.recv(1)  # until the other end closes
 
-    with RawServer(serve) as server:
-        yield server.base_url
-        end.set()
+    return serve
 
 
 def test_a_201_is_final_where_its_body_is_never_whole():
     """The service falls silent behind the head."""
-    with silent_behind(HEAD + b"Content-Length: 99\r\n\r\n{") as base_url:
-        assert send(base_url, timeout_s=(5.0, 0.2)).status == 201
+    begin = HEAD + b"Content-Length: 99\r\n\r\n{"
+    with RawServer(silent_behind(begin)) as server:
+        assert send(server.base_url, timeout_s=(5.0, 0.2)).status == 201
 
 
 @pytest.mark.parametrize("status", [300, 301, 302, 307, 308])
@@ -142,7 +129,7 @@ def test_a_redirect_is_not_followed_and_its_target_is_named(
     assert len(wire.calls) == 1
 
 
-def test_a_netrc_entry_does_not_replace_the_key(wire, tmp_path, monkeypatch):
+def test_a_netrc_entry_does_not_replace_the_key(wire, store, tmp_path, monkeypatch):
     """`requests` would prefer it to a header; an auth object wins."""
     entry = tmp_path / "netrc"
     entry.write_text("machine pets.example login someone password else\n")
@@ -151,7 +138,7 @@ def test_a_netrc_entry_does_not_replace_the_key(wire, tmp_path, monkeypatch):
     assert netrc.netrc(str(entry)).authenticators("pets.example")
     wire.post(f"{BASE}/pets", json=PET, status=201)
 
-    create(store_at(BASE))
+    create(store)
 
     assert wire.calls[0].request.headers["Authorization"] == f"Bearer {KEY}"
 
@@ -198,12 +185,12 @@ def test_a_create_on_a_connection_that_idled_opens_a_fresh_one(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "begins", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n["]
+    "begin", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n["]
 )
-def test_a_service_that_falls_silent_is_given_up(begins):
+def test_a_service_that_falls_silent_is_given_up(begin):
     """Before its answer, and in the middle of it; the request may have left."""
-    with silent_behind(begins) as base_url:
-        error = fail_to_send(base_url, "the service was silent", (5.0, 0.2))
+    with RawServer(silent_behind(begin)) as server:
+        error = fail_to_send(server.base_url, "the service was silent", (5.0, 0.2))
 
     assert error.may_have_left
 
@@ -250,50 +237,31 @@ def tls(certificate):
     return context
 
 
-def copy(source, target):
-    with suppress(OSError):
-        while chunk := source.recv(65_536):
-            target.sendall(chunk)
-        target.shutdown(socket.SHUT_WR)
-
-
-@pytest.fixture
-def proxy(monkeypatch):
-    """Its address, with its password, and what it was asked."""
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_a_proxy_and_a_certificate_of_a_company_work(
+    monkeypatch, certificate, tls, scheme
+):
+    """By the usual variables: a tunnel for https, whole addresses for http."""
+    is_https = scheme == "https"
+    answer = fixed_reply(200)
     proxied = []
 
     def forward(connection, request):
-        """A tunnel for https, whole addresses for http."""
         proxied.append(request)
-        if request.startswith(b"GET"):
-            connection.sendall(reply_bytes(200, b"[]"))
-            return
-        connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
-        address = request.split()[1].decode().split(":")
-        with socket.create_connection((address[0], int(address[1]))) as server:
-            threading.Thread(
-                target=copy, args=(server, connection), daemon=True
-            ).start()
-            copy(connection, server)
+        if is_https:
+            connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
+            with tls.wrap_socket(connection, server_side=True) as tunnel:
+                answer(tunnel, read_request(tunnel))
+        else:
+            answer(connection, request)
 
-    for name in ("NO_PROXY", "no_proxy", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"):
+    for name in ("NO_PROXY", "no_proxy"):
         monkeypatch.delenv(name, raising=False)
-    with RawServer(forward) as server:
-        yield f"http://me:secret@127.0.0.1:{server.port}", proxied
-
-
-@pytest.mark.parametrize("scheme", ["http", "https"])
-def test_a_proxy_and_a_certificate_of_a_company_work(
-    monkeypatch, proxy, certificate, tls, scheme
-):
-    """By the usual variables."""
-    address, proxied = proxy
-    monkeypatch.setenv(f"{scheme}_proxy", address)
     monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(certificate))
-
-    is_https = scheme == "https"
-    with RawServer(fixed_reply(200), tls=tls if is_https else None) as server:
-        assert send(server.base_url, "GET").body == b"[]"
+    with RawServer(forward) as proxy:
+        address = f"http://me:secret@127.0.0.1:{proxy.port}"
+        monkeypatch.setenv(f"{scheme}_proxy", address)
+        assert send(f"{scheme}://127.0.0.1:9/v1", "GET").body == b"[]"
 
     (request,) = proxied
     assert request.startswith(b"CONNECT" if is_https else b"GET http://")
@@ -323,9 +291,6 @@ def test_a_failed_handshake_proves_that_nothing_left(fault, tls, monkeypatch):
     assert ("correct REQUESTS_CA_BUNDLE" in str(error)) is (fault == "no bundle")
 
 
-Serve = Callable[[socket.socket, bytes], None]
-
-
 def held_by(thing):
     """Return all that can be reached from a thing; what masks itself is not opened."""
     reachable = {}  # by `id`: most of it has no hash
@@ -339,18 +304,6 @@ def held_by(thing):
     return reachable.values()
 
 
-def nothing(connection, request):
-    """Close without an answer."""
-
-
-def silence(connection, request):
-    connection.recv(1)
-
-
-def half(connection, request):
-    connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n[")
-
-
 def interrupt(connection, request):
     """Press Ctrl-C while the answer is awaited."""
     signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
@@ -361,12 +314,12 @@ ECHO = f'{{"Authorization": "Bearer {KEY}"}}'.encode()
 
 
 ENDS = {
-    "nobody listens": nothing,
-    "no TLS": silence,
+    "nobody listens": fixed_bytes(b""),
+    "no TLS": silent_behind(b""),
     "Ctrl-C": interrupt,
-    "closed": nothing,
-    "silent": silence,
-    "half": half,
+    "closed": fixed_bytes(b""),
+    "silent": silent_behind(b""),
+    "half": fixed_bytes(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n["),
     "401": fixed_reply(
         401, f'{{"code": "unauthorized", "message": "{KEY}?", "status": 401}}'.encode()
     ),
@@ -375,15 +328,9 @@ ENDS = {
     "200 that echoes": fixed_reply(200, ECHO),
     "201 that echoes": fixed_reply(201, ECHO),
     "HTML": fixed_reply(201, b"<html>"),
-    "bytes": lambda connection, request: connection.sendall(b"\x00" * 99),
+    "bytes": fixed_bytes(b"\x00" * 99),
     "gzip": fixed_reply(200, b"not packed", Content_Encoding="gzip"),
 }
-
-
-def opened(base_url):
-    """Open a store whose clock moves by itself."""
-    settings = load(base_url=base_url, api_key=SecretStr(KEY), plan="1000/1000")
-    return PetStore.from_settings(settings, clock=ManualClock(time.time()))
 
 
 @needs_signals
@@ -396,7 +343,7 @@ def test_no_failure_shows_the_key(end, call):
     with RawServer(ENDS[end]) as server:
         moved = {"nobody listens": f"http://127.0.0.1:{free_port()}/v1"}
         moved["no TLS"] = server.base_url.replace("http", "https")
-        with opened(moved.get(end, server.base_url)) as store:
+        with store_at(moved.get(end, server.base_url)) as store:
             store.client.transport.timeout_s = (0.2, 0.2)
             with pytest.raises((PetstoreError, KeyboardInterrupt)) as raised:
                 call(store)
@@ -425,7 +372,7 @@ def test_no_attribute_of_a_store_holds_the_key():
     Store, settings, client, transport, the auth object, its adapters: before and after
     a request.
     """
-    with RawServer(fixed_reply(200)) as server, opened(server.base_url) as store:
+    with RawServer(fixed_reply(200)) as server, store_at(server.base_url) as store:
         for _ in range(2):
             for thing in held_by(store):
                 assert KEY not in repr(thing), type(thing)

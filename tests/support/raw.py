@@ -61,10 +61,11 @@ class RawServer(Listener):
         if self._tls is not None:
             connection = self._tls.wrap_socket(connection, server_side=True)
         with connection:
-            self._serve(connection, _read_request(connection))
+            self._serve(connection, read_request(connection))
 
 
-def _read_request(connection):
+def read_request(connection):
+    """Read a request with its body, or the first bytes of a TLS handshake."""
     request = b""
     while not request.startswith(b"\x16"):
         head, end, body = request.partition(b"\r\n\r\n")
@@ -90,7 +91,11 @@ def reply_bytes(status, body=b"{}", **headers):
     return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
 
 
+def fixed_bytes(content):
+    """Return what answers each request with the same bytes."""
+    return lambda connection, request: connection.sendall(content)
+
+
 def fixed_reply(status, body=b"[]", **headers):
     """Return what answers each request with the same reply."""
-    content = reply_bytes(status, body, **headers)
-    return lambda connection, request: connection.sendall(content)
+    return fixed_bytes(reply_bytes(status, body, **headers))
