@@ -9,7 +9,6 @@ import sqlite3
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Literal
@@ -37,7 +36,7 @@ class Pet(NewPet):
     id: int
 
 
-def quota(response: Response, authorization: str) -> None:
+def quota(response, authorization):
     digest = hashlib.sha256(authorization.encode()).hexdigest()
     key = db.execute(
         "SELECT id, per_minute, per_day FROM key WHERE digest = ?", (digest,)
@@ -62,7 +61,7 @@ def quota(response: Response, authorization: str) -> None:
 
 
 @contextmanager
-def transaction(level: str) -> Iterator[None]:
+def transaction(level):
     with lock:
         db.execute(f"PRAGMA synchronous = {level}")
         db.execute("BEGIN IMMEDIATE")
@@ -81,7 +80,7 @@ def list_pets(
     after: int = 0,
     *,
     authorization: Annotated[str, Header()],
-) -> list[dict[str, object]]:
+):
     with transaction("NORMAL"):
         quota(response, authorization)
         rows = db.execute(
@@ -97,7 +96,7 @@ def list_pets(
 )
 def create_pet(
     pet: NewPet, response: Response, authorization: Annotated[str, Header()]
-) -> dict[str, object]:
+):
     with transaction("FULL"):
         quota(response, authorization)
         cursor = db.execute(
@@ -107,7 +106,7 @@ def create_pet(
     return {"id": cursor.lastrowid, **pet.model_dump()}
 
 
-def main() -> None:
+def main():
     db.executescript(Path(__file__).with_suffix(".sql").read_text("utf-8"))
     digest = hashlib.sha256(b"Bearer k").hexdigest()
     db.execute("INSERT INTO key VALUES ('k', 1000000000, 1000000000, ?)", (digest,))
