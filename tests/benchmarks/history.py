@@ -65,7 +65,7 @@ def main(animals=100_000, listings=1_000):
         theirs = []
         copies = {}
         for number, frame in enumerate(inventories(animals, listings), 1):
-            if number in (10, 30, 100, 300, listings):
+            if number in (10, 100, listings):
                 path = Path(folder, f"before{number}.db")
                 shutil.copy(history.path, path)
                 copies[number] = (path, frame)

@@ -27,9 +27,7 @@ from pathlib import Path
 
 import requests
 from programs import SPAWN, head, row, run_readme_loop, serving
-from requests.adapters import HTTPAdapter
 from strict_service import OTHER, PER_DAY, SCENARIOS, serve
-from urllib3.util import Retry
 
 from petstore_tools import PetStore, Plan
 from petstore_tools.errors import TransportError
@@ -41,8 +39,6 @@ LOOP = "the loop"
 PEERS = {  # modules that each needs
     OURS: "requests",
     LOOP: "requests",
-    "plain requests": "requests",
-    "urllib3 Retry": "requests",
     "requests-ratelimiter": "requests_ratelimiter filelock",
 }
 MINUTES = 2
@@ -126,22 +122,15 @@ class Client:
                 return 200
 
             return run_loop
-        if self.peer == "urllib3 Retry":
-            retry = Retry(total=1_000, status_forcelist=[429], backoff_factor=0.5)
-            session.mount("http://", HTTPAdapter(max_retries=retry))
-        if self.peer == "requests-ratelimiter":
-            from requests_ratelimiter import LimiterAdapter, SQLiteBucket
+        from requests_ratelimiter import LimiterAdapter, SQLiteBucket
 
-            adapter = LimiterAdapter(
-                per_minute=self.per_minute,
-                burst=self.per_minute,
-                bucket_class=SQLiteBucket,
-                bucket_kwargs={
-                    "path": f"{self.folder}/bucket.db",
-                    "use_file_lock": True,
-                },
-            )
-            session.mount("http://", adapter)
+        adapter = LimiterAdapter(
+            per_minute=self.per_minute,
+            burst=self.per_minute,
+            bucket_class=SQLiteBucket,
+            bucket_kwargs={"path": f"{self.folder}/bucket.db", "use_file_lock": True},
+        )
+        session.mount("http://", adapter)
         return lambda: session.get(f"{self.base_url}/pets", timeout=10).status_code
 
 
