@@ -9,7 +9,6 @@ from tables import read_table
 
 import petstore_tools
 from petstore_tools import PetStore, Sandbox, errors, spec
-from petstore_tools.plans import Plan
 from petstore_tools.sandbox import samples
 
 DATA = Path(__file__).parents[2] / "data"
@@ -64,25 +63,10 @@ def test_names_load_on_first_use(code, absent):
     assert not loaded_by(code) & set(absent.split())
 
 
-@pytest.mark.parametrize("kind", [PetStore, Sandbox, Plan])
-def test_public_docstrings_explain_each_argument(kind):
-    """Each public method has one; one with a list of arguments names all of them."""
-    for name in public(kind):
-        thing = inspect.unwrap(getattr(kind, name, None) or kind)
-        if not callable(thing):
-            continue
-        doc = inspect.getdoc(thing)
-        assert doc, name
-        arguments = inspect.signature(thing).parameters.keys() - {
-            "self",
-            "args",
-            "kwargs",
-        }
-        assert "Args:" not in doc or all(argument in doc for argument in arguments), (
-            name
-        )
+def test_public_docstrings_say_what_is_raised():
+    """Of all that reads, creates and imports; ruff looks for the arguments."""
     for name in "list_pets create_pet get_pet import_pets preview_import pages".split():
-        assert "Raises:" in (inspect.getdoc(getattr(PetStore, name)) or ""), name
+        assert "Raises:" in inspect.getdoc(getattr(PetStore, name)), name
 
 
 def test_sample_animals_are_plausible():
