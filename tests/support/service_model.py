@@ -3,7 +3,6 @@ A strict service in simulated time: the windows that §8 leaves open, each in it
 strictest form.
 """
 
-import heapq
 from dataclasses import dataclass, field
 from math import ceil, floor
 from typing import Literal
@@ -98,26 +97,3 @@ class StrictService:
             retry_after_s=retry_after_s,
             date=floor(now),
         )
-
-
-class Timeline:
-    """Events in simulated time; each may schedule others."""
-
-    def __init__(self, start):
-        self.now = start
-        self._events = []
-        self._order = iter(range(10**9))
-
-    def schedule(self, time, action):
-        heapq.heappush(self._events, (max(time, self.now), next(self._order), action))
-
-    def run(self, until):
-        while self._events and self._events[0][0] <= until:
-            self.now, _, do = heapq.heappop(self._events)
-            do()
-            yield self.now
-
-
-def latency(rng, longest_s):
-    """Return seconds on the way there and back."""
-    return rng.uniform(0, longest_s), rng.uniform(0, longest_s)
