@@ -4,7 +4,6 @@ import inspect
 import json
 import re
 import shutil
-import sys
 from functools import cache, partial
 from operator import attrgetter
 from pathlib import Path
@@ -14,7 +13,7 @@ import pytest
 from commands import end_main, run_program
 from messages import package_messages
 from paging_server import PagingService, numbered_animals
-from programs import head, run_readme_loop
+from programs import run_readme_loop
 from services import keyed_session
 from tables import read_json
 
@@ -139,23 +138,6 @@ def test_the_loop_of_the_readme_lists_as_few_animals_as_the_readme_says(tmp_path
     server.stop()
 
     assert len(animals) == listed
-
-
-def test_a_table_of_a_benchmark_says_when_where_and_how_it_was_made(
-    monkeypatch, capsys
-):
-    """Date, machine, and the command that prints it again."""
-    monkeypatch.setattr(sys, "argv", ["/anywhere/faults.py", "50"])
-
-    head("rows", "lost")
-
-    line, table = capsys.readouterr().out.strip().split("\n\n")
-    assert re.fullmatch(
-        r"\d{4}-\d\d-\d\d, \w+ 3[\d.]+\w*, \w+ \w+, \d+ cores, load [\d.]+: "
-        r"`python tests/benchmarks/faults.py 50`",
-        line,
-    )
-    assert table == "| rows | lost |\n| --- | ---: |"
 
 
 def test_the_first_success_prints_what_the_readme_shows():
