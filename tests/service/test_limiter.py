@@ -11,17 +11,6 @@ from petstore_tools.spec import DAY_S, MINUTE_S
 PER_MINUTE = 3
 PER_DAY = 5
 T0 = 1_800_000_000.0
-DAY_START = 1_799_971_200
-DAY_END = DAY_START + DAY_S
-UNUSED = Usage()
-
-
-def send(times, usage=UNUSED):
-    decisions = []
-    for time in times:
-        usage, decision = consume(usage, PER_MINUTE, PER_DAY, time)
-        decisions.append(decision)
-    return decisions
 
 
 def sign(decision):
@@ -30,35 +19,23 @@ def sign(decision):
     return "+" if decision.allowed else "-"
 
 
-@pytest.mark.parametrize(("times", "expected"), read_table(__file__, "quotas.json"))
-def test_whole_minutes_days_and_bans(times, expected):
-    """
-    A plan of three a minute and five a day; what becomes of each second's request: +
-    allowed, - refused, ! banned.
-    """
-    decisions = send([T0 + time for time in times])
-
-    assert "".join(map(sign, decisions)) == expected
-
-
 @pytest.mark.parametrize(
-    ("usage", "time", "window"),
-    [
-        (UNUSED, T0, (3, 2, T0 + MINUTE_S)),
-        (Usage(day_start=DAY_START, day_used=2), T0 + 60, (5, 2, DAY_END)),
-        (Usage(DAY_END - 9, 0, DAY_START, 2), DAY_END - 9, (3, 2, DAY_END + 51)),
-    ],
+    ("usage", "times", "signs", "window"), read_table(__file__, "quotas.json")
 )
-def test_headers_speak_of_the_window_with_fewer_left_and_on_a_tie_of_the_later(
-    usage, time, window
-):
+def test_whole_minutes_days_and_bans(usage, times, signs, window):
     """
-    Minute first; when both have two left, the day, which resets later; a minute that
-    began while the clock was ahead may lead beyond the day.
+    A plan of three a minute and five a day. Of each case: begin and use of the minute
+    and the day, and the second of each request; what becomes of each: + allowed, -
+    refused, ! banned; limit, remaining and reset in the headers of the last.
     """
-    (decision,) = send([time], usage)
+    usage = Usage(*usage)
+    decisions = []
+    for time in times:
+        usage, decision = consume(usage, PER_MINUTE, PER_DAY, T0 + time)
+        decisions.append(decision)
 
-    assert (decision.limit, decision.remaining, decision.reset) == window
+    assert "".join(map(sign, decisions)) == signs
+    assert [decision.limit, decision.remaining, decision.reset] == window
 
 
 MONTH = 30 * 86_400.0
