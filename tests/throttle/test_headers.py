@@ -12,12 +12,17 @@ NOW = 1_800_000_000.0  # Fri, 15 Jan 2027 08:00:00 GMT
 
 
 @pytest.mark.parametrize(
-    ("text", "seconds"),
-    read_json(__file__, "retry_after.json"),
+    ("status", "headers", "fields"), read_json(__file__, "headers.json")
 )
-def test_retry_after_is_seconds_or_a_date_and_nonsense_is_none(text, seconds):
-    """Every form of Retry-After has one documented reading."""
-    assert read_reply(429, {"Retry-After": text}, now=NOW).retry_after_s == seconds
+def test_each_header_has_one_reading(status, headers, fields):
+    """
+    Retry-After is seconds or a date; limits are whole numbers (§8.3). The one policy
+    names the window; of several the one with the limit that came; two such, or none,
+    is as without it. Nonsense is none.
+    """
+    reply = read_reply(status, headers, now=NOW)
+
+    assert vars(reply).items() >= fields.items()
 
 
 @pytest.mark.skipif(not hasattr(time, "tzset"), reason="a zone of its own needs POSIX")
@@ -33,37 +38,3 @@ def test_a_date_without_a_zone_is_utc_wherever_this_machine_is(zone, ending):
 
     assert answer.date == NOW
     assert answer.retry_after_s == unaware.retry_after_s == 30
-
-
-@pytest.mark.parametrize("text", ["", "many", "-1", "1.5", "1e3", "0x10", "9" * 30])
-def test_a_limit_that_is_no_whole_number_is_absent(text):
-    """Limits are whole numbers (§8.3); anything else is not believed."""
-    assert read_reply(200, {"X-RateLimit-Limit": text}, now=NOW).limit is None
-
-
-MINUTE, DAY = '"minute";q=300;w=60', '"day";w=86400;q=10000'
-POLICIES = {
-    MINUTE: "minute",
-    f"{DAY};pk=:cGs=:": "day",
-    '"a, \\"b;q=1";qu="requests";q=9;w=60': "minute",
-    f"{MINUTE}, {DAY}": "minute",
-    f"{DAY},{MINUTE}": "minute",
-    f'{MINUTE}, "burst";q=300;w=1': None,
-    f'"a";q=1;w=60, {DAY}': None,
-    '"hour";q=300;w=3600': None,
-    '"minute";q=300': None,
-    '"minute";q=300;w=60.5': None,
-    "300;w=60": None,
-    "soon": None,
-}
-
-
-@pytest.mark.parametrize(("policy", "window"), POLICIES.items())
-def test_a_policy_names_the_window_of_the_limit(policy, window):
-    """
-    The one policy does; of several the one with the limit that came; two such, or none,
-    is as without it.
-    """
-    headers = {"X-RateLimit-Limit": "300", "RateLimit-Policy": policy}
-
-    assert read_reply(200, headers, now=NOW).policy_window == window
