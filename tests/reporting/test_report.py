@@ -3,6 +3,7 @@ The status report: what it counts, what it says of itself, and what it refuses b
 asks.
 """
 
+import json
 import re
 from datetime import date
 from html import unescape
@@ -12,7 +13,7 @@ import pytest
 from inventories import listing_frame
 from paging_server import PagingService, numbered_animals, open_store
 from reports import report_on, status_frame
-from tables import read_json
+from tables import read_json, read_table
 
 from petstore_tools import Sandbox, status_report
 from petstore_tools.errors import (
@@ -25,7 +26,6 @@ from petstore_tools.errors import (
 )
 from petstore_tools.reporting.facts import days_in_status
 from petstore_tools.sandbox import samples
-from petstore_tools.spec import DAY_S
 
 
 def animals(count):
@@ -89,18 +89,32 @@ def test_statuses_that_are_blank_or_called_like_columns_of_ours_are_kept_apart(
     assert sorted(transitions) == sorted(ways)
 
 
-def test_a_report_after_a_listing_of_no_animals_has_no_share_of_them(tmp_path):
+@pytest.mark.parametrize(
+    ("listings", "tables", "patterns"), read_table(__file__, "reports.json")
+)
+def test_a_report_on_some_listings_says_what_its_case_says(
+    tmp_path, listings, tables, patterns
+):
     """
-    No animals have a status with no share of them; what is new is no share of those
-    before.
+    Of each case: when each listing ended, and its animals with their statuses; tables
+    as JSON has them, null for none; and whether a pattern is in a format.
     """
-    now = status_frame(dict.fromkeys(range(8), "sold"), 9.0)
-    report = report_on(tmp_path, listing_frame([]), now)
+    frames = [
+        status_frame(dict(animals), ended_at, **changes)
+        for ended_at, animals, changes in listings
+    ]
+    report = report_on(tmp_path, *frames)
+    document = json.loads(report.to_json())
+    texts = {
+        "html": report.to_html(),
+        "markdown": report.to_markdown(),
+        "mail": report.to_mail().decode(),
+    }
 
-    assert report.tables()["summary"].columns.tolist() == ["what", "animals"]
-    assert re.search(r"\| new +\| +8 \|", report.to_markdown())
-    assert "of those before" not in report.to_html()
-    assert status_report(listing_frame([])).breakdown["share"].isna().all()
+    assert {name: document.get(name) for name in tables} == tables
+    for kind, text in texts.items():
+        for pattern, is_shown in patterns.get(kind, {}).items():
+            assert bool(re.search(pattern, text)) == is_shown
 
 
 def test_a_history_that_cannot_be_marked_stops_no_output(tmp_path):
@@ -117,93 +131,6 @@ def test_a_history_that_cannot_be_marked_stops_no_output(tmp_path):
     assert sorted(path.name for path in tmp_path.glob("[ab].*")) == ["a.html", "b.xlsx"]
 
 
-def test_an_animal_that_one_listing_alone_lacks_is_not_seen_before_it_is_gone(tmp_path):
-    """
-    Where that listing may have a hole; it has a line of its own, outside the sums.
-    """
-    both_animals = status_frame({1: "sold", 2: ""})
-    animal = {1: "sold"}
-    (tmp_path / "sure").mkdir()
-
-    report = report_on(
-        tmp_path, both_animals, status_frame(animal, 9.0, may_have_hole=True)
-    )
-    sure = report_on(tmp_path / "sure", both_animals, status_frame(animal, 9.0))
-
-    summary = report.tables()["summary"]
-    assert summary["what"].iloc[-1] == "not seen"
-    assert summary["animals"].tolist() == [2, 0, 0, 0, 1, 1]
-    assert "count as not seen are missing from this listing" in report.to_html()
-    assert report.unseen["status"].tolist() == ["blank ('')"]
-    assert report.to_mail()
-    assert sure.tables()["events"]["event"].tolist() == ["gone"]
-
-
-def test_an_animal_counts_once_on_each_way_from_status_to_status(tmp_path):
-    """However often it goes there and back; each time is an event."""
-    statuses = [None, "sold", None, "sold", None]
-    listings = [
-        status_frame({1: status, 2: "pending"}, 2.0 * n)
-        for n, status in enumerate(statuses, 1)
-    ]
-    report = report_on(tmp_path, *listings)
-
-    assert len(report.tables()["events"]) == 4
-    assert report.tables()["transitions"].to_numpy().tolist() == [
-        ["sold", "unset", 1],
-        ["unset", "sold", 1],
-    ]
-    assert report.tables()["summary"]["animals"].tolist() == [2, 0, 1, 0, 2]
-
-
-def test_a_listing_that_is_not_kept_is_counted_and_compared(tmp_path):
-    """Its sums and ways are there; single events are those of kept listings alone."""
-    animals = {1: "sold", 2: "sold", 3: None}
-
-    report = report_on(
-        tmp_path,
-        status_frame(animals, 10.0),
-        status_frame(animals, 90.0),  # by a clock that is wrong
-        status_frame({2: None, 3: "sold", 4: "sold"}, 50.0),
-    )
-
-    assert report.tables()["summary"]["animals"].tolist() == [3, 1, 2, 1, 3]
-    assert sorted(report.tables()["transitions"].itertuples(False, None)) == [
-        ("new", "sold", 1),
-        ("sold", "gone", 1),
-        ("sold", "unset", 1),
-        ("unset", "sold", 1),
-    ]
-    assert report.events is None
-    assert "was not kept as a snapshot: the newest snapshot ended" in report.notes[-1]
-
-
-def test_the_longest_in_a_status_says_where_nobody_saw_it_begin(tmp_path):
-    """
-    With a sign in front of a number, in every format; where somebody saw it, without.
-    Whom nobody saw begin stands before those whose day is known, and a column of dashes
-    is no column.
-    """
-    later = {1: "pending", 2: "pending", 3: "sold"}
-    listings = [status_frame({1: "sold", 2: "pending"}, DAY_S)]
-    listings += [status_frame(later, n * DAY_S) for n in range(2, 10)]
-    report = report_on(tmp_path, *listings)
-    (tmp_path / "same").mkdir()
-    same = report_on(tmp_path / "same", *listings[1:3])
-
-    days = report.days
-    assert days["longest_days"].round(1).to_dict() == {"pending": 8.0, "sold": 7.5}
-    assert days["is_longer"].to_dict() == {"pending": True, "sold": False}
-    assert re.search(r"\| pending .*\| +≥ 8\.0 \|", report.to_markdown())
-    assert re.search(r"\| sold .*\| +7\.5 \|", report.to_markdown())
-    assert ">≥ 8.0</td>" in report.to_html()
-    assert report.pending["id"].tolist() == [2, 1]
-    assert report.pending["since"].isna().tolist() == [True, False]
-    assert "pending since" in report.to_text() + report.to_markdown()
-    assert "| before 2 January 1970 |" in report.to_markdown()
-    assert "pending since" not in same.to_markdown() + same.to_html()
-
-
 def test_of_the_longest_one_may_be_longer_that_nobody_saw_begin():
     """In whatever order the two come."""
     times = pd.DataFrame({"status": "sold", "days": [5.0, 5.0], "last": 3})
@@ -214,25 +141,6 @@ def test_of_the_longest_one_may_be_longer_that_nobody_saw_begin():
         days = days_in_status(times.assign(began_after=began), 3, ["sold"])
 
         assert days["is_longer"].tolist() == [True]
-
-
-def test_rows_and_columns_of_words_that_the_service_does_not_use_are_left_out(tmp_path):
-    """
-    Those of the document, too, and `unset`; what a kept listing had is shown, also
-    where it is 0 now. The frames have them all.
-    """
-    words = status_frame({1: "verkauft", 2: "متاح"})
-    now = status_frame({1: "verkauft", 2: "verkauft"}, 9.0)
-    report = report_on(tmp_path, words, now)
-    page = report.to_html()
-
-    for text in (report.to_markdown(), page, report.to_mail().decode()):
-        assert not re.search(r"\b(available|pending|unset)\b(?!\.)", text)
-    assert re.search(r"\| متاح +\| +0 \|", report.to_markdown())
-    assert re.search(r"\| متاح +\| verkauft +\| +1 \|", report.to_markdown())
-    assert report.breakdown.index.tolist()[:3] == ["available", "pending", "sold"]
-    # the dot stands before the word, whichever way it is written
-    assert re.search(r'<span class="key"[^>]*></span><bdi>متاح</bdi>', page)
 
 
 @pytest.mark.parametrize(
