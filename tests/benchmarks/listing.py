@@ -19,6 +19,8 @@ import pandas as pd
 from programs import costs, head, measured, row, run_readme_loop, serving
 from services import keyed_session
 
+KEY = {"Authorization": "Bearer k"}
+
 
 def typed(pets):
     """Return a frame with the statuses in their order."""
@@ -27,15 +29,14 @@ def typed(pets):
     return frame.assign(status=pd.Categorical(frame["status"], statuses, ordered=True))
 
 
-def by_links(url):
-    """List with a Session, and follow `Link` as people write it."""
-    session = keyed_session("k")
+def follow_links(get, url):
+    """Return what lists by `Link`, as people write it."""
 
     def list_pets():
         pets = []
         address = f"{url}/pets?limit=100"
         while address:
-            response = session.get(address)
+            response = get(address)
             response.raise_for_status()
             pets += response.json()
             link = response.links.get("next")
@@ -43,6 +44,18 @@ def by_links(url):
         return typed(pets)
 
     return list_pets
+
+
+def by_links(url):
+    """List with a Session."""
+    return follow_links(keyed_session("k").get, url)
+
+
+def httpx_client(url):
+    """List with an httpx client."""
+    import httpx
+
+    return follow_links(httpx.Client(headers=KEY).get, url)
 
 
 def by_offset(url):
@@ -67,7 +80,7 @@ def dlt_client(url):
     """List with dlt's RESTClient, which finds the paginator by itself."""
     from dlt.sources.helpers.rest_client import RESTClient
 
-    client = RESTClient(base_url=f"{url}/", headers={"Authorization": "Bearer k"})
+    client = RESTClient(base_url=f"{url}/", headers=KEY)
     answers = client.paginate("pets", params={"limit": 100})
     return lambda: typed([pet for page in answers for pet in page])
 
@@ -96,6 +109,7 @@ def ours_again(url):
 NAMES = {
     by_links: "Session, json, DataFrame",
     by_offset: "Session that was told `offset`",
+    httpx_client: "httpx, json, DataFrame",
     dlt_client: "dlt RESTClient, DataFrame",
     the_loop: "the loop",
     ours: "petstore_tools",
@@ -171,7 +185,7 @@ def main(words):
     """Print all tables."""
     if words != ["--rows"]:
         animals = int(words[0]) if words else 1_000_000
-        speed(animals, 0, "link", [by_links, ours, dlt_client])
+        speed(animals, 0, "link", [by_links, ours, httpx_client, dlt_client])
         for latency_s in (0.02, 0.1):
             speed(animals // 10, latency_s, "offset", [by_offset, ours, ours_again])
     what_came()
