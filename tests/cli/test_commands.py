@@ -1,4 +1,4 @@
-"""Commands that people type one after the other: `sessions.txt`."""
+"""Commands that people type one after the other: `commands.txt`."""
 
 import re
 from pathlib import Path
@@ -10,8 +10,8 @@ from inventories import befall, read_rows
 from tables import read_stories
 
 
-@pytest.mark.parametrize("steps", read_stories(__file__, "sessions.txt"))
-def test_a_session(run, box, monkeypatch, steps):
+@pytest.mark.parametrize("steps", read_stories(__file__, "commands.txt"))
+def test_what_a_person_types(run, box, monkeypatch, steps):
     """Each command ends, says and writes what stands below it."""
     words = {"url": box.base_url, "key": box.api_key}
     for verb, template in steps:
