@@ -60,8 +60,8 @@ class PetStore:
         settings, progress: As given by arguments, variables and file.
         client, inventory: The first sends requests within the plan, the second lists
             through it.
-        history_file, journal_folder: What the snapshots say, and where the journals of
-            imports are.
+        history_database, journal_folder: What the snapshots say, and where the journals
+            of imports are.
 
     Raises:
         SettingsError: Base address or key is missing or wrong.
@@ -114,7 +114,7 @@ class PetStore:
         self.settings = settings
         self.progress = progress
         self.client = Client(settings, **options)
-        self.history_file = History.of(
+        self.history_database = History.of(
             settings.state_dir, settings.environment, settings.service_id
         )
         self.inventory = Inventory(self.client, settings)
@@ -164,7 +164,7 @@ class PetStore:
             show = display.draw
             if max_age is None:
                 return self.inventory.list_pets(query, wait=wait, show=show)
-            return self.history_file.list_pets(
+            return self.history_database.list_pets(
                 self.inventory, query, max_age, wait=wait, show=show
             )
 
@@ -216,8 +216,8 @@ class PetStore:
             HistoryError: It cannot be kept; no request was sent where that is known
                 before.
         """
-        self.history_file.check(self.client.clock.now())
-        return self.history_file.keep(self.list_pets(require="complete", wait=wait))
+        self.history_database.check(self.client.clock.now())
+        return self.history_database.keep(self.list_pets(require="complete", wait=wait))
 
     @overload
     def snapshots(self) -> Snapshots: ...
@@ -242,7 +242,7 @@ class PetStore:
         Raises:
             ArgumentError: No snapshot is that old, or the date cannot be read.
         """
-        history = self.history_file
+        history = self.history_database
         if date is None:
             return history.snapshots()
         return history.animals_of(date, self.client.clock.now())
@@ -275,7 +275,7 @@ class PetStore:
             ArgumentError: `until` is before the first snapshot, `since` after `until`,
                 or one cannot be read.
         """
-        return self.history_file.events(since, until, now=self.client.clock.now())
+        return self.history_database.events(since, until, now=self.client.clock.now())
 
     def history(self, *, id: int | None = None) -> pd.DataFrame:  # noqa: A002
         """
@@ -292,7 +292,7 @@ class PetStore:
           status                first_seen
         0   sold 2026-01-05 09:00:00+00:00
         """
-        return self.history_file.history(id)
+        return self.history_database.history(id)
 
     def create_pet(
         self, name: str, *, category_id: int, status: str | None = None
@@ -377,8 +377,8 @@ class PetStore:
 
         check_status(status)
         source = self.settings.categories if categories is None else categories
-        looks = facts.check_looks(source, title, note, timezone)
-        history, now = self.history_file, self.client.clock.now()
+        looks = facts.read_looks(source, title, note, timezone)
+        history, now = self.history_database, self.client.clock.now()
         if until is not None:
             return report.report_on_snapshot(
                 history, since, until, looks, status, now, partial=partial

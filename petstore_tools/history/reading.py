@@ -119,7 +119,7 @@ class History(HistoryDatabase):
         One that cannot be read is left out, and `damage` names it.
 
         >>> _ = store.snapshot()
-        >>> store.history_file.snapshots(status="sold")[-1].counts
+        >>> store.history_database.snapshots(status="sold")[-1].counts
         {'sold': 59}
         """
         read_snapshots = list[Snapshot]()
@@ -173,7 +173,7 @@ class History(HistoryDatabase):
         """
         Return the frame of a snapshot, as `list_pets` gave it, by ascending id.
 
-        >>> store.history_file.rebuild(store.snapshot())["name"].tolist()[:2]
+        >>> store.history_database.rebuild(store.snapshot())["name"].tolist()[:2]
         ['Tulip', 'Poppy']
 
         Raises:

@@ -90,18 +90,18 @@ def one_line(text: str, name: str) -> str:
 _ENDS_AS_ID = re.compile(r"^-?\d+$|\(-?\d+\)$")
 
 
-def check_looks(
+def read_looks(
     categories: Categories | None,
     title: str,
     note: str,
     timezone: str | None,
 ) -> Looks:
     """
-    Check what a report looks like, before a request is spent on it; arguments of
-    `status_report`. No two categories have one name.
+    Read and check what a report looks like, before a request is spent on it; arguments
+    of `status_report`. No two categories have one name.
 
     >>> names = {1: "Cats", 2: "Cats", 3: "Cats (2)", 4: "5"}
-    >>> check_looks(names, "", "", None).categories
+    >>> read_looks(names, "", "", None).categories
     {1: 'Cats (1)', 2: 'Cats (2)', 3: 'Cats (2) (3)', 4: '5 (4)'}
 
     Raises:

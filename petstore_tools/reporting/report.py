@@ -185,13 +185,13 @@ def status_report(
             this machine.
 
     Raises:
-        ArgumentError: As `check_looks`, or a column is there twice.
+        ArgumentError: As `read_looks`, or a column is there twice.
         FrameError: A column is missing or has another dtype, the frame carries no
             listing, or it is not complete and `partial` is not set.
 
     Spec: §2.3, §4.1.
     """
-    looks = facts.check_looks(categories, title, note, timezone)
+    looks = facts.read_looks(categories, title, note, timezone)
     return count_animals(pets, looks, partial=partial)
 
 

@@ -22,7 +22,7 @@ from inventories import listing_frame
 
 from petstore_tools import spec
 from petstore_tools.history.reading import History
-from petstore_tools.reporting.facts import check_looks
+from petstore_tools.reporting.facts import read_looks
 from petstore_tools.reporting.report import report_and_keep
 
 T0 = 1_700_000_000.0
@@ -105,7 +105,7 @@ def main(animals=100_000, listings=1_000):
 
 def report(history, frame):
     """Keep a listing, and return the page of a report on the week before it."""
-    looks = check_looks(None, "Report", "", None)
+    looks = read_looks(None, "Report", "", None)
     return report_and_keep(frame, history, "7d", looks).to_html()
 
 

@@ -36,7 +36,7 @@ from petstore_tools.history.database import check_past, span
 from petstore_tools.history.reading import History
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.frames import status_name
-from petstore_tools.reporting.facts import check_looks
+from petstore_tools.reporting.facts import read_looks
 from petstore_tools.reporting.report import report_and_keep, report_on_snapshot
 
 REX = make_listing({1: ("Rex", 1, None)}).frame
@@ -156,10 +156,10 @@ def test_only_complete_listings_of_all_animals_are_kept():
     """The error says why, or what to keep."""
     with Sandbox(animals=30) as box:
         with pytest.raises(ArgumentError, match=r"store\.snapshot\(\)"):
-            box.store.history_file.keep(box.store.list_pets(status="sold"))
+            box.store.history_database.keep(box.store.list_pets(status="sold"))
         with pytest.raises(IncompleteListingError, match="limited to the first 5"):
-            box.store.history_file.keep(box.store.list_pets(first=5))
-        assert not box.store.history_file.path.exists()
+            box.store.history_database.keep(box.store.list_pets(first=5))
+        assert not box.store.history_database.path.exists()
 
 
 FOREIGN = "it is empty, another service's, or another program's"
@@ -185,7 +185,7 @@ def test_a_file_that_cannot_be_used_is_named_and_stays(harm, reason):
     with Sandbox(animals=200) as box:
         store = box.store
         store.snapshot()
-        path = store.history_file.path
+        path = store.history_database.path
         damage(path, harm)
         content = path.is_file() and path.read_bytes()
         for call in (store.snapshots, store.events, store.history, store.snapshot):
@@ -223,7 +223,7 @@ def test_a_snapshot_that_cannot_be_read_is_named_and_left_out(column, value):
             box.store.snapshot()
             box.advance(days=1)
             box.change(day + 2, status="sold")
-        history = box.store.history_file
+        history = box.store.history_database
         rows = box.store.history()
         events = box.store.events()
         change = f"UPDATE snapshots SET {column} = {value} WHERE number = 2;"
@@ -338,7 +338,7 @@ def test_a_listing_from_the_future_is_named_before_a_request_and_forgotten():
         animals = TrueListing(box.store.snapshots(date=as_of)).animals
         before = box.store.history()
         now = box.clock.now()
-        history = box.store.history_file
+        history = box.store.history_database
         for listed_animals in (animals, {1: ("Rex", 1, "sold")}):
             history.keep(make_listing(listed_animals, now + 9e7).frame)
         with pytest.warns(UserWarning, match="was not kept as a snapshot"):
@@ -425,9 +425,9 @@ def test_within_max_age_a_listing_costs_no_request():
         listing = Listing.of(sold)
         assert listing.rows == len(sold) == (repeated["status"] == "sold").sum()
         assert (listing.status, listing.completeness) == ("sold", "complete")
-        counted = box.store.history_file.snapshots("sold")[0]
+        counted = box.store.history_database.snapshots("sold")[0]
         assert counted.counts == {"sold": len(sold)}
-        pd.testing.assert_frame_equal(box.store.history_file.rebuild(counted), sold)
+        pd.testing.assert_frame_equal(box.store.history_database.rebuild(counted), sold)
 
         box.advance(minutes=2)
         box.store.list_pets(status="sold", max_age="0s")
@@ -497,7 +497,7 @@ def test_yesterday_is_the_day_before_on_the_clock_of_the_reader(zone, now, yeste
             box.change(1, status="pending")
             store.snapshot()
             events = store.events(since=yesterday, until="0s")
-            forgotten = store.history_file.forget(yesterday, now=now_s)
+            forgotten = store.history_database.forget(yesterday, now=now_s)
 
     assert of_day == listings[1].listing
     assert report.since == listings[1].listing
@@ -526,7 +526,7 @@ def nightly_frame(night, duration_s):
     return make_listing(animals, begin, begin + duration_s).frame
 
 
-LOOKS = check_looks(None, "Report", "", "UTC")
+LOOKS = read_looks(None, "Report", "", "UTC")
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ def test_text_is_str_with_pandas_3_and_string_with_pandas_2():
 def test_listings_and_snapshots(box):
     """The four columns of the document, also when empty and when read from a file."""
     listed = box.store.list_pets()
-    snapshot = box.store.history_file.rebuild(box.store.snapshots()[0])
+    snapshot = box.store.history_database.rebuild(box.store.snapshots()[0])
 
     for frame in (listed, listed.head(0), snapshot):
         assert dtypes(frame) == TABLES["listing"]

@@ -329,7 +329,7 @@ def test_a_history_is_begun_and_mended_as_its_messages_say(shop, capsys):
     alone = refusal(ArgumentError, store.status_report, until=kept.as_of)
     assert "a date to compare with" in str(alone)
     since = option_of(alone, "since")
-    store.history_file.keep(make_listing({1: ("Rex", 3, "sold")}, 9e9).frame)
+    store.history_database.keep(make_listing({1: ("Rex", 3, "sold")}, 9e9).frame)
     late = refusal(HistoryError, store.snapshot)
     forgotten = type_command(late, capsys)
 

@@ -123,7 +123,7 @@ def test_a_history_that_cannot_be_marked_stops_no_output(tmp_path):
     """
     with Sandbox(animals=5) as box:
         report = box.store.status_report()
-        box.store.history_file.path.write_bytes(b"no database " * 400)
+        box.store.history_database.path.write_bytes(b"no database " * 400)
         for write, name in ((report.to_html, "a.html"), (report.to_excel, "b.xlsx")):
             with pytest.warns(UserWarning, match=r"--since last\) will not mean it: "):
                 write(tmp_path / name)

@@ -24,7 +24,7 @@ from tables import read_json
 
 from petstore_tools import spec
 from petstore_tools.history.reading import History
-from petstore_tools.reporting.facts import check_looks
+from petstore_tools.reporting.facts import read_looks
 from petstore_tools.reporting.presentation import TITLES, TOP, WITH_TOTAL
 from petstore_tools.reporting.report import report_and_keep
 
@@ -187,7 +187,7 @@ def check(rng, folder, rows, categories):
     since = None
     frames = list(inventory(rng, rows, categories, statuses))
     for frame in frames:
-        looks = check_looks(names, "Title", "", "UTC")
+        looks = read_looks(names, "Title", "", "UTC")
         report = report_and_keep(frame, history, since, looks)
         since = datetime.fromtimestamp(T0).astimezone()
     document = json.loads(report.to_json())

@@ -3,7 +3,7 @@
 from inventories import listing_frame
 
 from petstore_tools.history.reading import History
-from petstore_tools.reporting.facts import check_looks
+from petstore_tools.reporting.facts import read_looks
 from petstore_tools.reporting.report import report_and_keep
 
 
@@ -21,5 +21,5 @@ def report_on(folder, *listings, since="1d", zone="UTC", categories=None):
     history = History(folder / "history.db")
     for frame in listings[:-1]:
         history.keep(frame)
-    looks = check_looks(categories, "Report", "", zone)
+    looks = read_looks(categories, "Report", "", zone)
     return report_and_keep(listings[-1], history, since, looks)

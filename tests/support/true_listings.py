@@ -22,7 +22,7 @@ from petstore_tools import spec
 from petstore_tools.errors import HistoryError
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.frames import PetColumns
-from petstore_tools.reporting.facts import check_looks
+from petstore_tools.reporting.facts import read_looks
 from petstore_tools.reporting.report import (
     report_and_keep,
     report_on_snapshot,
@@ -396,7 +396,7 @@ def check_reports_of_the_past(history, listings, rng):
     whichever two moments say which, in any zone.
     """
     zone = ZoneInfo(rng.choice(ZONES))
-    looks = check_looks(None, "Report", "", str(zone))
+    looks = read_looks(None, "Report", "", str(zone))
     now = listings[-1].facts.ended_at + rng.choice([0.0, 3_600.0])
     moment, until = pick_moment(rng, [*listings, make_listing({}, now)], zone)
     if not until:
@@ -421,7 +421,7 @@ def run_script(rng, history):
             with pytest.raises(HistoryError, match="after this listing began"):
                 history.keep(make_listing({}, listing.facts.ended_at - 3_600).frame)
     zone = ZoneInfo(rng.choice(ZONES))
-    looks = check_looks(None, "Report", "", str(zone))
+    looks = read_looks(None, "Report", "", str(zone))
     since, position = pick_moment(rng, listings, zone)
     sold = replace(newest.facts, status="sold", may_have_hole=False)
     of_sold = PetColumns.of(newest.frame[newest.frame["status"] == "sold"]).to_frame(
