@@ -227,9 +227,6 @@ def test_a_snapshot_that_cannot_be_read_is_named_and_left_out(column, value):
         rows = box.store.history()
         events = box.store.events()
         change = f"UPDATE snapshots SET {column} = {value} WHERE number = 2;"
-        if value in ("NULL", "x'00ff'"):
-            with pytest.raises(sqlite3.IntegrityError):
-                execute(history.path, change)
         execute(history.path, WITHOUT_CHECKS + change)
 
         damaged = f"snapshot 2 in {history.path} is damaged, and is left out"
@@ -263,6 +260,10 @@ def test_columns_hold_what_they_say(history):
         "UPDATE snapshots SET ended_at = 'soon'",
         "UPDATE snapshots SET ended_at = started_at - 1",
         "UPDATE snapshots SET may_have_hole = 2",
+        "UPDATE snapshots SET listing = NULL",
+        "UPDATE snapshots SET counts = NULL",
+        "UPDATE snapshots SET listing = x'00ff'",
+        "UPDATE snapshots SET counts = x'00ff'",
         "UPDATE stays SET name = NULL",
         "UPDATE stays SET status = x'00'",
         "UPDATE stays SET closed = first",
@@ -519,32 +520,28 @@ def test_dates_may_be_objects_and_are_checked_before_a_request():
         assert len(box.traffic()) == 0
 
 
-def nightly_frame(night, duration_s):
-    """Return the listing of a night; in each night before it one animal was sold."""
+def nightly_frame(night):
+    """
+    Return the listing of a night, which took 20 s; in each night before it one animal
+    was sold.
+    """
     animals = {n: ("Rex", 1, "sold" if n < night else None) for n in range(40)}
     begin = T0 + night * spec.DAY_S
-    return make_listing(animals, begin, begin + duration_s).frame
+    return make_listing(animals, begin, begin + 20).frame
 
 
 LOOKS = read_looks(None, "Report", "", "UTC")
 
 
-@pytest.mark.parametrize(
-    "duration_s",
-    [
-        20.0,
-        *(pytest.param(seconds, marks=pytest.mark.soak) for seconds in (0.0, 0.3, 2.0)),
-    ],
-)
-def test_an_age_is_the_nearest_listing_from_begin_to_begin(duration_s, history):
+def test_an_age_is_the_nearest_listing_from_begin_to_begin(history):
     """
     A listing takes time: seven days of a nightly job are seven nights, and one day is
     one, in reports, events, reports of the past, and listings of the past.
     """
     for night in range(15):
-        history.keep(nightly_frame(night, duration_s))
+        history.keep(nightly_frame(night))
     reports = [
-        report_and_keep(nightly_frame(night, duration_s), history, age, LOOKS)
+        report_and_keep(nightly_frame(night), history, age, LOOKS)
         for night, age in ((15, "7d"), (16, "1d"), (17, "36h"), (18, "1w"))
     ]
     now = T0 + 18 * spec.DAY_S + 3_600
@@ -552,10 +549,6 @@ def test_an_age_is_the_nearest_listing_from_begin_to_begin(duration_s, history):
     nights = [7, 1, 2, 7]
     assert [len(report.tables()["events"]) for report in reports] == nights
     assert [report.notes for report in reports] == [()] * 4
-    assert (
-        "## From 13 January 2026, 09:00 UTC to 20 January 2026, 09:00 UTC"
-        in reports[0].to_markdown()
-    )
     for age, count in (("7d", 7), ("1d", 1), ("36h", 2)):
         assert len(history.events(age, now=now)) == count
         assert len(history.events(age, "2d", now=now)) == count
@@ -571,7 +564,7 @@ def test_an_age_with_nothing_within_half_of_it_says_so(history):
     meant by `0s`, and what a report is on is not compared with itself.
     """
     for night in range(3):
-        history.keep(nightly_frame(night, 2.0))
+        history.keep(nightly_frame(night))
     now = T0 + 2 * spec.DAY_S + 3_600
     note = "no snapshot is about {} old, so the nearest one is used".format
 
