@@ -146,16 +146,6 @@ def test_doctor_has_nothing_to_say_of_a_named_plan_without_a_limit():
     assert "the service reports no limit" in plan.text
 
 
-def test_configure_says_where_its_folder_cannot_be_made(tmp_path, monkeypatch):
-    """A file stands in its place."""
-    (tmp_path / "file").touch()
-    monkeypatch.setenv("PETSTORE_CONFIG", str(tmp_path / "file" / "x" / "config.toml"))
-
-    done = configure(code=1)
-
-    assert "cannot be made" in str(done.exception)
-
-
 def test_what_configure_asks_for_is_not_shown_either(monkeypatch):
     """It has the key from the keyboard, or from the file it kept."""
     monkeypatch.setenv("PETSTORE_RECONCILE_AFTER_S", "soon")

@@ -1,6 +1,5 @@
 """`report` and `history`: on the screen and in files."""
 
-import json
 import re
 from pathlib import Path
 
@@ -57,20 +56,6 @@ def test_a_name_like_a_formula_is_text_in_a_file(run, box):
     assert "26,'=1+1,9007199254740993,sold" in Path("a.csv").read_text()
     assert "27,Ida,3,," in Path("a.csv").read_text()
     assert frame.iloc[-2, 1:4].tolist() == ["=1+1", str(2**53 + 1), "sold"]
-
-
-def test_several_outputs_cost_one_listing_and_carry_the_same_numbers(run, box):
-    """The second report compares with the first one, not with itself."""
-    run("report -o first.html")
-    box.add([("Newcomer", 1, "sold")])
-    run("report -o r.json -o r.html -o r.xlsx -o r.eml --since last")
-
-    document = json.loads(Path("r.json").read_text("utf-8"))
-    assert len(box.traffic()) == 3  # one asked for signs
-    assert {"what": "new", "animals": 1} in document["summary"]
-    assert document["transitions"] == [{"from": "new", "to": "sold", "animals": 1}]
-    assert "<b>1</b><br>new" in Path("r.html").read_text("utf-8")
-    assert len([*Path().glob("r.*")]) == 4
 
 
 def test_an_output_that_cannot_be_written_is_named_and_stops_no_other(
