@@ -125,11 +125,11 @@ SERVERS = {  # and how each pages
 @contextmanager
 def serve(way, animals, latency_s):
     """Run the paging service of the tests."""
-    from paging_server import PagingService, numbered_animals
+    from paging_server import PagingService
 
     from petstore_tools.service.server import ThreadedServer
 
-    service = PagingService(numbered_animals(animals), way, latency_s=latency_s)
+    service = PagingService(animals, way, latency_s=latency_s)
     server = ThreadedServer(service).start()
     yield server.base_url
     server.stop()

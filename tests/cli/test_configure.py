@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 from commands import configure, connection
 from leaks import visible_text
-from paging_server import PagingService, numbered_animals
+from paging_server import PagingService
 from pydantic import SecretStr
 from python_calamine import CalamineWorkbook
 from tables import read_table
@@ -137,7 +137,7 @@ def test_doctor_measures_the_clocks_behind_a_wait(run):
 
 def test_doctor_has_nothing_to_say_of_a_named_plan_without_a_limit():
     """The service names none, so that nothing contradicts the plan."""
-    server = ThreadedServer(PagingService(numbered_animals(1), "nothing")).start()
+    server = ThreadedServer(PagingService(1, "nothing")).start()
     store = PetStore(base_url=server.base_url, api_key=KEY, plan="free")
     *_, plan = store.examine()
     server.stop()

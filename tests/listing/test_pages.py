@@ -4,7 +4,6 @@ threads; and retries.
 """
 
 import json
-import os
 import re
 import signal
 import threading
@@ -15,19 +14,16 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 import responses
+from commands import needs_signals
 from paging_server import (
-    AMPLE,
     PagingService,
-    numbered_animals,
     open_store,
     page_body,
 )
 from pandas import DataFrame
-from ways import Service, Way, alternatives
-from wires import BASE, KEY, T0
+from ways import alternatives
 
 from petstore_tools import PetStore, Sandbox
-from petstore_tools.clock import ManualClock
 from petstore_tools.errors import (
     ApiError,
     IncompleteListingError,
@@ -36,12 +32,11 @@ from petstore_tools.errors import (
 )
 from petstore_tools.listing.completeness import Listing, ListQuery
 from petstore_tools.sandbox.faults import Fault
-from petstore_tools.settings import load
 
 
 def slow_service(count=2_050, way="offset total=listing"):
     """Return a service that is slow enough to be asked for several pages at once."""
-    return PagingService(numbered_animals(count), way, latency_s=0.02)
+    return PagingService(count, way, latency_s=0.02)
 
 
 REFUSED, FAILS = str(11 * 99), str(13 * 99)  # pages 12 and 14: each repeats an animal
@@ -114,7 +109,7 @@ def test_an_error_is_retried_and_one_on_every_try_of_a_page_ends_the_listing():
 )
 def test_a_way_is_learnt_and_remembered_on_disk(way, tmp_path):
     """A store of another process need not learn it again."""
-    service = PagingService(numbered_animals(1_050), way)
+    service = PagingService(1_050, way)
     with open_store(service, tmp_path) as store:
         frames = [store.list_pets()]
         cost = len(service.queries)
@@ -146,7 +141,7 @@ def test_a_header_that_was_named_proves_nothing_where_it_is_not(
     without the name does not know that header; nor are other signs of the service those
     of a header that is named.
     """
-    service = PagingService(numbered_animals(250), f"{way} everywhere=no")
+    service = PagingService(250, f"{way} everywhere=no")
     with open_store(service, tmp_path) as store:
         for pagination, rows in rows_by_name.items():
             settings = replace(store.settings, pagination=pagination)
@@ -170,7 +165,7 @@ def test_a_header_that_was_named_proves_nothing_where_it_is_not(
 def test_ordinary_services_are_read_to_their_end(way, tmp_path):
     """Whole, as complete, and a way that is answered by a 5xx is asked for once."""
     latency_s = 0.02 if "estimate" in way else 0.0
-    service = PagingService(numbered_animals(1_250), way, latency_s=latency_s)
+    service = PagingService(1_250, way, latency_s=latency_s)
     with open_store(service, tmp_path) as store:
         listing = Listing.of(store.list_pets())
 
@@ -180,7 +175,7 @@ def test_ordinary_services_are_read_to_their_end(way, tmp_path):
 
 def test_a_service_that_ignores_the_filter_is_read_and_told(tmp_path):
     """Animals of another status are left out and counted."""
-    service = PagingService(numbered_animals(500), "link filters=never")
+    service = PagingService(500, "link filters=never")
     with (
         open_store(service, tmp_path) as store,
         pytest.warns(UserWarning, match="of another status, which") as warnings,
@@ -203,13 +198,13 @@ def test_a_service_that_ignores_the_filter_is_read_and_told(tmp_path):
     ),
 )
 def test_a_shop_of_none_or_one_is_complete_and_an_import_there_reconciles(
-    way, animals, commits, tmp_path
+    way, animals, commits, store
 ):
     """
     The answer to the first create is lost, and the animal was made or not: a listing of
     none or one shows it.
     """
-    service = Service(Way.read(way), numbered_animals(animals))
+    service = PagingService(animals, way)
     added = (animals + 1, "sold")
     attempts = []
 
@@ -227,12 +222,8 @@ def test_a_shop_of_none_or_one_is_complete_and_an_import_there_reconciles(
             raise ConnectionError
         return 201, {}, page_body((added,))[1:-1]
 
-    settings = load(base_url=BASE, api_key=KEY, plan=AMPLE, state_dir=tmp_path)
     frame = DataFrame(json.loads(page_body((added,)))).drop(columns="id")
-    with (
-        responses.RequestsMock(assert_all_requests_are_fired=False) as wire,
-        PetStore.from_settings(settings, clock=ManualClock(T0)) as store,
-    ):
+    with responses.RequestsMock(assert_all_requests_are_fired=False) as wire:
         wire.add_callback("GET", re.compile(".*"), callback=list_page)
         wire.add_callback("POST", re.compile(".*"), callback=create)
         listing = Listing.of(store.list_pets(require="complete"))
@@ -252,8 +243,8 @@ def test_a_status_that_the_service_writes_otherwise_makes_a_filter_unproven(
     `Sold` under `sold` is another status, and left out; but nobody can say that none is
     sold.
     """
-    rows = [(pet_id, "Sold") for pet_id, _ in numbered_animals(animals)]
-    service = PagingService(rows, "offset filters=never")
+    service = PagingService(animals, "offset filters=never")
+    service.rows = [(pet_id, "Sold") for pet_id, _ in service.rows]
     with open_store(service, tmp_path) as store:
         listing = Listing.of(store.list_pets(status="sold", first=first))
 
@@ -265,7 +256,7 @@ def test_a_status_that_the_service_writes_otherwise_makes_a_filter_unproven(
 
 def test_completeness_can_be_required(tmp_path):
     """It raises in place of warning; what came is kept, labelled."""
-    with open_store(PagingService(numbered_animals(250), "nothing"), tmp_path) as store:
+    with open_store(PagingService(250, "nothing"), tmp_path) as store:
         with pytest.raises(
             IncompleteListingError, match="listing of 100 animals may be incomplete"
         ) as caught:
@@ -352,14 +343,14 @@ def test_a_wait_for_the_plan_is_shown_on_a_bar(read, capsys):
     )
 
 
-@pytest.mark.skipif(os.name != "posix", reason="needs a signal to a thread")
+@needs_signals
 @pytest.mark.parametrize("way", ["link", "offset total=listing"])
 def test_an_interrupted_listing_keeps_what_came(way, tmp_path):
     """
     Ctrl-C, also while eight pages are fetched side by side by a service that takes its
     time: those that came, labelled; the next call begins anew.
     """
-    service = PagingService(numbered_animals(2_000), way, latency_s=0.05)
+    service = PagingService(2_000, way, latency_s=0.05)
     main = threading.get_ident()
 
     def interrupt(_):
@@ -383,7 +374,7 @@ def test_the_end_of_a_listing_ends_what_is_fetched_ahead(tmp_path):
     Page 12 is a redirect while page 14 waits for another try: nothing more is sent, and
     no thread that fetched ahead stays behind.
     """
-    service = PagingService(numbered_animals(5_000), "offset total=listing")
+    service = PagingService(5_000, "offset total=listing")
     answer = service.answer
 
     def refusing(query):

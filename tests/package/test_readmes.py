@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from commands import end_main, run_program
 from messages import package_messages
-from paging_server import PagingService, numbered_animals
+from paging_server import PagingService
 from programs import run_readme_loop
 from services import keyed_session
 from tables import read_json
@@ -130,9 +130,7 @@ def test_the_loop_of_the_readme_lists_as_few_animals_as_the_readme_says(tmp_path
     """From a service that sends 30 a page, whatever it was asked for."""
     claim, *_ = CLAIMS
     listed, stock = figures_of(README)[claim, "the loop"]
-    server = ThreadedServer(
-        PagingService(numbered_animals(stock), "offset cap=30")
-    ).start()
+    server = ThreadedServer(PagingService(stock, "offset cap=30")).start()
 
     animals = run_readme_loop(keyed_session("k"), server.base_url, tmp_path)
     server.stop()

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from commands import end_main
 from inventories import faulty_creates, stored_animals, write_rows
-from paging_server import PagingService, numbered_animals
+from paging_server import PagingService
 from tables import read_table
 from true_listings import make_listing
 from wires import KEY
@@ -263,7 +263,7 @@ def test_a_list_without_titles_is_read_by_the_columns_of_the_message(fast, tmp_p
 
 def test_a_way_to_page_that_a_message_prints_lists_all():
     """Where the service pages by a parameter that nobody would try."""
-    service = PagingService(numbered_animals(250), "offset parameter=startAt")
+    service = PagingService(250, "offset parameter=startAt")
     server = ThreadedServer(service).start()
     with pytest.warns(UserWarning, match="did not show whether more") as warned:
         PetStore(base_url=server.base_url, api_key=KEY).list_pets()

@@ -11,7 +11,7 @@ from html import unescape
 import pandas as pd
 import pytest
 from inventories import listing_frame
-from paging_server import PagingService, numbered_animals, open_store
+from paging_server import PagingService, open_store
 from reports import report_on, status_frame
 from tables import read_json, read_table
 
@@ -189,7 +189,7 @@ def test_a_report_that_is_written_is_not_returned(tmp_path):
 
 def test_a_listing_that_is_not_whole_is_reported_on_only_when_asked(tmp_path):
     """And then the headline says it, and nothing is kept."""
-    with open_store(PagingService(numbered_animals(250), "nothing"), tmp_path) as store:
+    with open_store(PagingService(250, "nothing"), tmp_path) as store:
         with pytest.raises(IncompleteListingError):
             store.status_report()
         with pytest.warns(UserWarning, match="incomplete"):

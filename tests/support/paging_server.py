@@ -3,7 +3,7 @@
 import asyncio
 import json
 from contextlib import contextmanager
-from functools import lru_cache, partial
+from functools import lru_cache
 from urllib.parse import parse_qsl
 
 from starlette.responses import Response
@@ -13,7 +13,6 @@ from petstore_tools import PetStore, Plan
 from petstore_tools.service.server import ThreadedServer
 
 AMPLE = Plan(1_000_000, 100_000_000)
-numbered_animals = partial(animals, first=1, step=1)
 
 
 @lru_cache(maxsize=20_000)
@@ -33,16 +32,17 @@ def page_body(page):
 
 class PagingService(Service):
     """
-    Lists animals over a socket, in one way.
+    Lists animals over a socket, in one way; `rows` may be changed while it serves.
 
     Args:
-        rows: The animals; may be changed while it serves.
+        count: Of animals.
         way: As `Way.read` reads it.
+        step: From one id to the next; the first is 1.
         latency_s: Before each answer.
     """
 
-    def __init__(self, rows, way="link", *, latency_s=0.0):
-        super().__init__(Way.read(way), rows)
+    def __init__(self, count, way, *, step=1, latency_s=0.0):
+        super().__init__(Way.read(way), animals(count, first=1, step=step))
         self.latency_s = latency_s
         self.max_concurrency = self._open_requests = 0
 
