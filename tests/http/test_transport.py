@@ -11,7 +11,6 @@ import signal
 import ssl
 import subprocess
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from types import FunctionType, ModuleType, SimpleNamespace
 
@@ -23,9 +22,10 @@ from raw import RawServer, fixed_bytes, fixed_reply, read_request, reply_bytes
 from requests.adapters import HTTPAdapter
 from services import free_port
 from tables import read_table
-from wires import BASE, KEY, PET, store_at
+from wires import BASE, KEY, PET, T0, store_at
 
 from petstore_tools import PetStore
+from petstore_tools.clock import ManualClock
 from petstore_tools.errors import (
     PetstoreError,
     ProtocolError,
@@ -143,12 +143,15 @@ def test_a_netrc_entry_does_not_replace_the_key(wire, store, tmp_path, monkeypat
     assert wire.calls[0].request.headers["Authorization"] == f"Bearer {KEY}"
 
 
-def _set_time(patch, now):
-    """Set the clock of the transport; that of a service in this process stays."""
-    patch.setattr(transport, "time", SimpleNamespace(monotonic=now))
+@pytest.fixture
+def clock(monkeypatch):
+    """The clock of the transport; that of a service in this process stays."""
+    clock = ManualClock(T0)
+    monkeypatch.setattr(transport, "time", SimpleNamespace(monotonic=clock.steady))
+    return clock
 
 
-def test_a_create_on_a_connection_that_idled_opens_a_fresh_one(monkeypatch):
+def test_a_create_on_a_connection_that_idled_opens_a_fresh_one(clock):
     """
     The service may be closing it: what is sent there is lost with nothing known. Each
     thread has its own, so that others which send keep none of it fresh.
@@ -173,13 +176,12 @@ def test_a_create_on_a_connection_that_idled_opens_a_fresh_one(monkeypatch):
         create(store)
         others.submit(create, store).result()
         assert len(connections) == 2
-        real = time.monotonic
         for silence_s in (4.5, 10.0, 71.0):
-            for passed_s in range(1, int(silence_s), 3):
-                _set_time(monkeypatch, lambda: real() + passed_s)  # noqa: B023
+            for _ in range(int(silence_s) // 3):
+                clock.advance(3)
                 others.submit(create, store).result()
             before = len(connections)
-            _set_time(monkeypatch, lambda: real() + silence_s)  # noqa: B023
+            clock.advance(silence_s % 3)
             create(store)
             assert len(connections) == before + 1
 
@@ -196,17 +198,14 @@ def test_a_service_that_falls_silent_is_given_up(begin):
 
 
 @pytest.mark.parametrize(("begin", "drop"), read_table(__file__, "drips.json"))
-def test_an_answer_that_drips_is_lost_after_two_minutes(monkeypatch, begin, drop):
+def test_an_answer_that_drips_is_lost_after_two_minutes(clock, begin, drop):
     """A service that sends a bit of its body now and then is never silent."""
-    passed_s = [0.0]
-    real = time.monotonic
-    _set_time(monkeypatch, lambda: real() + passed_s[0])
 
     def drip(connection, request):
         connection.sendall(begin.encode())
         while True:  # until the other end closes
             connection.sendall(drop.encode())
-            passed_s[0] += 10
+            clock.advance(10)
 
     with RawServer(drip) as server:
         error = fail_to_send(server.base_url, "not whole after 120 s")
