@@ -150,6 +150,7 @@ def test_a_listing_that_began_before_the_newest_ended_is_not_kept_and_says_so(
     history.keep(make_listing({}, T0 + 62, T0 + 61).frame)
     with pytest.raises(HistoryError, match="after this listing began"):
         history.keep(make_listing({}, T0 + 61.5, T0 + 63).frame)
+    assert len(history.snapshots()) == 2
 
 
 def test_only_complete_listings_of_all_animals_are_kept():
