@@ -43,14 +43,14 @@ def truth(count, status):
 
 
 def four_times(way, count, filters=FILTERS, pagination=None):
-    """List a service whole, again, filtered, and filtered again."""
-    outcomes = []
+    """Yield status and outcome: whole, again, filtered, and filtered again."""
+    evidence = None
     for status in filters:
-        evidence = outcomes[-1].evidence if outcomes else None
-        outcomes.append(
-            list_animals(way, count, status, evidence=evidence, pagination=pagination)
+        outcome = list_animals(
+            way, count, status, evidence=evidence, pagination=pagination
         )
-    return outcomes
+        evidence = outcome.evidence
+        yield status, outcome
 
 
 def third_of(counts, number):
@@ -73,9 +73,7 @@ def test_what_is_complete_is_whole_and_what_is_not_says_why(way, part):
     pagination = scheme if is_ordinary and scheme in schemes.SCHEMES else None
     counts = [*COUNTS, *MANY] if is_ordinary else COUNTS
     for count, name in product(third_of(counts, number + part), {None, pagination}):
-        for status, outcome in zip(
-            FILTERS, four_times(way, count, pagination=name), strict=True
-        ):
+        for status, outcome in four_times(way, count, pagination=name):
             whole = sorted(outcome.ids) == truth(count, status)
             must_be_complete = is_ordinary and len(outcome.ids) >= 5
             reasons = ["the service counts"] if must_be_complete else TOLD_ABOUT
@@ -116,7 +114,8 @@ def test_a_way_to_page_is_found_and_remembered_at_a_bounded_cost(case, part):
     for way, count in pairs:
         rules = Way.read(way)
         has_bound = ways is USUAL or (rules.filters == "first" and not rules.total)
-        for bound, outcome in zip(bounds, four_times(way, count, filters), strict=True):
+        outcomes = four_times(way, count, filters)
+        for bound, (_, outcome) in zip(bounds, outcomes, strict=True):
             pages = ceil(len(outcome.ids) / (rules.size or rules.cap))
 
             assert outcome.complete, (way, count, outcome.end)
@@ -240,9 +239,7 @@ def test_a_way_that_is_named_with_its_parameter_is_complete(way, pagination):
     missing.
     """
     for count, name in product(COUNTS, (pagination, None)):
-        for status, outcome in zip(
-            FILTERS, four_times(way, count, pagination=name), strict=True
-        ):
+        for status, outcome in four_times(way, count, pagination=name):
             is_whole = sorted(outcome.ids) == truth(count, status)
 
             # a filter without an animal proves nothing: a limit that is stated
