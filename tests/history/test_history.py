@@ -523,15 +523,26 @@ def test_dates_may_be_objects_and_are_checked_before_a_request():
 
 def nightly_frame(night):
     """
-    Return the listing of a night, which took 20 s; in each night before it one animal
-    was sold.
+    Return the listing of a night, which took no time, or up to 20 s; in each night
+    before it one animal was sold.
     """
     animals = {n: ("Rex", 1, "sold" if n < night else None) for n in range(40)}
     begin = T0 + night * spec.DAY_S
-    return make_listing(animals, begin, begin + 20).frame
+    return make_listing(animals, begin, begin + TAKES_S[night % 4]).frame
 
 
 LOOKS = read_looks(None, "Report", "", "UTC")
+TAKES_S = (20, 0, 0.3, 2)
+
+
+def test_an_age_is_measured_to_the_begin_of_a_listing(history):
+    """It is nearer to the second one, though the first one ended nearer to it."""
+    for begin_s, end_s in ((0, 7_200), (9_000, 9_000)):
+        history.keep(make_listing({}, T0 + begin_s, T0 + end_s).frame)
+
+    nearest, _ = history.snapshots().up_to("1h", T0 + 5_000 + 3_600)
+
+    assert len(nearest) == 2
 
 
 def test_an_age_is_the_nearest_listing_from_begin_to_begin(history):
