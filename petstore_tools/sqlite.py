@@ -29,7 +29,6 @@ def connect(
     *,
     durability: Durability,
     journal: Literal["DELETE", "PERSIST", "WAL"] = "PERSIST",
-    busy_s: float = 0.0,
 ) -> sqlite3.Connection:
     """
     Open a database file for use by any thread, one at a time.
@@ -38,8 +37,6 @@ def connect(
         path: The file; created where absent, readable by its owner only.
         durability: What a commit survives.
         journal: The journal mode.
-        busy_s: How long a reader waits for a writer; whoever writes takes the lock
-            first (`transaction`).
 
     Raises:
         sqlite3.Error: The file cannot be opened or is no database.
@@ -47,7 +44,7 @@ def connect(
     if not path.exists():
         path.touch(mode=0o600)
     connection = sqlite3.connect(
-        path, timeout=busy_s, isolation_level=None, check_same_thread=False
+        path, timeout=0, isolation_level=None, check_same_thread=False
     )
     try:
         execute_when_free(connection, f"PRAGMA journal_mode = {journal}")
@@ -136,9 +133,12 @@ def open_existing(path: Path, *, busy_s: float = BUSY_S) -> sqlite3.Connection:
 
 @contextmanager
 def transaction(
-    connection: sqlite3.Connection, wait_s: float = BUSY_S
+    connection: sqlite3.Connection, wait_s: Callable[[], float] = lambda: BUSY_S
 ) -> Iterator[sqlite3.Connection]:
-    """Hold the file's write lock; commit at the end, roll back on any exception."""
+    """
+    Hold the file's write lock, once others have let it go, or raise after `wait_s`,
+    which may become less meanwhile; commit at the end, roll back on any exception.
+    """
     try:
         execute_when_free(connection, "BEGIN IMMEDIATE", wait_s)
         yield connection
@@ -153,23 +153,24 @@ def transaction(
 def execute_when_free(
     connection: sqlite3.Connection,
     statement: str,
-    wait_s: float = BUSY_S,
+    wait_s: Callable[[], float] = lambda: BUSY_S,
     values: Mapping[str, object] = NO_VALUES,
 ) -> sqlite3.Cursor:
     """
-    Execute a statement that others may hold up, for so long.
+    Execute a statement that others may hold up, for `wait_s` seconds, which may become
+    less meanwhile; an interrupt is heard.
 
     SQLite's own waiting sleeps longer each time, up to a tenth of a second: whoever has
     waited long asks for the lock ever more rarely, and never gets it beside seven
     others. Here all try equally often.
     """
-    end = time.monotonic() + wait_s
+    began_at = time.monotonic()
     while True:
         try:
             return connection.execute(statement, values)
         except sqlite3.OperationalError as error:
             busy = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
-            if not busy or time.monotonic() > end:
+            if not busy or time.monotonic() - began_at > wait_s():
                 raise
             time.sleep(random.uniform(0, LONGEST_SLEEP_S))
 

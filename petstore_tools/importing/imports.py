@@ -143,11 +143,14 @@ def open_database(path: Path, target: Target | None = None) -> sqlite3.Connectio
     """
     with journal_errors(path, _MOVE_AWAY, _UNREADABLE):
         if path.exists():
-            db = sqlite.connect(path, durability="FULL", busy_s=sqlite.BUSY_S)
+            db = sqlite.connect(path, durability="FULL")
         else:
             db = sqlite3.connect(":memory:", isolation_level=None)
             db.executescript(TABLES)
         try:
+            # here an interrupt is heard, and what follows takes no time
+            sqlite.execute_when_free(db, "SELECT * FROM sqlite_master")
+            db.execute(f"PRAGMA busy_timeout = {sqlite.BUSY_S * 1_000:.0f}")
             sqlite.check_format(db, _FORMAT)
             _check_health(db)
             places = db.execute(

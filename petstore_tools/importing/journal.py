@@ -170,7 +170,9 @@ class Journal:
         """Return the records of a query; `:id` is this import."""
         values = {"id": self.id, **facts}
         with self._use() as db:
-            return sqlite.execute_when_free(db, query, values=values).fetchall()
+            return sqlite.execute_when_free(
+                db, query, lambda: self.wait_s, values
+            ).fetchall()
 
     def _label(self, path: Path, sheet: str) -> str:
         """Name a file for people; one of the name of our file, with its folder."""
@@ -384,8 +386,8 @@ class Journal:
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """Give one thread at a time the database, to change it."""
-        with self._use() as connection, sqlite.transaction(connection, self.wait_s):
-            yield connection
+        with self._use() as db, sqlite.transaction(db, lambda: self.wait_s):
+            yield db
 
     @contextmanager
     def _use(self) -> Iterator[sqlite3.Connection]:

@@ -281,7 +281,9 @@ class SqliteSession(Session):
         if self._durability == "FULL":
             level = "FULL" if durable else "NORMAL"
             self.execute(f"PRAGMA synchronous = {level}")
-        sqlite.execute_when_free(self.connection, "BEGIN IMMEDIATE", LOCK_WAIT_S)
+        sqlite.execute_when_free(
+            self.connection, "BEGIN IMMEDIATE", lambda: LOCK_WAIT_S
+        )
         self._check_place()
 
     def execute(self, statement: str, *values: object) -> Rows:

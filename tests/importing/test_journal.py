@@ -1,8 +1,13 @@
 """The database of the imports to a place: what it holds, and what it refuses."""
 
+import _thread
 import os
 import shutil
+import sqlite3
 import tempfile
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -11,6 +16,7 @@ from histories import new_rows
 from inventories import listed_pet
 from tables import read_table
 
+from petstore_tools import sqlite
 from petstore_tools.clock import ManualClock
 from petstore_tools.errors import JournalError
 from petstore_tools.importing.imports import Target
@@ -32,6 +38,30 @@ MIA = PetValues("Mia", 4, None)
 def target(name="a.csv"):
     """Return what an import is for."""
     return Target("staging", "https://pets.example/v1", Path(f"/files/{name}"))
+
+
+def test_an_interrupt_is_heard_while_another_program_holds_the_imports(tmp_path):
+    """
+    While they are opened; and a thread that waits for them, and so has the journal,
+    waits no longer than the run then does.
+    """
+    with open_journal(tmp_path, target()) as journal:
+        (path,) = tmp_path.glob("*.db")
+        holder = sqlite3.connect(path, isolation_level=None)
+        holder.execute("BEGIN EXCLUSIVE")
+        began_at = time.monotonic()
+        threading.Timer(0.1, _thread.interrupt_main).start()
+        with pytest.raises(KeyboardInterrupt):
+            read_journal(tmp_path, target())
+        with ThreadPoolExecutor() as pool:
+            waiting = pool.submit(journal.counts)
+            journal.wait_s = 0.0
+            with pytest.raises(JournalError, match="locked"):
+                waiting.result()
+        waited_s = time.monotonic() - began_at
+        holder.close()
+
+    assert waited_s < sqlite.BUSY_S / 2
 
 
 def test_a_mistake_of_ours_is_no_damage_of_the_journal(tmp_path):
