@@ -144,9 +144,11 @@ class KeyBannedError(ApiError):
     """
 
     def __init__(self, reason: str, *, retry_at: float) -> None:
-        message = f"{reason}. Run the same call again from {utc_text(retry_at)} on."
-        super().__init__(429, "", message, "")
-        self.args = (f"No request may be sent now: {message}",)
+        super().__init__(429, "", reason, "")
+        self.args = (
+            f"No request may be sent now: {reason}. Run the same call again from"
+            f" {utc_text(retry_at)} on.",
+        )
         self.retry_at = retry_at
 
 

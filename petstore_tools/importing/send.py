@@ -75,7 +75,7 @@ class Stopped:
             case QuotaError():
                 return cls("quota", error.reason, error.resumes_at)
             case KeyBannedError():
-                return cls("banned", str(error), error.retry_at)
+                return cls("banned", error.message, error.retry_at)
             case UnauthorizedError():
                 return cls("key refused", str(error), error=error)
         may_pass = isinstance(error, TransportError) or (

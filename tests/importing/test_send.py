@@ -5,7 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from petstore_tools.errors import ApiError, LedgerError, ProtocolError
+from petstore_tools.errors import (
+    ApiError,
+    KeyBannedError,
+    LedgerError,
+    ProtocolError,
+)
 from petstore_tools.importing.imports import Target
 from petstore_tools.importing.journal import Journal
 from petstore_tools.importing.reconcile import Outcome
@@ -63,3 +68,13 @@ def test_unknown_rows_hold_the_others_back_only_in_a_row(sender):
         "",
         "3 rows in a row got no usable answer: silence",
     ]
+
+
+def test_a_ban_is_said_in_one_sentence():
+    """Until when stands behind it once, as of any stop."""
+    error = KeyBannedError("the service has banned this key (429)", retry_at=5.0)
+
+    stopped = Stopped.of(error)
+
+    assert (stopped.reason, stopped.resumes_at) == (error.message, 5.0)
+    assert error.message == "the service has banned this key (429)"
