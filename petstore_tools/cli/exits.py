@@ -38,6 +38,7 @@ _STOP_CODES = {
     "banned": AT_A_LIMIT,
     "service": SERVICE,
     "interrupted": INTERRUPTED,
+    "unknown rows": INCOMPLETE,
 }
 
 

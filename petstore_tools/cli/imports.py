@@ -177,6 +177,12 @@ def reconcile(
             doubt = _doubt_absence(store, journal, entry)
             question = f"Send row {row} again"
             decision = f"The next run sends row {row}."
+            if not entry.present:
+                decision = f"Row {row}, which left the file, was not created."
+            elif entry.has_id:
+                decision = (
+                    f"Delete the petstore_id of row {row}: the next run sends it."
+                )
         else:
             doubt = _doubt_animal(store, journal, entry, pet_id)
             question = f"Is row {row} the animal with id {pet_id}"

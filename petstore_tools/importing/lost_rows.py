@@ -54,7 +54,7 @@ AND pet_id NOT IN (SELECT pet_id FROM shown)
 # by a person: that it is an animal; that it is none, or another one than it seemed
 _UNDECIDED = """
 import = :id AND number = :number AND (
-    state = 'unknown' OR :pet_id IS NULL AND (
+    state = 'unknown' OR :pet_id IS NULL AND present AND (
         state = 'skipped' OR edited IS NOT NULL OR detail LIKE 'equal:%'
     )
 )
