@@ -414,7 +414,7 @@ def test_questions_of_analysts_have_an_answer_of_a_line_or_two():
 def test_within_max_age_a_listing_costs_no_request():
     """
     Then one is made and kept, unless it is filtered or partial; a filter is answered
-    from the whole inventory.
+    from the whole inventory, and the first animals by none, since it is complete.
     """
     with Sandbox(animals=250) as box:
         box.store.list_pets(max_age="1h")
@@ -434,6 +434,10 @@ def test_within_max_age_a_listing_costs_no_request():
         box.advance(minutes=2)
         box.store.list_pets(status="sold", max_age="0s")
         box.store.list_pets(first=5)
+        with pytest.raises(
+            ArgumentError, match="max_age .* cannot be combined with first"
+        ):
+            box.store.list_pets(first=2, max_age="1h")
         assert len(box.store.snapshots()) == 1
         box.store.list_pets(max_age="3600s")
         assert len(box.store.snapshots()) == 2

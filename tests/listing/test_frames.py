@@ -1,13 +1,19 @@
-"""Frames with the same columns and dtypes, whatever came."""
+"""
+Frames with the same columns and dtypes, whatever came; and what each kind of file keeps
+of them.
+"""
+
+import json
 
 import pandas as pd
 import pytest
 from inventories import listing_frame
+from tables import read_json
 
-from petstore_tools import status_report
+from petstore_tools import Sandbox, status_report
 from petstore_tools.errors import FrameError
 from petstore_tools.listing.completeness import Listing
-from petstore_tools.listing.frames import PetColumns, text_dtype
+from petstore_tools.listing.frames import ENDINGS, PetColumns, text_dtype, write_frame
 
 
 def animals(count, **more):
@@ -96,3 +102,33 @@ def test_a_headline_says_that_a_listing_may_have_a_hole():
     assert status_report(frame).headline.startswith(f"C{headline}")
     unproven = listing_frame([], completeness="unproven", may_have_hole=True)
     assert repr(Listing.of(unproven)).startswith("unproven: 0 animals")
+
+
+HOSTILE = read_json(__file__, "hostile.json")
+
+
+@pytest.mark.parametrize("ending", [".csv", ".xlsx"])
+def test_an_exported_listing_goes_back_through_an_import(ending, tmp_path):
+    """Every name, number and status arrives as it was, the dangerous ones too."""
+    path = tmp_path / f"inventory{ending}"
+    write_frame(listing_frame(HOSTILE), path)
+    with Sandbox(animals=0) as box:
+        result = box.store.import_pets(path, doubtful="send")
+        frame = box.store.list_pets()
+
+    assert result.created == result.rows
+    expected = listing_frame(HOSTILE).drop(columns="id")
+    pd.testing.assert_frame_equal(frame.drop(columns="id"), expected)
+
+
+def test_exports_keep_what_their_format_can_keep(tmp_path):
+    """Parquet all of it; JSON the values."""
+    frame = listing_frame(HOSTILE)
+    for ending in ENDINGS:
+        write_frame(frame, tmp_path / f"out{ending}")
+
+    stored = pd.read_parquet(tmp_path / "out.parquet")
+    pd.testing.assert_frame_equal(stored, frame)
+    assert Listing.of(stored) == Listing.of(frame)
+    rows = json.loads((tmp_path / "out.json").read_text("utf-8"))
+    assert [[r["id"], r["name"], r["categoryId"], r["status"]] for r in rows] == HOSTILE

@@ -1,11 +1,18 @@
-"""Listings of the real service over a real socket."""
+"""
+Listings of the real service over a real socket; and the first animals alone, by which
+is said what is left out.
+"""
+
+from math import ceil
 
 import pytest
 from tables import read_json
+from ways import list_animals
 
-from petstore_tools import Sandbox
-from petstore_tools.errors import ArgumentError, QuotaError
+from petstore_tools import Sandbox, status_report
+from petstore_tools.errors import ArgumentError, FrameError, QuotaError
 from petstore_tools.listing.completeness import Listing
+from petstore_tools.listing.schemes import SCHEMES
 
 
 @pytest.mark.parametrize(
@@ -67,3 +74,45 @@ def test_a_listing_stopped_by_the_days_quota_says_when_and_keeps_its_pages():
         assert raised.value.resumes_at == before // 86_400 * 86_400 + 86_401
         part = box.store.last_partial
     assert (len(part), Listing.of(part).completeness) == (300, "cut")
+
+
+@pytest.mark.parametrize("first", [1, 99, 100, 101, 117, 118, 119, 5_000])
+def test_a_listing_that_leaves_animals_out_is_never_complete(first):
+    """
+    Of 118 animals: also where the last page was read and cut; one that leaves none out
+    is.
+    """
+    with Sandbox(animals=118) as box:
+        frame = box.store.list_pets(first=first)
+
+        listing = Listing.of(frame)
+        assert (len(frame), listing.requests) == (
+            min(first, 118),
+            ceil(min(first, 118) / 100),
+        )
+        assert listing.complete == (first >= 118)
+        if not listing.complete:
+            assert listing.reason == f"the listing was limited to the first {first}"
+            with pytest.raises(FrameError, match="not complete"):
+                status_report(frame)
+
+
+@pytest.mark.parametrize("is_learnt", [False, True])
+@pytest.mark.parametrize("way", [*SCHEMES, "link", "X-Next-Cursor=cursor", "nothing"])
+def test_each_way_to_page_two_ends_with_enough(way, is_learnt):
+    """
+    As many as asked for, cut where there are more, and no page is read behind the last
+    that is needed.
+    """
+    evidence = list_animals(way).evidence if is_learnt else None
+    trials = 1 if is_learnt else 7
+    if way in ("link", "nothing"):
+        trials = 0
+    for first in (1, 20, 99, 100, 101, 150, 198, 199, 200, 201, 249):
+        outcome = list_animals(way, evidence=evidence, first=first)
+
+        is_enough = first <= 100 or way != "nothing"
+        assert outcome.end.completeness == ("cut" if is_enough else "unproven"), first
+        if is_enough:
+            assert len(outcome.ids) >= first
+            assert outcome.requests <= ceil(first / 100) + trials, first
