@@ -1,4 +1,4 @@
-"""`demo`, `serve` and `keys`: a sandbox, the service here, and its callers' keys."""
+"""`serve` and `keys`: the service here, and its callers' keys."""
 
 import os
 import re
@@ -48,24 +48,6 @@ def test_a_sample_fills_an_empty_database_once(tmp_path):
     assert "has animals already, so no sample was added" in texts[1]
     assert all("To begin anew" in text for text in texts)
     assert stored_ids(database) == set(range(1, 26))
-
-
-def test_the_demo_does_the_main_job_from_any_folder(run, tmp_path):
-    """
-    1,000 animals imported, listed and reported; it names the report alone, and replaces
-    none.
-    """
-    (tmp_path / "petstore-report.html").write_text("mine")
-
-    done = run("demo")
-
-    assert "created.csv" not in done.stdout
-    assert (tmp_path / "petstore-report.html").read_text() == "mine"
-    assert "1,000 rows: 1,000 created" in done.stdout
-    assert "Complete: 1,000 animals" in done.stdout
-    report = tmp_path / "petstore-report.2.html"
-    assert str(report) in done.stdout
-    assert "1,000" in report.read_text("utf-8")
 
 
 @needs_signals
