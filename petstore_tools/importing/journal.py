@@ -229,8 +229,10 @@ class Journal:
 
     def counts(self) -> Counter[str]:
         """Count the rows of this import that the file has, by state."""
-        query = "SELECT state FROM row WHERE import = :id AND present"
-        return Counter(state for (state,) in self.select(query))
+        counts = """
+        SELECT state, count(*) FROM row WHERE import = :id AND present GROUP BY state
+        """
+        return Counter(dict(self.select(counts)))
 
     def add_file(self, rows: Sequence[Entry], *, compared: bool) -> None:
         """
