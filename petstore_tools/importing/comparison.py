@@ -68,7 +68,7 @@ class Comparison:
         edits: Rows whose animal has other values.
         removed: Rows that count as sent, and that the file does not hold any more.
         duplicates: Numbers of rows that equal an earlier one.
-        dropped: Those of these that are left out, as asked.
+        dropped: The numbers among these that are left out, as asked.
         ids: How many ids the file has; `refused_ids` are other animals', and this
             import never had them.
         orphans: Rows whose animal the inventory does not have any more.
