@@ -39,7 +39,11 @@ def read_stories(test_file, name):
     stories = []
     for story in text.split("\n== ")[1:]:
         title, *lines = story.strip().splitlines()
-        steps = [STEP.fullmatch(line).groups() for line in lines]
+        steps = []
+        for line in lines:
+            match = STEP.fullmatch(line)
+            assert match, line
+            steps.append(match.groups())
         stories.append(pytest.param(steps, id=title))
     return stories
 
