@@ -1,10 +1,13 @@
 """The history, held against the truth that each complete listing showed."""
 
+import _thread
 import multiprocessing
 import random
 import re
 import sqlite3
-from contextlib import suppress
+import threading
+import time
+from contextlib import closing, suppress
 from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -32,7 +35,7 @@ from petstore_tools.errors import (
     HistoryError,
     IncompleteListingError,
 )
-from petstore_tools.history.database import check_past, span
+from petstore_tools.history.database import LOCK_WAIT_S, check_past, span
 from petstore_tools.history.reading import History
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.frames import status_name
@@ -210,6 +213,25 @@ def test_a_file_that_cannot_be_used_is_named_and_stays(harm, reason):
     notes = "; ".join(report.notes)
     assert "not compared with an earlier listing: the history" in notes
     assert "not kept as a snapshot: the history" in notes
+
+
+@pytest.mark.parametrize("lock", ["BEGIN EXCLUSIVE", "BEGIN; SELECT * FROM stays;"])
+def test_an_interrupt_is_heard_while_another_program_holds_the_history(lock, history):
+    """A writer waits for it, or for its readers; a reader for a writer alone."""
+    history.mark_reported(None, 0)
+    calls = [lambda: history.mark_reported(None, 0)]
+    if "EXCLUSIVE" in lock:
+        calls.append(history.snapshots)
+    began_at = time.monotonic()
+    with closing(sqlite3.connect(history.path, isolation_level=None)) as holder:
+        for statement in lock.split(";"):
+            holder.execute(statement).fetchone()
+        for call in calls:
+            threading.Timer(0.1, _thread.interrupt_main).start()
+            with pytest.raises(KeyboardInterrupt):
+                call()
+
+    assert time.monotonic() - began_at < LOCK_WAIT_S
 
 
 @pytest.mark.parametrize("value", ["NULL", "x'00ff'", "'{'", "CAST(x'ff' AS TEXT)"])
