@@ -82,7 +82,7 @@ def show(info: ImportInfo) -> None:
         for entry in entries:
             outcome = "ambiguous" if entry.may_be else entry.state
             if outcome != "created" or entry.key:
-                pet_id = entry.may_be or entry.pet_id or ""
+                pet_id = entry.may_be or entry.animal_id or ""
                 facts = (entry.key, outcome, pet_id, entry.detail)
                 rows.append((entry.number, *entry.content, *facts))
     if rows:

@@ -74,6 +74,7 @@ class Entry(NamedTuple):
         sent_after: Number of the last complete listing that ended before it was sent, 0
             for none.
         absent: It is unknown, and a listing that was late enough did not show it.
+        equal_id: Of the animal that it equals, where it was left out as equal to one.
     """
 
     number: int
@@ -97,6 +98,7 @@ class Entry(NamedTuple):
     may_be: str = ""
     sent_after: int = 0
     absent: bool = False
+    equal_id: int | None = None
 
     def __str__(self) -> str:
         if not self.file:
@@ -128,6 +130,11 @@ class Entry(NamedTuple):
     def is_left_out_as_equal(self) -> bool:
         """Whether a person said that it is an animal that exists already."""
         return self.state == "skipped" and self.detail.startswith(IS_EQUAL)
+
+    @property
+    def animal_id(self) -> int | None:
+        """Of its animal, or of the one that a person said it is, where it is known."""
+        return self.equal_id if self.is_left_out_as_equal else self.pet_id
 
     @property
     def key(self) -> str:

@@ -23,7 +23,7 @@ from petstore_tools.text import printable
 if TYPE_CHECKING:
     import pandas as pd
 
-_FORMAT = 7
+_FORMAT = 8
 TABLES = f"""
 PRAGMA user_version = {_FORMAT};
 CREATE TABLE import (
@@ -50,6 +50,8 @@ CREATE TABLE row (
     -- of the animal that it made; of the one that the file says it is
     pet_id INTEGER UNIQUE CHECK (pet_id IS NULL OR state = 'created'),
     listed_id INTEGER,
+    -- of the one that it was left out as equal to
+    equal_id INTEGER,
     detail TEXT NOT NULL, may_be TEXT NOT NULL DEFAULT '',
     sent_after INTEGER NOT NULL DEFAULT 0, absent INTEGER NOT NULL DEFAULT 0,
     lost_at REAL NOT NULL DEFAULT 0, changed_at REAL NOT NULL,

@@ -33,7 +33,7 @@ from petstore_tools.importing.values import PetValues
 _ENTRY = (
     "number, name, category_id, status, row_key, ifnull(pet_id, listed_id),"
     " listed_id IS NOT NULL, edited, entry_id, import, state, present, position,"
-    " answered, compared, detail, changed_at, may_be, sent_after, absent"
+    " answered, compared, detail, changed_at, may_be, sent_after, absent, equal_id"
 )
 _ADD_IMPORT = """
 INSERT INTO import VALUES (
@@ -44,7 +44,7 @@ INSERT INTO import VALUES (
 """
 # what a file says of each row, and what only of one that was not sent
 _OF_FILE = "number row_key listed_id edited detail".split()
-_OF_WAITING = "name category_id status answered state".split()
+_OF_WAITING = "name category_id status answered state equal_id".split()
 _ADDED = ["entry_id", "import", "compared", "changed_at", *_OF_FILE, *_OF_WAITING]
 _UPDATES = [f"{name} = excluded.{name}" for name in _OF_FILE]
 _UPDATES += [f"{name} = iif(waits, excluded.{name}, {name})" for name in _OF_WAITING]

@@ -136,7 +136,7 @@ class ImportResult:
                 entry.number,
                 *entry.content,
                 entry.state,
-                entry.pet_id,
+                entry.animal_id,
                 int(entry.changed_at) or None,
                 edits.get(entry.number, entry.reason),
                 entry.may_be,
@@ -302,9 +302,9 @@ def _fill_created(entries: Iterable[Entry], layout: Layout) -> _Table:
     header = layout.header
     index = layout.columns.get(_ID_TITLE, len(header))
     animals = [
-        (entry.cells or _known_cells(layout, entry), text_of(entry.pet_id))
+        (entry.cells or _known_cells(layout, entry), text_of(entry.animal_id))
         for entry in entries
-        if entry.pet_id is not None
+        if entry.animal_id is not None
     ]
     titles, *rows = [
         [*cells[:index], pet_id, *cells[index + 1 :]]
