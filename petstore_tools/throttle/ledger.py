@@ -270,8 +270,9 @@ class PostgresLedger(DatabaseLedger):
     label = "The budget database"
     advice = (
         "Correct its address (PETSTORE_LEDGER_URL, or ledger_url in the settings file);"
-        " its user must be able to create the table petstore_budget. Until then each of"
-        " you can take the address away, and name a part of the plan"
+        " its user must be able to create the table petstore_budget, or to read and"
+        " change it. Until then each of you can take the address away, and name a part"
+        " of the plan"
         " (PETSTORE_PLAN=30/500, in staging PETSTORE_STAGING_PLAN=30/500)"
     )
 
@@ -347,12 +348,16 @@ class PostgresLedger(DatabaseLedger):
         except BaseException as error:
             failure = drop_frames(error)
         else:
-            db.execute(  # several statements at once are one transaction
-                # two may come first
-                "SELECT pg_advisory_xact_lock(hashtext('petstore_budget'));CREATE TABLE"
-                " IF NOT EXISTS petstore_budget (subject text PRIMARY KEY, state text"
-                " NOT NULL);INSERT INTO petstore_budget VALUES (%s, '') ON CONFLICT DO"
-                " NOTHING",
+            table = db.execute("SELECT to_regclass('petstore_budget')").fetchone()
+            if table == (None,):  # where it is, a user may have no right to make it
+                db.execute(  # several statements at once are one transaction
+                    # two may come first
+                    "SELECT pg_advisory_xact_lock(hashtext('petstore_budget'));CREATE"
+                    " TABLE IF NOT EXISTS petstore_budget (subject text PRIMARY KEY,"
+                    " state text NOT NULL)"
+                )
+            db.execute(
+                "INSERT INTO petstore_budget VALUES (%s, '') ON CONFLICT DO NOTHING",
                 (self._subject,),
             )
             return db

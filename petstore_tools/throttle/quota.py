@@ -9,7 +9,7 @@ from petstore_tools.text import pluralize, text_table, utc_text
 from petstore_tools.throttle.budget import WindowQuota
 from petstore_tools.throttle.gate import Gate
 
-_TITLES = ("window", "limit", "left", "more is free at")
+_TITLES = ("window", "limit", "left", "more is free by")
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def read_quota(gate: Gate) -> Quota:
     >>> read_quota(store.client.gate)
     free (60 requests a minute, 1,000 a day)
     <BLANKLINE>
-    window  limit   left  more is free at
+    window  limit   left  more is free by
     ------  -----  -----  ---------------
     minute     60     60                -
     day     1,000  1,000                -
@@ -139,7 +139,7 @@ class Forecast:
         return (
             f"{requests}, on {self.plan}; {left_text} left today; an import leaves the"
             f" last tenth of each minute and {self.reserve:,} requests a day for other"
-            f" work; {ending}"
+            f" work; {ending}, if nobody else uses the key"
         )
 
 

@@ -251,7 +251,10 @@ class Throttle:
         frees_at = quota.frees_at or now + PERIODS[name]
         reason = f"all {quota.limit:,} requests of this {name} are used"
         if reserve:
-            reason += f", except {reserve:,} that imports leave for other work"
+            reason = (
+                f"at most {reserve:,} of the {quota.limit:,} requests of this {name}"
+                " are left, and imports leave these for other work"
+            )
         return Wait(max(now + POLL_S, frees_at), reason)
 
     def _wait_for_reply(self, sent_at: float, now: float, reason: str) -> Wait | None:

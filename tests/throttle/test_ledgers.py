@@ -209,6 +209,19 @@ def test_a_budget_in_a_database_that_another_version_wrote_is_refused(postgres):
             ask(ledger)
 
 
+def test_a_user_who_may_change_the_budget_needs_no_right_to_create_it(postgres):
+    """Each person of an office has a user of the database."""
+    import psycopg
+
+    url = postgres.database()
+    with closing(opened(url)) as ledger:
+        ask(ledger)
+    with psycopg.connect(url) as database:
+        database.execute("CREATE ROLE carl LOGIN; GRANT ALL ON petstore_budget TO carl")
+    with closing(opened(url.replace("postgres:", "carl:"))) as ledger:
+        assert "a first request was sent" in ask(ledger).reason
+
+
 def test_machines_with_different_clocks_agree_by_the_databases(postgres, monkeypatch):
     """
     A machine whose clock is an hour fast closes the gate: the other waits as long as
