@@ -115,9 +115,14 @@ def show(info: ImportInfo) -> None:
 @ID
 @click.option(
     "--row",
+    "numbers",
     type=int,
+    multiple=True,
     metavar="N",
-    help="Decide on row N yourself (N as in the spreadsheet).",
+    help=(
+        "Decide on row N yourself (N as in the spreadsheet). With --absent, repeat the"
+        " option for more."
+    ),
 )
 @click.option(
     "--created",
@@ -135,7 +140,12 @@ def show(info: ImportInfo) -> None:
 )
 @options.YES
 def reconcile(
-    info: ImportInfo, row: int | None, pet_id: int | None, *, absent: bool, yes: bool
+    info: ImportInfo,
+    numbers: tuple[int, ...],
+    pet_id: int | None,
+    *,
+    absent: bool,
+    yes: bool,
 ) -> int:
     """
     Find out what became of the unknown rows of import ID.
@@ -154,10 +164,11 @@ def reconcile(
       petstore-tools imports reconcile 3f9c --row 14 --created 1017
       petstore-tools imports reconcile 3f9c --row 14 --absent
     """
-    answers = (pet_id is not None) + absent
-    if answers > 1 or (row is None) != (answers == 0):
+    is_animal = pet_id is not None
+    if is_animal + absent != bool(numbers) or (is_animal and len(numbers) > 1):
         raise click.UsageError(
-            "to decide on a row, give --row and one of --created PET_ID and --absent"
+            "to decide on rows, give --row N and --created PET_ID for one, or --row N"
+            " for each and --absent"
         )
     target = info.target
     with (
@@ -170,31 +181,40 @@ def reconcile(
                 f" {target.service_id}, but the settings name {store.client.base_url}"
             )
         mark_dead(journal)
-        if row is None:
+        if not numbers:
             return _compare(store, journal)
-        entry = find_undecided(journal, row, pet_id)
-        if absent:
-            doubt = _doubt_absence(store, journal, entry)
-            question = f"Send row {row} again"
-            decision = f"The next run sends row {row}."
-            if not entry.present:
-                decision = f"Row {row}, which left the file, was not created."
-            elif entry.has_id:
-                decision = (
-                    f"Delete the petstore_id of row {row}: the next run sends it."
-                )
-        else:
-            doubt = _doubt_animal(store, journal, entry, pet_id)
-            question = f"Is row {row} the animal with id {pet_id}"
-            decision = f"Row {row} is the animal with id {pet_id}."
-        if doubt:
-            options.write_message(f"{doubt}.")
-        if not doubt or options.confirm(
-            f"{question} all the same?", yes=yes, refusal="Nothing was changed"
-        ):
-            record_decision(journal, row, pet_id)
-            click.echo(decision)
+        # a mistyped number changes nothing
+        entries = [find_undecided(journal, number, pet_id) for number in numbers]
+        for entry in entries:
+            _decide(store, journal, entry, pet_id, yes=yes)
     return exits.DONE
+
+
+def _decide(
+    store: PetStore, journal: Journal, entry: Entry, pet_id: int | None, *, yes: bool
+) -> None:
+    """Record that a row is an animal, or none; ask first where that is doubtful."""
+    row = entry.number
+    if pet_id is None:
+        doubt = _doubt_absence(store, journal, entry)
+        question = f"Send row {row} again"
+        decision = f"The next run sends row {row}."
+        if not entry.present:
+            decision = f"Row {row}, which left the file, was not created."
+        elif entry.has_id:
+            decision = f"Delete the petstore_id of row {row}: the next run sends it."
+    else:
+        doubt = _doubt_animal(store, journal, entry, pet_id)
+        question = f"Is row {row} the animal with id {pet_id}"
+        decision = f"Row {row} is the animal with id {pet_id}."
+    if doubt:
+        options.write_message(f"{doubt}.")
+    refusal = f"Row {row} was not changed"
+    if not doubt or options.confirm(
+        f"{question} all the same?", yes=yes, refusal=refusal
+    ):
+        record_decision(journal, row, pet_id)
+        click.echo(decision)
 
 
 def _compare(store: PetStore, journal: Journal) -> int:

@@ -196,8 +196,8 @@ class ImportPreview:
             number = "" if is_file else " (N is 2 for the first row of the DataFrame)"
             lines.append(
                 "To send single rows, answer skip. Then type petstore-tools imports"
-                f" reconcile {self.target.id} --row N --absent for each{number}, and"
-                " import again."
+                f" reconcile {self.target.id} --row N --absent, with --row for"
+                f" each{number}, and import again."
             )
         return lines
 
