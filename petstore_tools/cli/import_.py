@@ -116,14 +116,6 @@ def _import(
             click.echo(dumps({"message": "Nothing was sent."}))
         return exits.DONE
     click.echo(dumps(result.to_dict()) if as_json else result)
-    # as doubtful, also by an earlier run; what was never to be sent has no number
-    left_out = sum(e.state == "skipped" and e.entry_id > 0 for e in result.entries)
-    if doubtful := result.unknown + left_out:
-        rows = pluralize(doubtful, "row")
-        command = f"petstore-tools imports show {result.journal}"
-        options.write_message(
-            f"{rows} may exist already. See which, and why: {command}"
-        )
     if result.stopped is not None and result.stopped.kind != "first rows":
         command = write_command(["petstore-tools", *sys.argv[1:]])
         begin = ""

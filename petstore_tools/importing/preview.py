@@ -364,7 +364,10 @@ class ImportPreview:
         if self.sheet.options.drop_duplicates:
             duplicates, outcome = comparison.dropped, "left out"
         numbers = first_of(duplicates, SHOWN)
-        equal = f"equal to an earlier row, {outcome}: row {numbers}"
+        equal = (
+            f"with the name, category and status of an earlier row, {outcome}: row"
+            f" {numbers}"
+        )
         left_out = defaultdict(list)
         for row in self.sheet.rows_left_out:
             left_out[row.reason].append(row.number)

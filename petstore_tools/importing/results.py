@@ -57,7 +57,8 @@ class ImportResult:
         unknown: May exist or not; not sent again before they are reconciled.
         ambiguous: Of these, rows that a listing could not decide: a person does.
         unsent: Not sent yet.
-        skipped: Left out: doubtful, equal to an earlier row, or a line about the table.
+        skipped: Left out: doubtful, with the values of an earlier row, or a line about
+            the table.
         created_now: Created by this run.
         skipped_now: Left out by this run as doubtful.
         stopped: Why it ended early, None where it did not.
@@ -197,6 +198,14 @@ class ImportResult:
             verb = "needs" if self.ambiguous == 1 else "need"
             rows = pluralize(self.ambiguous, "row")
             remarks.append(f"{rows} {verb} your decision")
+        # as doubtful, also by an earlier run; what was never to be sent has no number
+        left_out = sum(e.state == "skipped" and e.entry_id > 0 for e in self.entries)
+        if doubtful := self.unknown + left_out:
+            table = "result.frame"
+            if self.environment != "sandbox":  # its journal ends with the program
+                table += f" (petstore-tools imports show {self.journal})"
+            rows = pluralize(doubtful, "row")
+            remarks.append(f"{rows} may exist already: {table} says which, and why")
         is_whole = self.stopped is None and not self.unknown
         list_title = "go on with" if is_whole else "created so far:"
         for path in self.files:
