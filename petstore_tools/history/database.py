@@ -346,12 +346,16 @@ class Snapshots(tuple[Snapshot, ...]):
         Raises:
             ArgumentError: It is, or before the first one.
         """
-        begin, _ = span(moment, now, zone)
+        begin, end = span(moment, now, zone)
         check_past(moment, begin, now, zone)
         snapshots, note = self.up_to(moment, now, zone)
         if not snapshots:
-            advice = "; name a later date" if self else "; keep one: store.snapshot()"
-            raise ArgumentError(f"no snapshot had ended by {moment}: {self}{advice}")
+            advice = "keep one: store.snapshot() (petstore-tools report)"
+            if self:
+                advice = "name a later date"
+            raise ArgumentError(
+                f"no snapshot had ended by {moment} ({utc_text(end)}): {self}; {advice}"
+            )
         return snapshots, note
 
     def counts(self) -> pd.DataFrame:

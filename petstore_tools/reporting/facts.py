@@ -158,8 +158,9 @@ class Facts:
         unseen: What this listing alone lacks, and may have missed: `id`, `name`,
             `categoryId`, `status`; None where it has no hole.
         days: Index `status`: `stays` that ended in the last 30 days, `median_days`,
-            `days_90` (90 % stayed no longer), `open_stays`, `longest_days`,
-            `is_longer`; None without two snapshots, and for one status.
+            `days_90` (90 % stayed no longer), `open_stays`, `longest_days`; `is_longer`
+            and `were_longer`, where these are lower bounds; None without two snapshots,
+            and for one status.
         counts: Counts over time: index `as_of` (datetime, UTC), an int64 column per
             status, of all but this listing with the animals that each alone may have
             missed; None without two snapshots.
@@ -318,32 +319,33 @@ def days_in_status(times: pd.DataFrame, newest: int, order: list[str]) -> pd.Dat
         order: Of statuses; others come last.
 
     Returns:
-        Index `status`; `stays` (int64: times that ended, and were seen to begin),
-        `median_days` and `days_90` (float64: 90 % stayed no longer); `open_stays`
-        (int64: animals that are still in it), `longest_days` (of these), `is_longer`
-        (bool: nobody saw the longest begin).
+        Index `status`; `stays` (int64: times that ended), `median_days` and `days_90`
+        (float64: half and 90 % of them took no longer); `open_stays` (int64: animals
+        that are still in it), `longest_days` (of these); `is_longer` and `were_longer`
+        (bool: nobody saw the longest, or one of those that ended, begin, so the days
+        are at least as many).
     """
-    is_longer = times["began_after"].isna()
-    ended_stays = times[times["ended_by"].notna() & ~is_longer].groupby("status")[
-        "days"
-    ]
+    times = times.assign(is_longer=times["began_after"].isna())
+    ended_stays = times[times["ended_by"].notna()].groupby("status")
     is_open = times["ended_by"].isna() & (times["last"] == newest)
-    open_times = times.assign(is_longer=is_longer)[is_open]
+    open_times = times[is_open]
     by_length = open_times.sort_values(["days", "is_longer"]).set_index("status")
     longest = by_length[~by_length.index.duplicated(keep="last")]
     table = pd.DataFrame(
         {
-            "stays": ended_stays.count(),
-            "median_days": ended_stays.median(),
-            "days_90": ended_stays.quantile(0.9),
+            "stays": ended_stays["days"].count(),
+            "median_days": ended_stays["days"].median(),
+            "days_90": ended_stays["days"].quantile(0.9, interpolation="higher"),
             "open_stays": open_times["status"].value_counts(),
             "longest_days": longest["days"],
             "is_longer": longest["is_longer"],
+            "were_longer": ended_stays["is_longer"].any(),
         }
     ).rename_axis("status")
     names = [*order, *table.index.difference(order)]
     table = table.loc[[name for name in names if name in table.index]]
-    kinds = {"stays": "int64", "open_stays": "int64", "is_longer": "bool"}
+    kinds = dict.fromkeys(("stays", "open_stays"), "int64")
+    kinds |= dict.fromkeys(("is_longer", "were_longer"), "bool")
     return table.fillna(dict.fromkeys(kinds, 0)).astype(kinds)
 
 

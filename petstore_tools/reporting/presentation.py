@@ -25,6 +25,12 @@ TITLES: dict[str, str] = LOOKS["titles"]  # of sections, in the order of a page
 WITH_TOTAL = ("breakdown", "by_category")
 TOP = 15  # rows of a long table that a page shows
 AT_LEAST = "\N{GREATER-THAN OR EQUAL TO} "
+# columns of days, and which one says of each cell that it is a lower bound
+LONGER = {
+    "median_days": "were_longer",
+    "days_90": "were_longer",
+    "longest_days": "is_longer",
+}
 _TEMPLATES = Environment(
     loader=PackageLoader("petstore_tools"),
     autoescape=select_autoescape(),
@@ -188,15 +194,16 @@ class Presentation:
         if name == "pending" and self.report.counts is not None:
             first_day = self.report.looks.when(self.report.counts.index[0], "")
             table = table.fillna({"since": f"before {first_day}"})
+        bounds = {name: table[LONGER[name]] for name in LONGER if name in table}
+        table = table.drop(columns=[*LONGER.values()], errors="ignore")
         columns = [*map(str, table.columns)]
         header, styles, _ = zip(*map(column_format, columns), strict=True)
         cells = [[*map(show, row, styles)] for row in table.to_numpy("object")]
-        if name == "days":
-            columns.pop()
-            for row in cells:
-                if row.pop():  # is longer
-                    row[-1].sign = AT_LEAST
-        return Section(name, title, columns, header[: len(columns)], cells, has_total)
+        for column, are_bounds in bounds.items():
+            for row, is_bound in zip(cells, are_bounds, strict=True):
+                if is_bound:
+                    row[columns.index(column)].sign = AT_LEAST
+        return Section(name, title, columns, header, cells, has_total)
 
 
 def with_names(table: pd.DataFrame, labels: Mapping[int, str]) -> pd.DataFrame:

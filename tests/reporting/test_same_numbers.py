@@ -31,7 +31,8 @@ from petstore_tools.reporting.report import report_and_keep
 Row = tuple[str, ...]
 Tables = dict[str, list[list[Any]]]
 HOSTILE, STATUSES = read_json(__file__, "hostile.json")
-TEXTS = "event label what status category id name from to is_longer".split()
+BOUNDS = ["is_longer", "were_longer"]
+TEXTS = [*"event label what status category id name from to".split(), *BOUNDS]
 TIMES = ["after", "by", "since", "as_of"]
 read_markdown = mistune.create_markdown(
     escape=False, plugins=["table", "strikethrough"]
@@ -105,7 +106,7 @@ def frames_of(report, names):
         if frame is not None and name in TITLES:
             # what no animal has, and what nobody knows, is no row and no column
             frame = frame.dropna(axis="columns", how="all")
-            frame = frame.drop(columns=[*unused, "is_longer"], errors="ignore")
+            frame = frame.drop(columns=[*unused, *BOUNDS], errors="ignore")
             if name == "breakdown":
                 frame = frame[~frame["status"].isin(unused)]
             frames[name] = frame

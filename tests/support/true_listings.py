@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import groupby
-from math import nan
+from math import ceil, nan
 from operator import attrgetter
 from statistics import median
 
@@ -301,8 +301,8 @@ def pick_moment(rng, listings, zone):
 def true_times(listings):
     """
     Return of each status the stays that ended, the median of their days, the days that
-    90 % of them took at most, the stays that are open, the longest of these, and
-    whether nobody saw that one begin.
+    90 % of them took at most, the stays that are open, the longest of these, whether
+    nobody saw that one begin, and whether nobody saw one of those begin that ended.
     """
     lengths = {}
     for pet_id, status, began_after, first, last, after, by in status_stays(listings):
@@ -311,17 +311,17 @@ def true_times(listings):
         if by is None:
             if pet_id in listings[-1].animals:
                 open_days.append(((last - begin) / DAY, began_after is None))
-        elif began_after is not None:
-            days.append((by - (by - after) / 2 - begin) / DAY)
+        else:
+            days.append(((by - (by - after) / 2 - begin) / DAY, began_after is None))
     return {
         name: pytest.approx(
             (
                 len(days),
-                median(days or [nan]),
-                pd.Series(days, dtype=float).quantile(0.9),
+                median([day for day, _ in days] or [nan]),
+                sorted(days)[ceil(0.9 * (len(days) - 1))][0] if days else nan,
                 len(open_days),
-                max((day for day, _ in open_days), default=nan),
-                max(open_days, default=(nan, False))[1],
+                *max(open_days, default=(nan, False)),
+                any(is_longer for _, is_longer in days),
             ),
             abs=1e-9,
             nan_ok=True,
