@@ -99,28 +99,3 @@ def test_an_answer_on_a_terminal_is_for_the_rows_that_were_shown(
     assert ("6 rows of a.csv may be animals" in screen) == ("\nstop" in answers)
     assert (ended, stored_animals(box).total()) == (2, 32), screen
     assert "6 rows of a.csv may be animals" in next_run.stderr
-
-
-def test_the_line_to_copy_keeps_every_option(box, run):
-    """
-    `--yes` accepts no proposal. With ids in their places, it imports as was asked.
-    """
-    path = Path("-o $HOME 'ä'.csv")
-    path.write_text(
-        "Tier;Art;Zustand\nRex;Hunde;verkauft\nMia;Katzen;\nBo;Hunde;frei\n", "utf-8"
-    )
-    options = (
-        "--strict --drop-duplicates --wait --first 2 --doubtful skip --encoding utf-8 "
-        '--name "new year" --defaults status=pending --columns Tier=name'
-    )
-
-    refused = run(f"import --yes {options} --", path.name, code=2)
-
-    assert stored_animals(box).total() == 25
-    command = refused.stderr.splitlines()[-1]
-    assert all(option.replace('"', "'") in command for option in options.split(" --"))
-    answer = command.replace("Hunde=…", "Hunde=3").replace("Katzen=…", "Katzen=4")
-    run(f"{answer} --yes".removeprefix("petstore-tools"))
-    animals = stored_animals(box)
-    assert animals.total() == 27
-    assert animals["Rex", 3, "sold"] == animals["Mia", 4, "pending"] == 1

@@ -128,29 +128,6 @@ def test_the_file_that_a_question_names_is_never_asked_about(fast, tmp_path):
     assert stored_animals(fast).total() == 3
 
 
-def test_a_row_that_was_left_out_is_sent_by_the_command_of_the_question(shop, capsys):
-    """For row N its number is typed."""
-    shop.add([("Rex", 3, "sold")])
-    write_rows(Path("a.csv"), "Mia,4,sold", "Rex,3,sold")
-    command = "import a.csv --yes"
-    end_main(f"{command} --doubtful ask")
-    message = capsys.readouterr().err.replace("\n", " ")
-    end_main(f"{command} --doubtful skip")
-    capsys.readouterr()
-    end_main(f"{command} --doubtful send")  # the earlier answer is kept
-    result = capsys.readouterr().out
-
-    assert "not sent, since an earlier answer was skip: 1 row" in result
-    (show,) = re.findall(r"\(petstore-tools (imports show \w+)", result)
-    end_main(show)
-    (printed,) = re.findall(RECONCILE, message)
-    assert printed in capsys.readouterr().err
-    type_command(printed.replace(" N ", " 3 "), capsys)
-
-    assert end_main(command) == 0
-    assert stored_animals(shop)["Rex", 3, "sold"] == 2
-
-
 def test_a_row_of_a_frame_is_sent_by_the_command_that_is_shown(shop, capsys):
     """Which counts from its first row, as the question says."""
     frame = pd.DataFrame({"name": ["Rex", "Mia", "Ida"], "categoryId": 3})

@@ -9,7 +9,7 @@ import pytest
 TESTS = Path(__file__).parents[1]
 CORPUS = TESTS / "importing" / "corpus"
 WIRE = sorted((TESTS / "wire").glob("*.json"))
-STEP = re.compile(r"([\w./-]+)(?:: | )(\S.*)")
+STEP = re.compile(r'"?((?<=")[^"]+|[\w./-]+)"?(?:: | )(\S.*)')
 
 
 def read_cases(test_file, name):
