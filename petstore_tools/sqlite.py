@@ -133,16 +133,20 @@ def open_existing(path: Path, *, busy_s: float = BUSY_S) -> sqlite3.Connection:
 
 @contextmanager
 def transaction(
-    connection: sqlite3.Connection, wait_s: Callable[[], float] = lambda: BUSY_S
+    connection: sqlite3.Connection,
+    wait_s: Callable[[], float] = lambda: BUSY_S,
+    begin: str = "BEGIN IMMEDIATE",
 ) -> Iterator[sqlite3.Connection]:
     """
     Hold the file's write lock, once others have let it go, or raise after `wait_s`,
-    which may become less meanwhile; commit at the end, roll back on any exception.
+    which may become less meanwhile; commit at the end, roll back on any exception. With
+    another `begin`, hold no lock yet.
     """
     try:
-        execute_when_free(connection, "BEGIN IMMEDIATE", wait_s)
+        execute_when_free(connection, begin, wait_s)
         yield connection
-        execute_when_free(connection, "COMMIT")  # a reader can hold it up for a moment
+        # a reader can hold it up for a moment
+        execute_when_free(connection, "COMMIT", wait_s)
     except BaseException:
         # closed since, where an interrupt came first
         with suppress(sqlite3.ProgrammingError):

@@ -1,5 +1,6 @@
 """`imports`: what became of each import, and the decisions on its unknown rows."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -25,7 +26,7 @@ from petstore_tools.importing.lost_rows import (
 )
 from petstore_tools.importing.reconcile import similarity_key
 from petstore_tools.store import PetStore
-from petstore_tools.text import pluralize, text_table, utc_text
+from petstore_tools.text import first_of, pluralize, text_table, utc_text
 from petstore_tools.throttle.gate import CallOptions
 
 
@@ -95,8 +96,9 @@ def show(info: ImportInfo) -> None:
         )
     if any(entry.state == "skipped" for entry in entries):
         options.write_message(
-            "\nTo let the next run send row N, which was left out as doubtful:"
-            f" petstore-tools imports reconcile {info.target.id} --row N --absent"
+            "\nTo let the next run send row N, which was left out as doubtful (for more"
+            " rows, repeat --row N): petstore-tools imports reconcile"
+            f" {info.target.id} --row N --absent"
         )
     if "ambiguous" in info.states:
         options.write_message(
@@ -120,8 +122,8 @@ def show(info: ImportInfo) -> None:
     multiple=True,
     metavar="N",
     help=(
-        "Decide on row N yourself (N as in the spreadsheet). With --absent, repeat the"
-        " option for more."
+        "Decide on row N yourself (N as in the spreadsheet). Repeat the option for more"
+        " rows with --absent."
     ),
 )
 @click.option(
@@ -152,7 +154,7 @@ def reconcile(
 
     An unknown row was sent and got no usable answer. It is sent again only when
     complete listings show, or you decide, that it was not created. This command lists
-    the inventory once more and compares; with --row you decide on one row yourself. You
+    the inventory once more and compares; with --row you decide on rows yourself. You
     are asked before --absent where the row may exist: where no listing can show it yet,
     or one shows an equal animal; and before --created where the animal has another
     name or category. A row that was skipped as doubtful is sent by the next
@@ -162,13 +164,14 @@ def reconcile(
     Examples:
       petstore-tools imports reconcile 3f9c
       petstore-tools imports reconcile 3f9c --row 14 --created 1017
-      petstore-tools imports reconcile 3f9c --row 14 --absent
+      petstore-tools imports reconcile 3f9c --row 14 --row 15 --absent
     """
-    is_animal = pet_id is not None
-    if is_animal + absent != bool(numbers) or (is_animal and len(numbers) > 1):
+    has_answer = absent or pet_id is not None
+    has_several = pet_id is not None and (absent or len(numbers) > 1)
+    if has_several or has_answer != bool(numbers):
         raise click.UsageError(
-            "to decide on rows, give --row N and --created PET_ID for one, or --row N"
-            " for each and --absent"
+            "to decide on rows, give --row N with --created PET_ID, or one or more"
+            " --row N with --absent"
         )
     target = info.target
     with (
@@ -183,38 +186,35 @@ def reconcile(
         mark_dead(journal)
         if not numbers:
             return _compare(store, journal)
-        # a mistyped number changes nothing
+        numbers = tuple(dict.fromkeys(numbers))
         entries = [find_undecided(journal, number, pet_id) for number in numbers]
-        for entry in entries:
-            _decide(store, journal, entry, pet_id, yes=yes)
+        if pet_id is None:
+            doubts = _doubt_absence(store, journal, entries)
+            question = f"Send row {first_of(numbers)} again"
+        else:
+            doubts = _doubt_animal(store, journal, entries[0], pet_id)
+            question = f"Is row {numbers[0]} the animal with id {pet_id}"
+        for doubt in doubts:
+            options.write_message(f"{doubt}.")
+        if not doubts or options.confirm(
+            f"{question} all the same?", yes=yes, refusal="Nothing was changed"
+        ):
+            for entry in entries:
+                record_decision(journal, entry.number, pet_id)
+                click.echo(_what_follows(entry, pet_id))
     return exits.DONE
 
 
-def _decide(
-    store: PetStore, journal: Journal, entry: Entry, pet_id: int | None, *, yes: bool
-) -> None:
-    """Record that a row is an animal, or none; ask first where that is doubtful."""
+def _what_follows(entry: Entry, pet_id: int | None) -> str:
+    """Say what becomes of a row that is an animal, or none."""
     row = entry.number
-    if pet_id is None:
-        doubt = _doubt_absence(store, journal, entry)
-        question = f"Send row {row} again"
-        decision = f"The next run sends row {row}."
-        if not entry.present:
-            decision = f"Row {row}, which left the file, was not created."
-        elif entry.has_id:
-            decision = f"Delete the petstore_id of row {row}: the next run sends it."
-    else:
-        doubt = _doubt_animal(store, journal, entry, pet_id)
-        question = f"Is row {row} the animal with id {pet_id}"
-        decision = f"Row {row} is the animal with id {pet_id}."
-    if doubt:
-        options.write_message(f"{doubt}.")
-    refusal = f"Row {row} was not changed"
-    if not doubt or options.confirm(
-        f"{question} all the same?", yes=yes, refusal=refusal
-    ):
-        record_decision(journal, row, pet_id)
-        click.echo(decision)
+    if pet_id is not None:
+        return f"Row {row} is the animal with id {pet_id}."
+    if not entry.present:
+        return f"Row {row}, which left the file, was not created."
+    if entry.has_id:
+        return f"Delete the petstore_id of row {row}: the next run sends it."
+    return f"The next run sends row {row}."
 
 
 def _compare(store: PetStore, journal: Journal) -> int:
@@ -247,37 +247,42 @@ def _delay(store: PetStore, journal: Journal) -> str:
     return f"only from {time} on" if left_s > 0 else ""
 
 
-def _doubt_absence(store: PetStore, journal: Journal, entry: Entry) -> str:
-    """List the inventory, and say why a row may exist all the same, "" for no doubt."""
-    if entry.state == "skipped":  # its doubt was shown
-        return ""
+def _doubt_absence(
+    store: PetStore, journal: Journal, entries: Sequence[Entry]
+) -> list[str]:
+    """List the inventory, and say of each row why it may exist all the same."""
+    # the doubt of the others was shown
+    rows = [entry for entry in entries if entry.state != "skipped"]
     reasons = []
     delay = _delay(store, journal)  # a listing that began before says nothing
-    if not take_inventory(store.inventory, journal, CallOptions()).complete:
+    if rows and not take_inventory(store.inventory, journal, CallOptions()).complete:
         reasons.append("the listing of the inventory is not complete")
     if delay:
         reasons.append(f"a listing can show it {delay}")
-    rows = [entry._replace(state="unsent", answered=False)]
+    rows = [row._replace(state="unsent", answered=False) for row in rows]
     animals = journal.read_foreign_animals(rows)
     other_entries = journal.read_others(rows)
     doubts = find_doubtful(Matches(rows, [], {}), [], animals, other_entries)
-    reasons += [doubt.because for doubt in doubts.values()]
-    subject = f"Row {entry.number} may exist: "
-    return subject + ", and ".join(reasons) if reasons else ""
+    sentences = []
+    for position, row in enumerate(rows):
+        becauses = [doubts[position].because] if position in doubts else []
+        if because := ", and ".join([*reasons, *becauses]):
+            sentences.append(f"Row {row.number} may exist: {because}")
+    return sentences
 
 
 def _doubt_animal(
-    store: PetStore, journal: Journal, entry: Entry, pet_id: int | None
-) -> str:
-    """List the inventory, and say how an animal is not like a row, "" for no doubt."""
+    store: PetStore, journal: Journal, entry: Entry, pet_id: int
+) -> list[str]:
+    """List the inventory, and say how an animal is not like a row, if it is not."""
     take_inventory(store.inventory, journal, CallOptions())
     animal = "is not in the inventory"
     for pet in journal.read_animals([pet_id]):
         if similarity_key(pet.content) == similarity_key(entry.content):
-            return ""
+            return []
         animal = f"is {pet.content}"
     row = f"row {entry.number} is {entry.content}"
-    return f"The animal with id {pet_id} {animal}; {row}"
+    return [f"The animal with id {pet_id} {animal}; {row}"]
 
 
 @imports_.command("forget")

@@ -15,7 +15,6 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, tzinfo
-from functools import partial
 from hashlib import sha256
 from math import ceil, inf
 from pathlib import Path
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
 Moment = str | date  # an age, a date or a time
 _FORMAT = 3
 FRESH_S = 7 * spec.DAY_S  # a date that means an older snapshot gets a note
-LOCK_WAIT_S = 60.0  # as long as another program may hold the file
 OPEN = 999_999_999  # closes a stay that is still open: later than any snapshot
 
 
@@ -131,20 +129,16 @@ class HistoryDatabase:
             else:
                 connection = sqlite3.connect(":memory:")
                 connection.executescript(tables)
-            with closing(connection):
-                execute = partial(
-                    sqlite.execute_when_free, connection, wait_s=lambda: LOCK_WAIT_S
-                )
-                execute(begin)
-                # it takes the lock of a reader: nobody holds up what follows
-                (stored_id,) = execute("PRAGMA application_id").fetchone()
+            with closing(connection), sqlite.transaction(connection, begin=begin):
+                # this first read takes the lock of a reader: nothing below has to wait
+                query = "PRAGMA application_id"
+                (stored_id,) = sqlite.execute_when_free(connection, query).fetchone()
                 if stored_id != application_id:
                     raise sqlite3.NotSupportedError(
                         "it is empty, another service's, or another program's"
                     )
                 sqlite.check_format(connection, _FORMAT)
                 yield connection
-                execute("COMMIT")
         except (sqlite3.Error, OSError, UnicodeError) as error:
             reason = f"the history {self.path} cannot be used ({error})"
             is_foreign = type(error) in (

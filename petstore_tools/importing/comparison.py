@@ -172,8 +172,8 @@ class Comparison:
         if is_ours and (is_renamed or is_respelt):
             detail = may_be.detail if may_be.state == "skipped" else str(doubt)
             return merge(may_be, row)._replace(detail=detail)
-        detail, animal_id = str(doubt), may_be.animal_id
-        return row._replace(state="skipped", detail=detail, equal_id=animal_id)
+        equal_id = may_be.pet_id if doubt.reason == "equal" else None
+        return row._replace(state="skipped", detail=str(doubt), equal_id=equal_id)
 
 
 def compare(

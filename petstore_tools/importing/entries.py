@@ -74,7 +74,7 @@ class Entry(NamedTuple):
         sent_after: Number of the last complete listing that ended before it was sent, 0
             for none.
         absent: It is unknown, and a listing that was late enough did not show it.
-        equal_id: Of the animal that it equals, where it was left out as equal to one.
+        equal_id: Id of the animal that it was left out as equal to, where it is known.
     """
 
     number: int
@@ -133,8 +133,8 @@ class Entry(NamedTuple):
 
     @property
     def animal_id(self) -> int | None:
-        """Of its animal, or of the one that a person said it is, where it is known."""
-        return self.equal_id if self.is_left_out_as_equal else self.pet_id
+        """Id of its animal, else of the one that it was left out as equal to."""
+        return self.equal_id if self.pet_id is None else self.pet_id
 
     @property
     def key(self) -> str:
@@ -379,6 +379,7 @@ def take_over(row: Entry, other: Entry) -> Entry:
         state=other.state,
         pet_id=other.pet_id,
         has_id=other.pet_id is not None,
+        equal_id=other.equal_id,
         detail=f"{other} has its key",
     )
 
@@ -515,8 +516,13 @@ def _pair_equals(
     positions += [
         position for position, row in enumerate(rows) if row.waits and not row.answered
     ]
-    paired: set[tuple[int, int | None]] = set()
-    pairs: dict[int, Entry] = {}
+    by_id = {candidate.pet_id: candidate for candidate in (*animals, *sent_rows)}
+    pairs = {
+        position: by_id[row.equal_id]
+        for position, row in enumerate(rows)
+        if row.equal_id is not None and row.equal_id in by_id
+    }
+    paired = {(entry.entry_id, entry.pet_id) for entry in pairs.values()}
     for groups, value_of in candidates:
         for position in positions:
             row = rows[position]

@@ -81,7 +81,7 @@ OR EXISTS (
 # by its answer, or by a listing or a person
 _SETTLE = """
 UPDATE row SET state = :state, pet_id = :pet_id, detail = :detail, may_be = :may_be,
-    absent = :by_listing AND :may_be = '', changed_at = :now,
+    equal_id = NULL, absent = :by_listing AND :may_be = '', changed_at = :now,
     lost_at = iif(:by_listing, lost_at, :steady)
 WHERE entry_id = :entry_id AND (:by_listing OR state = 'sending')
 """

@@ -193,11 +193,11 @@ class ImportPreview:
             lines.append(f"If this is another list, give it a name of its own: {name}.")
         if self.environment != "sandbox":  # its journal ends with the program
             is_file = self.sheet.options.is_file
-            number = "" if is_file else " (N is 2 for the first row of the DataFrame)"
+            number = "" if is_file else " N is 2 for the first row of the DataFrame."
             lines.append(
                 "To send single rows, answer skip. Then type petstore-tools imports"
-                f" reconcile {self.target.id} --row N --absent, with --row for"
-                f" each{number}, and import again."
+                f" reconcile {self.target.id} --row N --absent (for more rows, repeat"
+                f" --row N), and import again.{number}"
             )
         return lines
 
@@ -211,7 +211,8 @@ class ImportPreview:
             for entry in entries
             if entry.import_id != self.target.id and Path(entry.file).suffix
         }
-        has_list = self.created or self.to_send > len(entries)
+        has_ids = any(row.animal_id is not None for row in self.comparison.rows)
+        has_list = has_ids or self.to_send > len(entries)
         list_name = self.created_file if has_list else ""
         if names := sorted(files):
             list_name = f"the created file of {first_of(names)}"
@@ -365,7 +366,7 @@ class ImportPreview:
             duplicates, outcome = comparison.dropped, "left out"
         numbers = first_of(duplicates, SHOWN)
         equal = (
-            f"with the name, category and status of an earlier row, {outcome}: row"
+            f"duplicates (name, category and status of an earlier row), {outcome}: row"
             f" {numbers}"
         )
         left_out = defaultdict(list)

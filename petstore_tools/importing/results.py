@@ -5,7 +5,7 @@ all.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
@@ -57,8 +57,7 @@ class ImportResult:
         unknown: May exist or not; not sent again before they are reconciled.
         ambiguous: Of these, rows that a listing could not decide: a person does.
         unsent: Not sent yet.
-        skipped: Left out: doubtful, with the values of an earlier row, or a line about
-            the table.
+        skipped: Left out: doubtful rows, duplicates, and lines about the table.
         created_now: Created by this run.
         skipped_now: Left out by this run as doubtful.
         stopped: Why it ended early, None where it did not.
@@ -164,7 +163,7 @@ class ImportResult:
             "journal": self.journal,
             "files": [path.name for path in self.files],
             "not_written": list(self.not_written),
-            "notes": list(self.notes),
+            "notes": [*self.notes, *self._doubt()],
             "edits": [*map(str, self.edits)],
         }
 
@@ -179,6 +178,19 @@ class ImportResult:
             parts[0] = f"{self.created_now:,} created now, {earlier:,} before"
         title = f"{self.file} → {self.environment}: {pluralize(self.rows, 'row')}"
         return "; ".join([f"{title}: {', '.join(parts)}", *self._remarks()])
+
+    def _doubt(self) -> Iterator[str]:
+        """Say where rows that may exist are shown, if there are any."""
+        # as doubtful, also by an earlier run; what was never to be sent has no number
+        left_out = sum(e.state == "skipped" and e.entry_id > 0 for e in self.entries)
+        if doubtful := self.unknown + left_out:
+            where = "result.frame"
+            if self.environment != "sandbox":  # its journal ends with the program
+                where = (
+                    f"petstore-tools imports show {self.journal} (in Python {where})"
+                )
+            rows = pluralize(doubtful, "row")
+            yield f"{rows} may exist already: {where} says which, and why"
 
     def _remarks(self) -> list[str]:
         """Return what should be known beside the counts."""
@@ -198,14 +210,7 @@ class ImportResult:
             verb = "needs" if self.ambiguous == 1 else "need"
             rows = pluralize(self.ambiguous, "row")
             remarks.append(f"{rows} {verb} your decision")
-        # as doubtful, also by an earlier run; what was never to be sent has no number
-        left_out = sum(e.state == "skipped" and e.entry_id > 0 for e in self.entries)
-        if doubtful := self.unknown + left_out:
-            table = "result.frame"
-            if self.environment != "sandbox":  # its journal ends with the program
-                table += f" (petstore-tools imports show {self.journal})"
-            rows = pluralize(doubtful, "row")
-            remarks.append(f"{rows} may exist already: {table} says which, and why")
+        remarks += self._doubt()
         is_whole = self.stopped is None and not self.unknown
         list_title = "go on with" if is_whole else "created so far:"
         for path in self.files:
@@ -306,14 +311,17 @@ def write_files(
 _Table = tuple[list[str], list[list[str]], set[tuple[int, int]]]
 
 
-def _fill_created(entries: Iterable[Entry], layout: Layout) -> _Table:
+def _fill_created(entries: Sequence[Entry], layout: Layout) -> _Table:
     """Return titles and rows of a created file: each animal, with its id."""
     header = layout.header
     index = layout.columns.get(_ID_TITLE, len(header))
+    # a row that has an id, before those that were left out as equal to its animal
+    by_id = {entry.animal_id: entry for entry in reversed(entries)}
+    by_id |= {entry.pet_id: entry for entry in reversed(entries)}
     animals = [
         (entry.cells or _known_cells(layout, entry), text_of(entry.animal_id))
         for entry in entries
-        if entry.animal_id is not None
+        if entry.animal_id is not None and by_id[entry.animal_id] is entry
     ]
     titles, *rows = [
         [*cells[:index], pet_id, *cells[index + 1 :]]

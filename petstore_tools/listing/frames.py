@@ -158,7 +158,7 @@ UNSET = "unset"  # §2.1 states no default, so a missing status is counted apart
 _TABLE_NAMES = (  # names that rows and columns of tables have
     f"{UNSET},total,label,category,categoryId,new,gone,from,to,before,now,change"
     ",animals,count,share,status,what,id,name,stays,median_days,days_90,open_stays"
-    ",longest_days,is_longer,were_longer,since,as_of,after,by,event,not seen"
+    ",longest_days,is_longer,stays_are_longer,since,as_of,after,by,event,not seen"
 ).split(",")
 
 

@@ -159,8 +159,8 @@ class Facts:
             `categoryId`, `status`; None where it has no hole.
         days: Index `status`: `stays` that ended in the last 30 days, `median_days`,
             `days_90` (90 % stayed no longer), `open_stays`, `longest_days`; `is_longer`
-            and `were_longer`, where these are lower bounds; None without two snapshots,
-            and for one status.
+            where the longest is a lower bound, `stays_are_longer` where the two others
+            are; None without two snapshots, and for one status.
         counts: Counts over time: index `as_of` (datetime, UTC), an int64 column per
             status, of all but this listing with the animals that each alone may have
             missed; None without two snapshots.
@@ -321,9 +321,9 @@ def days_in_status(times: pd.DataFrame, newest: int, order: list[str]) -> pd.Dat
     Returns:
         Index `status`; `stays` (int64: times that ended), `median_days` and `days_90`
         (float64: half and 90 % of them took no longer); `open_stays` (int64: animals
-        that are still in it), `longest_days` (of these); `is_longer` and `were_longer`
-        (bool: nobody saw the longest, or one of those that ended, begin, so the days
-        are at least as many).
+        that are still in it), `longest_days` (of these); `is_longer` (bool: nobody saw
+        the longest begin, so it took at least as long), `stays_are_longer` (bool:
+        nobody saw one of those begin that ended, so the two are lower bounds).
     """
     times = times.assign(is_longer=times["began_after"].isna())
     ended_stays = times[times["ended_by"].notna()].groupby("status")
@@ -339,13 +339,13 @@ def days_in_status(times: pd.DataFrame, newest: int, order: list[str]) -> pd.Dat
             "open_stays": open_times["status"].value_counts(),
             "longest_days": longest["days"],
             "is_longer": longest["is_longer"],
-            "were_longer": ended_stays["is_longer"].any(),
+            "stays_are_longer": ended_stays["is_longer"].any(),
         }
     ).rename_axis("status")
     names = [*order, *table.index.difference(order)]
     table = table.loc[[name for name in names if name in table.index]]
     kinds = dict.fromkeys(("stays", "open_stays"), "int64")
-    kinds |= dict.fromkeys(("is_longer", "were_longer"), "bool")
+    kinds |= dict.fromkeys(("is_longer", "stays_are_longer"), "bool")
     return table.fillna(dict.fromkeys(kinds, 0)).astype(kinds)
 
 

@@ -26,9 +26,9 @@ WITH_TOTAL = ("breakdown", "by_category")
 TOP = 15  # rows of a long table that a page shows
 AT_LEAST = "\N{GREATER-THAN OR EQUAL TO} "
 # columns of days, and which one says of each cell that it is a lower bound
-LONGER = {
-    "median_days": "were_longer",
-    "days_90": "were_longer",
+BOUNDS = {
+    "median_days": "stays_are_longer",
+    "days_90": "stays_are_longer",
     "longest_days": "is_longer",
 }
 _TEMPLATES = Environment(
@@ -194,15 +194,15 @@ class Presentation:
         if name == "pending" and self.report.counts is not None:
             first_day = self.report.looks.when(self.report.counts.index[0], "")
             table = table.fillna({"since": f"before {first_day}"})
-        bounds = {name: table[LONGER[name]] for name in LONGER if name in table}
-        table = table.drop(columns=[*LONGER.values()], errors="ignore")
-        columns = [*map(str, table.columns)]
+        shown = table.drop(columns=[*BOUNDS.values()], errors="ignore")
+        columns = [*map(str, shown.columns)]
         header, styles, _ = zip(*map(column_format, columns), strict=True)
-        cells = [[*map(show, row, styles)] for row in table.to_numpy("object")]
-        for column, are_bounds in bounds.items():
-            for row, is_bound in zip(cells, are_bounds, strict=True):
+        cells = [[*map(show, row, styles)] for row in shown.to_numpy("object")]
+        for column in filter(columns.__contains__, BOUNDS):
+            index = columns.index(column)
+            for row, is_bound in zip(cells, table[BOUNDS[column]], strict=True):
                 if is_bound:
-                    row[columns.index(column)].sign = AT_LEAST
+                    row[index].sign = AT_LEAST
         return Section(name, title, columns, header, cells, has_total)
 
 

@@ -13,7 +13,7 @@ from petstore_tools.reporting.chart import Chart
 from petstore_tools.reporting.facts import Facts, Looks
 from petstore_tools.reporting.presentation import (
     AT_LEAST,
-    LONGER,
+    BOUNDS,
     LOOKS,
     WITH_TOTAL,
     Presentation,
@@ -105,7 +105,7 @@ def write_table(
     book: Workbook, sheet: Worksheet, top: int, table: pd.DataFrame, looks: Looks
 ) -> None:
     """Write a table; texts that are too long shrink."""
-    columns = table.drop(columns=[*LONGER.values()], errors="ignore")
+    columns = table.drop(columns=[*BOUNDS.values()], errors="ignore")
     for index, (name, column) in enumerate(columns.items()):
         title, _, number_format = column_format(str(name))
         if isinstance(column.dtype, pd.DatetimeTZDtype):
@@ -124,10 +124,10 @@ def write_table(
         cells = column.astype("object").where(column.notna(), "-").map(exact)
         sheet.write_string(top, index, title, header)
         sheet.write_column(top + 1, index, cells, cell_format)
-        if name in LONGER:
+        if name in BOUNDS:
             at_least = f'"{AT_LEAST}"{number_format}'
             longer_format = book.add_format({"num_format": at_least, **style})
-            for row in table.index[table[LONGER[name]]]:
+            for row in table.index[table[BOUNDS[name]]]:
                 sheet.write(top + 1 + row, index, column[row], longer_format)
 
 

@@ -250,10 +250,10 @@ class Throttle:
         # where all are in flight, none frees before a whole period
         frees_at = quota.frees_at or now + PERIODS[name]
         reason = f"all {quota.limit:,} requests of this {name} are used"
-        if reserve:
+        if quota.left > 0:
             reason = (
-                f"at most {reserve:,} of the {quota.limit:,} requests of this {name}"
-                " are left, and imports leave these for other work"
+                f"the last {reserve:,} of the {quota.limit:,} requests of this {name}"
+                " are left for other work than imports"
             )
         return Wait(max(now + POLL_S, frees_at), reason)
 

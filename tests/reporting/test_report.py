@@ -55,7 +55,7 @@ def test_a_report_on_one_status_has_sums_and_guesses_nothing(status):
     assert (report.events, report.transitions, report.days) == (None, None, None)
 
 
-OURS = "unset total label category change since share status id stays were_longer"
+OURS = "unset total label category change since share status id stays stays_are_longer"
 NAMES = ["blank ('')", "'total' as sent"]  # that other statuses have
 SENT = {sent: f"{sent!r} as sent" for sent in [*OURS.split(), *NAMES, " sold"]}
 SENT |= {blank: f"blank ({blank!r})" for blank in ("", "  ")}

@@ -31,7 +31,7 @@ from petstore_tools.reporting.report import report_and_keep
 Row = tuple[str, ...]
 Tables = dict[str, list[list[Any]]]
 HOSTILE, STATUSES = read_json(__file__, "hostile.json")
-BOUNDS = ["is_longer", "were_longer"]
+BOUNDS = ["is_longer", "stays_are_longer"]
 TEXTS = [*"event label what status category id name from to".split(), *BOUNDS]
 TIMES = ["after", "by", "since", "as_of"]
 read_markdown = mistune.create_markdown(

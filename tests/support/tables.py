@@ -9,7 +9,7 @@ import pytest
 TESTS = Path(__file__).parents[1]
 CORPUS = TESTS / "importing" / "corpus"
 WIRE = sorted((TESTS / "wire").glob("*.json"))
-STEP = re.compile(r'"?((?<=")[^"]+|[\w./-]+)"?(?:: | )(\S.*)')
+STEP = re.compile(r'("[^"]+"|[\w./-]+)(?:: | )(\S.*)')
 
 
 def read_cases(test_file, name):
@@ -43,7 +43,7 @@ def read_stories(test_file, name):
         for line in lines:
             match = STEP.fullmatch(line)
             assert match, line
-            steps.append(match.groups())
+            steps.append((match[1].strip('"'), match[2]))
         stories.append(pytest.param(steps, id=title))
     return stories
 

@@ -302,7 +302,7 @@ def true_times(listings):
     """
     Return of each status the stays that ended, the median of their days, the days that
     90 % of them took at most, the stays that are open, the longest of these, whether
-    nobody saw that one begin, and whether nobody saw one of those begin that ended.
+    nobody saw that one begin, and whether one that ended was not seen to begin.
     """
     lengths = {}
     for pet_id, status, began_after, first, last, after, by in status_stays(listings):

@@ -34,4 +34,5 @@ def test_days_are_counted_with_what_each_leaves_for_others(
 
     assert expected.days == days
     assert expected.ends_at == pytest.approx(NINE + takes_s, abs=1e-3)
+    ending += ", if nobody else uses the key"
     assert str(expected).endswith(f" each minute and {ending}")
