@@ -10,6 +10,7 @@ hole: its stay goes on. So what a snapshot showed is its stays less its missed a
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
@@ -145,7 +146,7 @@ class HistoryDatabase:
                 sqlite3.DatabaseError,
                 sqlite3.NotSupportedError,
             )
-            if is_foreign or "no such table" in str(error) or self.path.is_dir():
+            if is_foreign or "no such table" in str(error) or os.path.isdir(self.path):
                 reason += ". To begin a new history, move it away"
             raise HistoryError(reason) from error
 

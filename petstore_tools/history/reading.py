@@ -348,13 +348,13 @@ class History(HistoryDatabase):
             events name it; the numbers of their snapshots (`before`, `begin`, `last`,
             `closed`); `days` (float64): from the middle of the time in which it began
             to the middle of the time in which it ended, or to `last_seen`; where nobody
-            saw it begin, from `first_seen`.
+            saw it begin, from `first_seen` to `last_seen`.
         """
         times = self._stays(_LAST_IN_STATUS, _FIRST_IN_STATUS, since, until)
         began = times["began_after"] + (times["first_seen"] - times["began_after"]) / 2
         ended = times["ended_after"] + (times["ended_by"] - times["ended_after"]) / 2
-        began = began.fillna(times["first_seen"])
-        duration = ended.fillna(times["last_seen"]) - began
+        seen = times["last_seen"] - times["first_seen"]
+        duration = (ended.fillna(times["last_seen"]) - began).fillna(seen)
         times["days"] = duration.dt.total_seconds() / spec.DAY_S
         times["status"] = named_statuses(times)
         return times

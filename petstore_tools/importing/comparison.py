@@ -28,8 +28,7 @@ from petstore_tools.tabular.cells import Problem
 
 # rows of all imports that have, or name, one of some animals
 _WITH_IDS = """
-pet_id IN (SELECT value FROM json_each(:ids))
-OR listed_id IN (SELECT value FROM json_each(:ids))
+ifnull(ifnull(pet_id, listed_id), equal_id) IN (SELECT value FROM json_each(:ids))
 """
 
 
@@ -312,7 +311,7 @@ def _refuse_ids(
     entries_with_ids = journal.read(_WITH_IDS, ids=json.dumps([*ids]))
     made_ids = {entry.pet_id for entry in entries_with_ids if not entry.has_id}
     names = {
-        (entry.pet_id, similarity_key(content)[0])
+        (entry.animal_id, similarity_key(content)[0])
         for entry in (*entries_with_ids, *animals.values())
         for content in (entry.content, entry.edited or entry.content)
     }

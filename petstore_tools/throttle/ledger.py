@@ -271,7 +271,7 @@ class PostgresLedger(DatabaseLedger):
     advice = (
         "Correct its address (PETSTORE_LEDGER_URL, or ledger_url in the settings file);"
         " its user must be able to create the table petstore_budget, or to read and"
-        " change it. Until then each of you can take the address away, and name a part"
+        " write it. Until then each of you can take the address away, and name a part"
         " of the plan (PETSTORE_PLAN=30/500, in staging PETSTORE_STAGING_PLAN=30/500)"
     )
 

@@ -215,6 +215,12 @@ def test_a_file_that_cannot_be_used_is_named_and_stays(harm, reason):
     assert "not kept as a snapshot: the history" in notes
 
 
+def test_a_path_that_cannot_be_looked_at_is_named(tmp_path):
+    """As in a folder that may not be entered."""
+    with pytest.raises(HistoryError, match=r"cannot be used \(.*File name too long"):
+        History(tmp_path / ("x" * 300)).snapshots()
+
+
 @pytest.mark.parametrize("lock", ["BEGIN EXCLUSIVE", "BEGIN; SELECT * FROM stays;"])
 def test_an_interrupt_is_heard_while_another_program_holds_the_history(lock, history):
     """A writer waits for a writer and for readers, a reader only for a writer."""

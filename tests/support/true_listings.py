@@ -308,11 +308,12 @@ def true_times(listings):
     for pet_id, status, began_after, first, last, after, by in status_stays(listings):
         days, open_days = lengths.setdefault(status_name(status), ([], []))
         begin = first - (first - (began_after or first)) / 2
-        if by is None:
-            if pet_id in listings[-1].animals:
-                open_days.append(((last - begin) / DAY, began_after is None))
-        else:
-            days.append(((by - (by - after) / 2 - begin) / DAY, began_after is None))
+        end = by - (by - after) / 2 if by and began_after else last
+        length = (end - begin) / DAY, began_after is None
+        if by:
+            days.append(length)
+        elif pet_id in listings[-1].animals:
+            open_days.append(length)
     return {
         name: pytest.approx(
             (
