@@ -255,3 +255,25 @@ def test_an_unknown_scheme_is_refused_with_the_known_ones(pagination):
     """The message lists them."""
     with pytest.raises(SettingsError, match="offset, .* or cursor=HEADER:PARAMETER, n"):
         schemes.parse(pagination)
+
+
+class Counted(int):
+    """An id that counts how often one is looked up."""
+
+    lookups = 0
+
+    def __hash__(self):
+        Counted.lookups += 1
+        return super().__hash__()
+
+
+def test_a_page_is_not_compared_with_each_animal_before_it():
+    """Twice as many pages look up about twice as many animals."""
+    lookups = []
+    for count in (2_000, 4_000):
+        rows = [(Counted(pet_id), status) for pet_id, status in animals(count)]
+        Counted.lookups = 0
+        read_service(Service(Way("link"), rows))
+        lookups.append(Counted.lookups)
+
+    assert lookups[1] < 3 * lookups[0]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from commands import end_main
-from inventories import faulty_creates, stored_animals, write_rows
+from inventories import stored_animals, write_rows
 from paging_server import PagingService
 from tables import read_table
 from true_listings import make_listing
@@ -144,22 +144,6 @@ def test_a_row_of_a_frame_is_sent_by_the_command_that_is_shown(shop, capsys):
 
     animals = stored_animals(shop)
     assert (animals["Tom", 3, None], animals["Mio", 3, None]) == (1, 0)
-
-
-def test_what_became_of_a_lost_row_is_found_out_by_the_command_that_is_shown(
-    shop, capsys, monkeypatch
-):
-    """By `imports show`, which the import names."""
-    write_rows(Path("a.csv"), "Rex,3,sold")
-    monkeypatch.setenv("PETSTORE_RECONCILE_AFTER_S", "1000")
-    with faulty_creates(shop, lambda _: "drop after") as proxy:
-        monkeypatch.setenv("PETSTORE_BASE_URL", proxy.base_url)
-        end_main("import a.csv --yes")
-        end_main(re.findall(r"imports show \w+", capsys.readouterr().out)[0])
-        monkeypatch.setenv("PETSTORE_RECONCILE_AFTER_S", "0")
-        said = type_command(capsys.readouterr().err, capsys)
-
-    assert said == "1 created\n"
 
 
 def test_options_that_messages_print_are_taken_as_they_stand():
