@@ -344,9 +344,9 @@ def days_in_status(times: pd.DataFrame, newest: int, order: list[str]) -> pd.Dat
     ).rename_axis("status")
     names = [*order, *table.index.difference(order)]
     table = table.loc[[name for name in names if name in table.index]]
-    kinds = dict.fromkeys(("stays", "open_stays"), "int64")
-    kinds |= dict.fromkeys(("is_longer", "stays_are_longer"), "bool")
-    return table.fillna(dict.fromkeys(kinds, 0)).astype(kinds)
+    counts = {name: table[name].fillna(0) for name in ("stays", "open_stays")}
+    flags = {name: table[name].eq(True) for name in ("is_longer", "stays_are_longer")}
+    return table.assign(**counts, **flags).astype(dict.fromkeys(counts, "int64"))
 
 
 def pending_animals(
