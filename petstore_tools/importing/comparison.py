@@ -349,7 +349,8 @@ def _id_problem(row: Entry, animals: Mapping[int | None, Entry]) -> Problem:
         return Problem("is the id of no animal that exists", "delete the row")
     return Problem(
         f"is the id of {animal.content}, and not of {row.content.name!r}",
-        "put the name of the animal back, or correct the id",
+        "put the name of the animal back, or correct the id; delete the id of a new"
+        " animal",
     )
 
 

@@ -1,11 +1,9 @@
 """The history, held against the truth that each complete listing showed."""
 
-import _thread
 import multiprocessing
 import random
 import re
 import sqlite3
-import threading
 import time
 from contextlib import closing, suppress
 from datetime import UTC, date, datetime, timedelta, timezone
@@ -14,7 +12,7 @@ from zoneinfo import ZoneInfo
 
 import pandas as pd
 import pytest
-from harms import damage, execute
+from harms import damage, execute, interrupt
 from isolation import machine_zone
 from services import wait_until
 from tables import read_cases, read_json, soak_seeds
@@ -233,8 +231,7 @@ def test_an_interrupt_is_heard_while_another_program_holds_the_history(lock, his
         for statement in lock.split(";"):
             holder.execute(statement).fetchone()
         for call in calls:
-            threading.Timer(0.1, _thread.interrupt_main).start()
-            with pytest.raises(KeyboardInterrupt):
+            with interrupt():
                 call()
 
     assert time.monotonic() - began_at < sqlite.BUSY_S

@@ -1,17 +1,15 @@
 """The database of the imports to a place: what it holds, and what it refuses."""
 
-import _thread
 import os
 import shutil
 import sqlite3
 import tempfile
-import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from harms import damage, full_disk
+from harms import damage, full_disk, interrupt
 from histories import new_rows
 from inventories import listed_pet
 from tables import read_table
@@ -50,8 +48,7 @@ def test_an_interrupt_is_heard_while_another_program_holds_the_imports(tmp_path)
         holder = sqlite3.connect(path, isolation_level=None)
         holder.execute("BEGIN EXCLUSIVE")
         began_at = time.monotonic()
-        threading.Timer(0.1, _thread.interrupt_main).start()
-        with pytest.raises(KeyboardInterrupt):
+        with interrupt():
             read_journal(tmp_path, target())
         with ThreadPoolExecutor() as pool:
             waiting = pool.submit(journal.counts)

@@ -1,6 +1,11 @@
-"""What befalls a program's files: another one changes them, or the disk is full."""
+"""
+What befalls a program and its files: another one changes them, the disk is full, or
+somebody presses Ctrl-C.
+"""
 
+import _thread
 import sqlite3
+import threading
 from contextlib import closing, contextmanager
 
 import pytest
@@ -34,6 +39,18 @@ def damage(path, harm):
             if harm.startswith("new: "):
                 path.unlink()
             execute(path, harm.removeprefix("new: "))
+
+
+@contextmanager
+def interrupt():
+    """Expect that what runs waits, press Ctrl-C then, and expect that it ends."""
+    timer = threading.Timer(0.1, _thread.interrupt_main)
+    timer.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            yield
+    finally:
+        timer.cancel()
 
 
 @contextmanager
