@@ -30,7 +30,7 @@ from petstore_tools.importing.journal import read_journal
 from petstore_tools.plans import Plan
 from petstore_tools.sandbox import samples
 
-SLOW = Plan(300, 100_000)  # one connection is enough, so rows go in order
+SLOW = Plan(60, 100_000)  # one connection is enough, so rows go in order
 
 
 def outcomes(result):
