@@ -186,23 +186,34 @@ def reconcile(
         mark_dead(journal)
         if not numbers:
             return _compare(store, journal)
-        numbers = tuple(dict.fromkeys(numbers))
-        entries = [find_undecided(journal, number, pet_id) for number in numbers]
-        if pet_id is None:
-            doubts = _doubt_absence(store, journal, entries)
-            question = f"Send row {first_of(numbers)} again"
-        else:
-            doubts = _doubt_animal(store, journal, entries[0], pet_id)
-            question = f"Is row {numbers[0]} the animal with id {pet_id}"
-        for doubt in doubts:
-            options.write_message(f"{doubt}.")
-        if not doubts or options.confirm(
-            f"{question} all the same?", yes=yes, refusal="Nothing was changed"
-        ):
-            for entry in entries:
-                record_decision(journal, entry.number, pet_id)
-                click.echo(_what_follows(entry, pet_id))
+        _decide(store, journal, [*dict.fromkeys(numbers)], pet_id, yes=yes)
     return exits.DONE
+
+
+def _decide(
+    store: PetStore,
+    journal: Journal,
+    numbers: Sequence[int],
+    pet_id: int | None,
+    *,
+    yes: bool,
+) -> None:
+    """Record that a row is an animal, or that rows are none, after a yes if need be."""
+    entries = [find_undecided(journal, number, pet_id) for number in numbers]
+    if pet_id is None:
+        doubts = _doubt_absence(store, journal, entries)
+        question = f"Send row {first_of(numbers)} again"
+    else:
+        doubts = _doubt_animal(store, journal, entries[0], pet_id)
+        question = f"Is row {numbers[0]} the animal with id {pet_id}"
+    for doubt in doubts:
+        options.write_message(f"{doubt}.")
+    if not doubts or options.confirm(
+        f"{question} all the same?", yes=yes, refusal="Nothing was changed"
+    ):
+        for entry in entries:
+            record_decision(journal, entry.number, pet_id)
+            click.echo(_what_follows(entry, pet_id))
 
 
 def _what_follows(entry: Entry, pet_id: int | None) -> str:
