@@ -224,10 +224,10 @@ def _follow_signs(record: PageRecord, reply: PageReply) -> Steps[End | None]:
         is_trial = not evidence.signals and "Link" not in reply.headers
         page = NextPage(url, is_trial=is_trial)
         next_reply = yield page
-        is_lost = next_reply is None or (
-            next_reply.ids and record.ids.keys() >= {*next_reply.ids}
-        )
-        if next_reply and not next_reply.ids and is_trial:
+        is_lost = False
+        if next_reply and next_reply.ids:
+            is_lost = record.ids.keys() >= set(next_reply.ids)
+        elif next_reply and is_trial:
             is_lost = not (yield from _takes_token(record))
         if next_reply is None or is_lost:
             return record.end_unproven(
