@@ -62,7 +62,14 @@ ENVIRONMENT = environment_option(
     default="production",
     is_eager=True,
     show_default=True,
-    help="Which default database file (and, for serve, port) to use.",
+    help="Which default database file and port to use.",
+)
+PORT = click.option(
+    "--port",
+    type=click.IntRange(1, 65_535),
+    callback=lambda context, _, port: port or PORTS[context.params["environment"]],
+    metavar="N",
+    help="Port of the service.  [default: 8765; for staging: 8766]",
 )
 
 
@@ -75,12 +82,7 @@ def _base_url(host: str, port: int) -> str:
 
 
 @click.command("serve")
-@click.option(
-    "--port",
-    type=click.IntRange(1, 65_535),
-    metavar="N",
-    help="Port to listen on.  [default: 8765; for staging: 8766]",
-)
+@PORT
 @click.option(
     "--host",
     default="127.0.0.1",
@@ -111,7 +113,7 @@ def _base_url(host: str, port: int) -> str:
 @DATABASE
 @ENVIRONMENT
 def serve_(
-    port: int | None,
+    port: int,
     host: str,
     workers: int,
     sample: int | None,
@@ -135,7 +137,6 @@ def serve_(
         raise click.UsageError(
             "--workers needs a postgresql:// database: SQLite serves one process"
         )
-    port = port or PORTS[environment]
     with closing(Database(database)) as service:
         # no other program listens there: the workers would share the port with it
         _check_port(host, port)
@@ -199,9 +200,10 @@ def keys_() -> None:
     help="free, pro, business, or PER_MINUTE/PER_DAY for enterprise.",
 )
 @click.option("--label", default="", help="A note that says whose key it is.")
+@PORT
 @DATABASE
 @ENVIRONMENT
-def create(plan: str, label: str, database: str, environment: str) -> None:
+def create(plan: str, label: str, port: int, database: str, environment: str) -> None:
     """
     Create a key and print it; it cannot be shown again.
 
@@ -214,10 +216,10 @@ def create(plan: str, label: str, database: str, environment: str) -> None:
     assert key_plan is not None
     with closing(Database(database)) as service:
         key_id, key = service.create_key(key_plan, label=label, now=time.time())
-    base_url = _base_url("127.0.0.1", PORTS[environment])
+    base_url = _base_url("127.0.0.1", port)
     write_message(
         f"Key {key_id}, {key_plan}. Copy the key now: it cannot be shown again."
-        " The address is that of `petstore-tools serve` without --port."
+        " The address is that of `petstore-tools serve` with the same --port."
         " Type address, key and plan into `petstore-tools configure --environment"
         f" {environment}`, or set these variables:"
     )
