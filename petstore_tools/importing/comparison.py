@@ -30,6 +30,7 @@ from petstore_tools.tabular.cells import Problem
 _WITH_IDS = """
 ifnull(ifnull(pet_id, listed_id), equal_id) IN (SELECT value FROM json_each(:ids))
 """
+_MADE = "pet_id IN (SELECT value FROM json_each(:ids))"
 
 
 class Edit(NamedTuple):
@@ -265,10 +266,12 @@ def find_edits(
         earlier_entries: Rows of the import before this run.
     """
     earlier_edits = {entry.entry_id: entry.edited for entry in earlier_entries}
-    animals = {
-        animal.pet_id: animal.content
-        for animal in journal.read_animals(e.pet_id for e in entries if not e.waits)
-    }
+    pet_ids = [entry.pet_id for entry in entries if not entry.waits]
+    # before a listing shows them, as this place made them
+    known_animals = journal.read_animals(pet_ids) or journal.read(
+        _MADE, ids=json.dumps(pet_ids)
+    )
+    animals = {animal.pet_id: animal.content for animal in known_animals}
     known_entries = [*entries]
     edits = []
     for position, (row, entry) in enumerate(zip(rows, entries, strict=True)):
