@@ -15,7 +15,12 @@ from petstore_tools.importing.comparison import Comparison, Edit
 from petstore_tools.importing.imports import Target
 from petstore_tools.importing.read_sheet import NOT_SENT, ReadSheet
 from petstore_tools.importing.rows import Fix, group_problems
-from petstore_tools.importing.values import NO_ID, NO_STATUS, RowProblem
+from petstore_tools.importing.values import (
+    ABOUT_TABLE,
+    NO_ID,
+    NO_STATUS,
+    RowProblem,
+)
 from petstore_tools.listing.frames import text_dtype
 from petstore_tools.tabular.atomic import existing_numbers, numbered
 from petstore_tools.tabular.sources import row_label, row_labels
@@ -390,7 +395,8 @@ class ImportPreview:
                 f"left out, {reason}: row {first_of(rows, SHOWN)}": len(rows)
                 for reason, rows in left_out.items()
             },
-            f"about the table, skipped: row {first_of(remarks, SHOWN)}": len(remarks),
+            "about the table, skipped (correct one that is an animal): row "
+            f"{first_of(remarks, SHOWN)}": len(remarks),
             "blank, skipped": self.sheet.blank,
         }
         lines = [f"{count:,} {meaning}" for meaning, count in counts.items() if count]
@@ -423,7 +429,9 @@ class ImportPreview:
             "told apart by": [self.told_apart],
             "note": self.notes,
             "read as": sheet.matches,
-            "problem": [*map(self._problem, self.groups)],
+            "problem": [
+                self._problem(fix) for fix in self.groups if fix.rule != ABOUT_TABLE
+            ],
             "edited": self.edits,
             "forecast": [self.forecast] if self.to_send else [],
             "doubtful": doubtful_rows,
