@@ -329,7 +329,8 @@ class Snapshots(tuple[Snapshot, ...]):
         (distance_s, _), nearest = min(distances.items())
         note = ""
         if distance_s > (begin_s - begin) / 2 > 0:
-            note = f"no snapshot is about {moment} old, so the nearest one is used"
+            as_of = utc_text(nearest.listing.ended_at)
+            note = f"no snapshot is about {moment} old: the nearest one is of {as_of}"
         return Snapshots(s for s in self if s.number <= nearest.number), note
 
     def until(
