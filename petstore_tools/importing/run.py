@@ -163,7 +163,7 @@ def check(inventory: Inventory, sheet: ReadSheet, journal: Journal) -> ImportPre
         things = "ids" if comparison.ids and not comparison.waiting else "rows"
         cost = ""
         if size is None:
-            cost = f", a request for each {spec.LIMIT_MAX}: how many is not known yet"
+            cost = f", with a request for each {spec.LIMIT_MAX} animals"
         notes.append(
             f"the {things} are not compared yet: the import first lists the animals"
             f" that exist{cost}"

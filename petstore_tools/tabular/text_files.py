@@ -176,8 +176,9 @@ def _decode(content: bytes, name: str, encoding: str | None) -> CsvSource:
             notes.append(f"read as {candidate.upper()}")
         elif written == "cp1252":
             notes.append(
-                "read as cp1252, since it is not UTF-8: if a letter is wrong, add"
-                f" {spelling}"
+                "read as cp1252 (Western Europe), since it is not UTF-8: if a letter is"
+                f" wrong, name the encoding, such as {option('encoding', 'cp1250')} for"
+                " Central Europe"
             )
         return CsvSource(text=text, encoding=written, notes=tuple(notes))
     raise SheetError(

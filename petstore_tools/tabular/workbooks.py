@@ -42,8 +42,8 @@ _COVERED_VALUE = re.compile(rb"<table:covered-table-cell[^>]*office:value-type")
 _DISPLAYED_NUMBER = re.compile(rb'office:value="([^"]+)"[^>]*><text:p(?:/>|>([^<]*))')
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 _UNSEEN_NOTE = (
-    "formulas without a value, errors and, but in .ods, how a number is shown cannot be"
-    " seen in this kind of workbook"
+    "this kind of workbook hides formulas without a value, errors and, except in .ods,"
+    " how a number is shown"
 )
 
 
