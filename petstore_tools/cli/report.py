@@ -47,7 +47,8 @@ WRITERS = {
     metavar="AGE|DATE",
     help=(
         "With --since: report on the kept listing that is nearest to this age, or the"
-        " newest that had ended by the end of this date. No request is sent."
+        " newest that had ended by the end of this date. An age in --since counts back"
+        " from it. No request is sent."
     ),
 )
 @click.option(
