@@ -213,7 +213,11 @@ def test_the_order_is_that_of_importance():
     assert re.findall("<h2>([^,<]+)", page) == text == [*titles, "How this was made"]
     assert not re.search("By category|Pending", report.to_text())
     sections = re.findall("^(.+):$", report.to_text(), re.M)
-    assert sections[1:] == ["By status", "From status to status", "Days in a status (last 30 days)"]
+    assert sections[1:] == [
+        "By status",
+        "From status to status",
+        "Days in a status (last 30 days)",
+    ]
     assert str(report) == report.to_text()
     front, end = page.split("How this was made")
     assert "request" not in front
