@@ -217,13 +217,15 @@ class Throttle:
         """
         budget = self.budget
         window = budget.windows[name]
+        plan_limit = self.plan.limit(name)
         sources = []
         if (reading := window.reading) is not None:
+            limit = min(reading.limit, plan_limit or reading.limit)
             ends_at = budget.client_time(reading.reset) + GUARD_S
-            sources.append((reading.remaining, reading.limit, ends_at, True))
-        if (limit := self.plan.limit(name)) is not None:
+            sources.append((reading.remaining, limit, ends_at, True))
+        if plan_limit is not None:
             used, frees_at = window.count_used(now, budget.probe_at)
-            sources.append((limit - used, limit, frees_at, False))
+            sources.append((plan_limit - used, plan_limit, frees_at, False))
         if not sources:
             return WindowQuota(name)
         left, limit, frees_at, by_headers = min(sources, key=itemgetter(0))
