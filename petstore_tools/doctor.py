@@ -127,11 +127,11 @@ def examine(
     advice = ""
     if rate_reply.date is not None:
         skew_s = abs(rate_reply.date - answered_at)
-        text = (
-            f"the clocks of the service and of this machine differ by {skew_s:,.0f} s"
-        )
+        relation = "agree"
         if skew_s > SKEW_S:
+            relation = f"differ by {skew_s:,.0f} s"
             advice = "Set this machine's clock by a time server."
+        text = f"the clocks of the service and of this machine {relation}"
     yield Finding("clock", text, advice)
     plan = settings.plan
     limit = rate_reply.limit
