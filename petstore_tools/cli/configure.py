@@ -159,7 +159,7 @@ def _works(answers: dict[str, Any], environment: str) -> bool:
     """Check the answers with one request, and show what is found."""
     names = settings.OF_A_SERVICE
     arguments = {name: answers[name] for name in names if answers[name] != NONE}
-    with PetStore(**arguments, environment=environment, progress=False) as store:
+    with PetStore(**arguments, environment=environment) as store:
         return not _show(store.examine(), err=True)
 
 
