@@ -92,6 +92,11 @@ class WindowQuota:
         tenth = (self.limit or 0) // BULK_DIVISOR
         return tenth if self.window == "minute" else min(MOST_RESERVED, tenth)
 
+    @property
+    def left_for_imports(self) -> int | None:
+        """Requests that a bulk run may send now, None where the number is not known."""
+        return None if self.left is None else max(0, self.left - self.reserve)
+
 
 @dataclass
 class WindowBudget:

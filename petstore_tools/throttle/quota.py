@@ -9,7 +9,7 @@ from petstore_tools.text import pluralize, text_table, utc_text
 from petstore_tools.throttle.budget import WindowQuota
 from petstore_tools.throttle.gate import Gate
 
-_TITLES = ("window", "limit", "left", "more is free by")
+_TITLES = ("window", "limit", "left", "for imports", "more is free by")
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,7 @@ class Quota:
                 quota.window,
                 quota.limit,
                 quota.left,
+                quota.left_for_imports,
                 quota.frees_at and utc_text(quota.frees_at),
             )
             for quota in (self.minute, self.day)
@@ -53,12 +54,12 @@ def read_quota(gate: Gate) -> Quota:
     >>> read_quota(store.client.gate)
     free (60 requests a minute, 1,000 a day)
     <BLANKLINE>
-    window  limit   left  more is free by
-    ------  -----  -----  ---------------
-    minute     60     60                -
-    day     1,000  1,000                -
+    window  limit   left  for imports  more is free by
+    ------  -----  -----  -----------  ---------------
+    minute     60     60           54                -
+    day     1,000  1,000          980                -
     <BLANKLINE>
-    Counted for ...
+    Nothing was counted yet, ... Counted for ...
     """
     throttle = gate.read_budget()
     budget = throttle.budget
@@ -75,6 +76,8 @@ def read_quota(gate: Gate) -> Quota:
     if now < budget.blocked_until:
         blocked_until = gate.local_time(budget.blocked_until)
         note = f"Blocked until {utc_text(blocked_until)}: {budget.reason}. "
+    if not budget.grants:
+        note += "Nothing was counted yet, so what was used before is not known. "
     if budget.in_flight:
         note += f"Requests that wait for an answer: {len(budget.in_flight):,}. "
     return Quota(
@@ -161,8 +164,9 @@ def forecast(
     minute, day = quota.minute, quota.day
     per_day = (day.limit or inf) - day.reserve
     per_minute = (minute.limit or inf) - minute.reserve
-    left_today = inf if day.left is None else max(0, day.left - day.reserve)
-    left_now = inf if minute.left is None else max(0, minute.left - minute.reserve)
+    day_rest, minute_rest = day.left_for_imports, minute.left_for_imports
+    left_today = inf if day_rest is None else day_rest
+    left_now = inf if minute_rest is None else minute_rest
 
     requests = creates + baseline
     sent_today = min(requests, left_today)
