@@ -266,12 +266,11 @@ def find_edits(
         earlier_entries: Rows of the import before this run.
     """
     earlier_edits = {entry.entry_id: entry.edited for entry in earlier_entries}
-    pet_ids = [entry.pet_id for entry in entries if not entry.waits]
+    new_ids = [entry.pet_id for entry in entries if entry.has_id and not entry.entry_id]
+    made_animals = journal.read(_MADE, ids=json.dumps(new_ids))
+    listed_animals = journal.read_animals(e.pet_id for e in entries if not e.waits)
     # before a listing shows them, as this place made them
-    known_animals = journal.read_animals(pet_ids) or journal.read(
-        _MADE, ids=json.dumps(pet_ids)
-    )
-    animals = {animal.pet_id: animal.content for animal in known_animals}
+    animals = {pet.pet_id: pet.content for pet in listed_animals or made_animals}
     known_entries = [*entries]
     edits = []
     for position, (row, entry) in enumerate(zip(rows, entries, strict=True)):
