@@ -80,7 +80,7 @@ def import_(
     Ctrl-C or by a crash.
 
     A row is doubtful when sending it could make an animal a second time. It may stand
-    in a copied file, or have been edited. You are asked once, or --doubtful answers.
+    in a copied file, or have been edited. You are asked, unless --doubtful answers.
 
     \b
     Examples:
