@@ -54,7 +54,7 @@ _EVENTS = ("event", "id", "name", "categoryId", "from", "to", "after", "by")
 _EVENT_COLUMNS = {"status": "to", "began_after": "after", "first_seen": "by"}
 _STAY_COLUMNS = (*spec.PET_FIELDS, "before", "begin", "last", "closed")
 _NO_SNAPSHOT = (
-    "there is no earlier snapshot to compare with: a report on all animals keeps one"
+    "there is no earlier snapshot: each report on all animals keeps one for later ones"
 )
 _NO_REPORT = (
     "no such report was written to a file before, so the newest snapshot is compared"

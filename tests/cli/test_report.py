@@ -37,7 +37,7 @@ def test_a_damaged_history_is_named_and_no_output_is_missing(run_after_a_change,
     assert report.stderr.count("report in ") == 2
     assert "Note: not compared with an earlier listing: the history" in report.stderr
     assert (
-        "no earlier snapshot to compare with: a report on all animals keeps one"
+        "no earlier snapshot: each report on all animals keeps one for later ones"
         in sold.stdout
     )
 
