@@ -137,8 +137,9 @@ def examine(
     limit = rate_reply.limit
     reported = "no limit" if limit is None else f"a limit of {limit:,}"
     text = f"{plan or 'none is named'}; the service reports {reported}"
-    # a part of a plan that is shared is smaller
-    fits = plan and (limit is None or limit >= (plan.per_minute or 0))
+    # a part of a plan that is shared is smaller; the limit may be the day's
+    numbers = filter(None, [plan and plan.per_minute, plan and plan.per_day])
+    fits = plan and (limit is None or limit >= min(numbers, default=0))
     name = variable("plan", settings.environment)
     advice = f"Set {name} to the plan of this key, or to your part where you share it."
     yield Finding("plan", text, "" if fits else advice)
