@@ -270,9 +270,10 @@ class PostgresLedger(DatabaseLedger):
     label = "The budget database"
     advice = (
         "Correct its address (PETSTORE_LEDGER_URL, or ledger_url in the settings file);"
-        " its user must be able to create the table petstore_budget, or to read and"
-        " write it. Until then each of you can take the address away, and name a part"
-        " of the plan (PETSTORE_PLAN=30/500, in staging PETSTORE_STAGING_PLAN=30/500)"
+        " its user must be able to create the table petstore_budget, or the owner of"
+        " that types GRANT SELECT, INSERT, UPDATE ON petstore_budget TO the user. Until"
+        " then each of you can take the address away, and name a part of the plan"
+        " (PETSTORE_PLAN=30/500, in staging PETSTORE_STAGING_PLAN=30/500)"
     )
 
     def __init__(self, url: SecretStr, subject: str) -> None:
