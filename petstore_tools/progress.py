@@ -110,9 +110,9 @@ class Display:
         else:
             until = f"until {utc_text(wait.until)}"
             note = f"waits {until}"
-            if not self._on_a_terminal:
+            if self._as_bar and not self._on_a_terminal:
                 note += f": {wait.reason}"
-            elif wait.reason not in self._reasons:  # a line above the bar, once
+            elif wait.reason not in self._reasons:  # a line of its own, once
                 self._reasons.add(wait.reason)
                 self._bar.write(f"Waiting {until}: {wait.reason}.", file=sys.stderr)
             self._bar.set_postfix_str(note, refresh=False)

@@ -137,7 +137,7 @@ def test_an_interrupt_that_a_library_makes_an_error_of_is_one(monkeypatch, sign)
 def test_v_writes_retries_and_vv_each_request_to_stderr():
     """
     Before the command or behind it. The second of four requests fails; data stays alone
-    on stdout.
+    on stdout. The wait before the third is told in each case.
     """
     answered = rf"^{TIME} GET /v1/pets: the service answered [0-9]+\.$"
     rows = set()
@@ -149,9 +149,12 @@ def test_v_writes_retries_and_vv_each_request_to_stderr():
         with Sandbox(
             animals=300, clock="system", faults=[Fault("error_before", numbers=(2,))]
         ) as box:
-            done = commands.run_program(*line.split(), sandbox=box)
+            done = commands.run_program(
+                *line.split(), sandbox=box, PETSTORE_PROGRESS="1"
+            )
         assert len(re.findall(f"^{RETRY}$", done.stderr, re.M)) == retries
         assert len(re.findall(answered, done.stderr, re.M)) == answers
+        assert "Waiting until" in done.stderr
         assert done.returncode == 0
         rows.add(done.stdout)
 

@@ -61,7 +61,7 @@ def test_where_no_bar_can_be_drawn_a_line_a_minute_is_written(
     In a job's log; a run of less than a minute writes none, and `PETSTORE_PROGRESS=0`
     silences all.
     """
-    monkeypatch.delenv("PETSTORE_PROGRESS", raising=False)
+    monkeypatch.delenv("PETSTORE_PROGRESS")
     monkeypatch.delitem(sys.modules, "ipykernel", raising=False)
     with progress(None) as show:
         report(show)

@@ -143,6 +143,6 @@ def test_progress_is_called_from_the_callers_thread_and_nothing_is_printed_from_
 
 def test_a_budget_of_this_process_alone_says_so():
     """The fallback is named where people look."""
-    store = PetStore(base_url="https://a/v1", api_key="k", plan="free", ledger="memory")
+    store = PetStore(base_url="https://a/v1", api_key="k", ledger="memory")
 
     assert "this program only" in str(store.quota())
