@@ -138,8 +138,9 @@ def examine(
     reported = "no limit" if limit is None else f"a limit of {limit:,}"
     text = f"{plan or 'none is named'}; the service reports {reported}"
     # a part of a plan that is shared is smaller; the limit may be the day's
-    numbers = filter(None, [plan and plan.per_minute, plan and plan.per_day])
-    fits = plan and (limit is None or limit >= min(numbers, default=0))
+    fits = plan and (
+        limit is None or limit >= min(plan.per_minute or limit, plan.per_day or limit)
+    )
     name = variable("plan", settings.environment)
     advice = f"Set {name} to the plan of this key, or to your part where you share it."
     yield Finding("plan", text, "" if fits else advice)
