@@ -115,6 +115,7 @@ def run(
         raise Interrupted(f"{result}; the same call goes on", result=result)
     if isinstance(error, PetstoreError):
         error.result = result
+        error.add_note(str(result))
     if error is not None:
         raise error
     return result

@@ -163,7 +163,7 @@ class DatabaseLedger(ABC):
                 if isinstance(failure, ValueError):
                     reason = "it is damaged, or another version of the toolkit wrote it"
                 raise LedgerError(
-                    f"{self.label} cannot be used ({reason}). No request was sent."
+                    f"{self.label} cannot be used ({reason}). Without it no request is sent."
                     f" {self.advice}."
                 ) from failure
         return results[-1]
@@ -269,11 +269,11 @@ class PostgresLedger(DatabaseLedger):
 
     label = "The budget database"
     advice = (
-        "Correct its address (PETSTORE_LEDGER_URL, or ledger_url in the settings file);"
-        " its user must be able to create the table petstore_budget, or the owner of"
-        " that types GRANT SELECT, INSERT, UPDATE ON petstore_budget TO the user. Until"
-        " then each of you can take the address away, and name a part of the plan"
-        " (PETSTORE_PLAN=30/500, in staging PETSTORE_STAGING_PLAN=30/500)"
+        "Start it, or correct its address (PETSTORE_LEDGER_URL, or ledger_url in the"
+        " settings file); its user must be able to create the table petstore_budget, or"
+        " the owner of that types GRANT SELECT, INSERT, UPDATE ON petstore_budget TO"
+        " the user. Until then each of you can take the address away, and name a part"
+        " of the plan (PETSTORE_PLAN=30/500, in staging PETSTORE_STAGING_PLAN=30/500)"
     )
 
     def __init__(self, url: SecretStr, subject: str) -> None:

@@ -373,7 +373,7 @@ def test_a_full_disk_is_a_clear_error_and_what_was_granted_stays_spent(tmp_path)
     granted, message = results.get(timeout=60)
     process.join(60)
 
-    assert "No request was sent." in message
+    assert "Without it no request is sent." in message
     with closing(SqliteLedger(path, "shared")) as ledger:
         assert ledger.update(lambda budget: len(budget.in_flight)) == granted > 0
 

@@ -115,7 +115,7 @@ def test_a_ledger_that_cannot_be_used_is_an_error_before_any_request(
     damage(path, harm)
     content = b"" if path.is_dir() else path.read_bytes()
     with PetStore(base_url=BASE, api_key=KEY, plan="free", state_dir=tmp_path) as store:
-        with pytest.raises(LedgerError, match="No request was sent") as raised:
+        with pytest.raises(LedgerError, match="Without it no request is sent") as raised:
             store.list_pets()
 
         assert reason in str(raised.value)
