@@ -62,7 +62,7 @@ ENVIRONMENT = environment_option(
     default="production",
     is_eager=True,
     show_default=True,
-    help="Which default database file and port to use.",
+    help="Which default database file, and port of the service, to use.",
 )
 PORT = click.option(
     "--port",
@@ -219,9 +219,9 @@ def create(plan: str, label: str, port: int, database: str, environment: str) ->
     base_url = _base_url("127.0.0.1", port)
     write_message(
         f"Key {key_id}, {key_plan}. Copy the key now: it cannot be shown again."
-        " The address is that of `petstore-tools serve` with the same --port."
-        " Type address, key and plan into `petstore-tools configure --environment"
-        f" {environment}`, or set these variables:"
+        " The address is that of `petstore-tools serve` with the same --port and"
+        " --environment. Type address, key and plan into `petstore-tools configure"
+        f" --environment {environment}`, or set these variables:"
     )
     values = {"base_url": base_url, "api_key": key, "plan": plan.replace(" ", "")}
     for name, value in values.items():
