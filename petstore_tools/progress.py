@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
+from math import inf
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from petstore_tools.text import utc_text
@@ -112,9 +113,12 @@ class Display:
             note = f"waits {until}"
             if self._as_bar and not self._on_a_terminal:
                 note += f": {wait.reason}"
-            elif wait.reason not in self._reasons:  # a line of its own, once
+            elif wait.reason not in self._reasons and (
+                self._as_bar or wait.ask_at == inf  # else an answer ends it soon
+            ):
                 self._reasons.add(wait.reason)
-                self._bar.write(f"Waiting {until}: {wait.reason}.", file=sys.stderr)
+                write = self._bar.write if self._as_bar else print
+                write(f"Waiting {until}: {wait.reason}.", file=sys.stderr)
             self._bar.set_postfix_str(note, refresh=False)
         self._bar.update(done - self._bar.n)
         if wait is not None and self._as_bar:
