@@ -163,8 +163,8 @@ class DatabaseLedger(ABC):
                 if isinstance(failure, ValueError):
                     reason = "it is damaged, or another version of the toolkit wrote it"
                 raise LedgerError(
-                    f"{self.label} cannot be used ({reason}). Without it no request is sent."
-                    f" {self.advice}."
+                    f"{self.label} cannot be used ({reason}). Without it no request is"
+                    f" sent. {self.advice}."
                 ) from failure
         return results[-1]
 

@@ -76,7 +76,7 @@ def read_quota(gate: Gate) -> Quota:
     if now < budget.blocked_until:
         blocked_until = gate.local_time(budget.blocked_until)
         note = f"Blocked until {utc_text(blocked_until)}: {budget.reason}. "
-    if not budget.grants:
+    if not budget.windows["minute"].requests:
         note += "Nothing was counted yet, so what was used before is not known. "
     if budget.in_flight:
         note += f"Requests that wait for an answer: {len(budget.in_flight):,}. "

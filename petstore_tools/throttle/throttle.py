@@ -251,7 +251,9 @@ class Throttle:
                 return wait
         # where all are in flight, none frees before a whole period
         frees_at = quota.frees_at or now + PERIODS[name]
-        reason = f"all {quota.limit:,} requests of this {name} are used"
+        reading = self.budget.windows[name].reading
+        limit = reading.limit if reading and quota.by_headers else quota.limit
+        reason = f"all {limit:,} requests of this {name} are used"
         if quota.left > 0:
             reason = (
                 f"the last {reserve:,} of the {quota.limit:,} requests of this {name}"
