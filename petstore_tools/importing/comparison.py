@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from operator import attrgetter
 from typing import NamedTuple
 
 from petstore_tools import spec
@@ -30,7 +31,6 @@ from petstore_tools.tabular.cells import Problem
 _WITH_IDS = """
 ifnull(ifnull(pet_id, listed_id), equal_id) IN (SELECT value FROM json_each(:ids))
 """
-_MADE = "pet_id IN (SELECT value FROM json_each(:ids))"
 
 
 class Edit(NamedTuple):
@@ -213,7 +213,13 @@ def compare(
     matches = match(entries, rows, other_entries)
     animals = journal.read_foreign_animals(matches.rows)
     doubts = find_doubtful(matches, entries, animals, other_entries)
-    known_rows, edits = find_edits(journal, rows, matches.rows, entries)
+    known_animals: list[Entry] = []
+    if not complete:
+        new_ids = [row.pet_id for row in matches.rows if not row.entry_id]
+        known_animals = journal.read(_WITH_IDS, ids=json.dumps(new_ids))
+    known_rows, edits = find_edits(
+        journal, rows, matches.rows, entries, known_animals=known_animals
+    )
     orphans: list[Entry] = []
     if complete:
         with_ids = [row for row in rows if row.has_id]
@@ -253,6 +259,8 @@ def find_edits(
     rows: Sequence[Entry],
     entries: Sequence[Entry],
     earlier_entries: Iterable[Entry],
+    *,
+    known_animals: Iterable[Entry] = (),
 ) -> tuple[list[Entry], list[Edit]]:
     """
     Return what the journal knows of the rows of a file, new rows with the values that
@@ -264,13 +272,14 @@ def find_edits(
         rows: As the file has them.
         entries: As the journal has them.
         earlier_entries: Rows of the import before this run.
+        known_animals: Rows of the place that have the animals of new rows, for those
+            that the listing does not show.
     """
     earlier_edits = {entry.entry_id: entry.edited for entry in earlier_entries}
-    new_ids = [entry.pet_id for entry in entries if entry.has_id and not entry.entry_id]
-    made_animals = journal.read(_MADE, ids=json.dumps(new_ids))
     listed_animals = journal.read_animals(e.pet_id for e in entries if not e.waits)
-    # before a listing shows them, as this place made them
-    animals = {pet.pet_id: pet.content for pet in listed_animals or made_animals}
+    # the row that came last knows best
+    in_order = sorted(known_animals, key=attrgetter("entry_id"))
+    animals = {pet.pet_id: pet.content for pet in (*in_order, *listed_animals)}
     known_entries = [*entries]
     edits = []
     for position, (row, entry) in enumerate(zip(rows, entries, strict=True)):
