@@ -115,7 +115,9 @@ def test_a_ledger_that_cannot_be_used_is_an_error_before_any_request(
     damage(path, harm)
     content = b"" if path.is_dir() else path.read_bytes()
     with PetStore(base_url=BASE, api_key=KEY, plan="free", state_dir=tmp_path) as store:
-        with pytest.raises(LedgerError, match="Without it no request is sent") as raised:
+        with pytest.raises(
+            LedgerError, match="Without it no request is sent"
+        ) as raised:
             store.list_pets()
 
         assert reason in str(raised.value)
@@ -143,6 +145,6 @@ def test_progress_is_called_from_the_callers_thread_and_nothing_is_printed_from_
 
 def test_a_budget_of_this_process_alone_says_so():
     """The fallback is named where people look."""
-    store = PetStore(base_url="https://a/v1", api_key="k", ledger="memory")
+    quota = PetStore(base_url="https://a/v1", api_key="k", ledger="memory").quota()
 
-    assert "this program only" in str(store.quota())
+    assert "this program only" in str(quota)
