@@ -421,7 +421,7 @@ class _Run:
             journal=self._journal.id,
             files=files,
             notes=tuple(self._notes),
-            edits=tuple(edits),
+            edits=tuple(edits) if self._added else (),  # else nothing was compared
             not_written=not_written,
             entries=tuple(entries),
         )
