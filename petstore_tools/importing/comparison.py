@@ -214,7 +214,7 @@ def compare(
     animals = journal.read_foreign_animals(matches.rows)
     doubts = find_doubtful(matches, entries, animals, other_entries)
     known_animals: list[Entry] = []
-    if not complete:
+    if ids and not complete:
         new_ids = [row.pet_id for row in matches.rows if not row.entry_id]
         known_animals = journal.read(_WITH_IDS, ids=json.dumps(new_ids))
     known_rows, edits = find_edits(
