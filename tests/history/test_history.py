@@ -607,19 +607,20 @@ def test_an_age_with_nothing_within_half_of_it_says_so(history):
     for night in range(3):
         history.keep(nightly_frame(night))
     now = T0 + 2 * spec.DAY_S + 3_600
-    note = "no snapshot is about {} old: the nearest one is of 2026-01-0{} UTC".format
-
-    for age, compared, said in (
+    for age, compared, as_of in (
         ("3d", 0, ""),
         ("4d", 0, ""),
-        ("5d", 0, note("5d", "5 09:00:20")),
-        ("13h", 1, note("13h", "6 09:00:00")),
+        ("5d", 0, "2026-01-05 09:00:20"),
+        ("13h", 1, "2026-01-06 09:00:00"),
         ("16h", 1, ""),
-        ("1s", 1, note("1s", "6 09:00:00")),
+        ("1s", 1, "2026-01-06 09:00:00"),
     ):
         past = report_on_snapshot(history, age, "0s", LOOKS, None, now)
         assert past.since == history.snapshots()[compared].listing
-        assert "; ".join(past.notes) == said
+        assert "; ".join(past.notes) == (
+            as_of
+            and f"no snapshot is about {age} old: the nearest one is of {as_of} UTC"
+        )
     for call in (
         lambda: history.events("9d", now=now),
         lambda: history.events(until="9d", now=now),
