@@ -91,8 +91,6 @@ _MOVE_AWAY = (
     " inventory"
 )
 _RUN_AGAIN = "run the same call again: it checks the journal first"
-_UNUSABLE = (sqlite3.Error, OSError)
-_UNREADABLE = (*_UNUSABLE, ValueError, TypeError)
 
 
 @dataclass(frozen=True)
@@ -143,7 +141,7 @@ def open_database(path: Path, target: Target | None = None) -> sqlite3.Connectio
         JournalError: It is damaged, empty, of another version or place, or none of
             ours.
     """
-    with journal_errors(path, _MOVE_AWAY, _UNREADABLE):
+    with journal_errors(path, _MOVE_AWAY):
         if path.exists():
             db = sqlite.connect(path, durability="FULL")
         else:
@@ -159,7 +157,7 @@ def open_database(path: Path, target: Target | None = None) -> sqlite3.Connectio
                 "SELECT DISTINCT environment, service_id FROM import"
             ).fetchall()
             if target and places not in ([], [(target.environment, target.service_id)]):
-                raise ValueError("it is of another place")
+                raise sqlite3.DatabaseError("it is of another place")
             db.execute("PRAGMA foreign_keys = ON")
             db.executescript(_TEMPORARY)
         except BaseException:
@@ -169,26 +167,24 @@ def open_database(path: Path, target: Target | None = None) -> sqlite3.Connectio
 
 
 def _check_health(db: sqlite3.Connection) -> None:
-    """Raise ValueError where a database is damaged."""
+    """Raise an error where a database is damaged."""
     # of a commit that was cut short, the tables may be ahead of the indexes
     for remedy in ("REINDEX", ""):
         (health,) = db.execute("PRAGMA integrity_check(1)").fetchone()
         if health == "ok":
             return
         db.execute(remedy)
-    raise ValueError(f"it is damaged: {health}")
+    raise sqlite3.DatabaseError(f"it is damaged: {health}")
 
 
 @contextmanager
-def journal_errors(
-    path: Path, help_: str = _RUN_AGAIN, kinds: tuple[type[Exception], ...] = _UNUSABLE
-) -> Iterator[None]:
+def journal_errors(path: Path, help_: str = _RUN_AGAIN) -> Iterator[None]:
     """
     Turn the errors of a file that cannot be used into the journal's, with what to do.
     """
     try:
         yield
-    except kinds as error:
+    except (sqlite3.Error, OSError) as error:
         text = str(error)
         if (
             "readonly" in text
