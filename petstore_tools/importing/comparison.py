@@ -63,7 +63,6 @@ class Comparison:
         import_id: Name of the import.
         entries: Rows of this import, before the run.
         rows: Those of the file, as the journal knows them.
-        other_entries: Rows of other imports that the file was compared with.
         doubts: Why rows are doubtful, by their position in `rows`.
         edits: Rows whose animal has other values.
         removed: Rows that count as sent, and that the file does not hold any more.
@@ -77,7 +76,6 @@ class Comparison:
     import_id: str
     entries: Sequence[Entry]
     rows: Sequence[Entry]
-    other_entries: Sequence[Entry]
     doubts: Mapping[int, Doubt]
     edits: Sequence[Edit]
     removed: int
@@ -230,7 +228,6 @@ def compare(
         journal.id,
         entries,
         known_rows,
-        other_entries,
         doubts,
         edits=edits,
         removed=len(matches.missing),

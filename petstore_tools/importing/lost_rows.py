@@ -3,7 +3,6 @@ Lost rows, whose answer never came: what a listing of the inventory, or a person
 became of them.
 """
 
-import json
 import sqlite3
 from collections.abc import Iterable
 from contextlib import suppress
@@ -82,18 +81,15 @@ def mark_dead(journal: Journal) -> None:
             mark_lost(journal, import_id)
 
 
-def seconds_lost(journal: Journal, other_entries: Iterable[Entry] = ()) -> list[float]:
+def seconds_lost(journal: Journal) -> list[float]:
     """
-    Return the seconds since each row of an import was lost that a listing can settle,
-    with those of some rows of other imports.
+    Return the seconds since each row of an import was lost that a listing can settle.
     """
-    seconds = (
-        f"SELECT {_WAITED} FROM row WHERE state = 'unknown' AND may_be = ''"
-        " AND (import = :id OR entry_id IN (SELECT value FROM json_each(:others)))"
-    )
-    others = json.dumps([entry.entry_id for entry in other_entries])
+    seconds = f"""
+    SELECT {_WAITED} FROM row WHERE import = :id AND state = 'unknown' AND may_be = ''
+    """
     steady = journal.clock.steady()
-    return [row[0] for row in journal.select(seconds, others=others, steady=steady)]
+    return [row[0] for row in journal.select(seconds, steady=steady)]
 
 
 def take_inventory(

@@ -255,8 +255,7 @@ class _Run:
 
     def _list(self) -> None:
         """List the inventory: it settles what is unknown, and shows what exists."""
-        lost_s = seconds_lost(self._journal, self._before.other_entries)
-        await_answers(self._client, lost_s, self._calls)
+        await_answers(self._client, seconds_lost(self._journal), self._calls)
         settled = settle(self._inventory, self._journal, self._calls)
         self._listing = settled.listing
         self._lags = settled.lacking > 0
