@@ -195,12 +195,6 @@ def reconcile(
     return outcomes, lacking
 
 
-def are_all_gone(journal: Journal, entries: Iterable[Entry]) -> bool:
-    """Say whether the last listing shows no animal of some rows that have one."""
-    pet_ids = [entry.pet_id for entry in entries if entry.pet_id is not None]
-    return bool(pet_ids) and not journal.read_animals(pet_ids)
-
-
 def find_undecided(journal: Journal, number: int, pet_id: int | None) -> Entry:
     """
     Return the row that a person decides on, with the arguments of `record_decision`.

@@ -30,7 +30,6 @@ from petstore_tools.importing.imports import Target
 from petstore_tools.importing.journal import Journal, open_journal, read_journal
 from petstore_tools.importing.lost_rows import (
     NAMELESS,
-    are_all_gone,
     mark_dead,
     mark_lost,
     seconds_lost,
@@ -265,15 +264,6 @@ class _Run:
                 " compared only with what it showed"
                 f" ({self._listing.reason.rstrip('.')})"
             )
-        elif not self._lags and are_all_gone(self._journal, self._before.entries):
-            note = "none of the animals that this import created before exists any more"
-            if self._client.environment != "sandbox":  # its journal ends with it
-                note += (
-                    "; if the service was emptied, petstore-tools imports forget"
-                    f" {self._journal.id} lets it begin anew; do the same for any"
-                    " created file of it that was imported"
-                )
-            self._notes.append(note)
 
     def _add(self, ask: Ask) -> None:
         """

@@ -235,27 +235,6 @@ def test_a_way_to_page_that_a_message_prints_lists_all():
     assert (len(pets), Listing.of(pets).completeness) == (250, "complete")
 
 
-def test_an_emptied_service_is_filled_again_by_the_command_that_is_shown(shop, capsys):
-    """By `imports forget`, also of its created file, which was gone on with."""
-    path = write_rows(Path("a.csv"), "Rex,3,sold", "Mia,4,sold")
-    first = PetStore().import_pets(path)
-    second = PetStore().import_pets(first.files[0])
-    # its listing shows the animals
-    PetStore().import_pets(write_rows(Path("b.csv"), "Tom,6,sold"))
-    for number in first.frame["id"]:
-        shop.remove(int(number))
-    write_rows(path, "Rex,3,sold", "Mia,4,sold", "Ida,5,sold")
-    again = PetStore().import_pets(path)
-
-    type_command(str(again).replace(" lets it begin anew", "\n"), capsys)
-    assert "do the same for any created file" in str(again)
-    end_main("imports forget", second.journal, "--yes")
-    PetStore().import_pets(path, doubtful="skip")
-
-    for name, category in (("Rex", 3), ("Mia", 4), ("Ida", 5)):
-        assert stored_animals(shop)[name, category, "sold"] == 1
-
-
 @pytest.mark.parametrize(
     ("words", "printed", "flag", "output"),
     [
