@@ -101,11 +101,6 @@ class Comparison:
         is_new = any(not row.compared for row in self.rows if row.waits or row.has_id)
         return is_new or any(entry.state == "unknown" for entry in self.entries)
 
-    def may_go_unlisted(self, answer: Doubtful) -> bool:
-        """Say whether rows may be sent without a listing: ids need one, once."""
-        has_new_ids = any(row.has_id and not row.compared for row in self.rows)
-        return answer == "send" and not (self.ids and has_new_ids)
-
     @property
     def question(self) -> list[str]:
         """

@@ -273,16 +273,12 @@ class ImportPreview:
                 " Nothing was created. Delete the column petstore_id to import the rows"
                 " here"
             )
-        may_go_unlisted = self.comparison.may_go_unlisted
-        if not (self.is_affordable or may_go_unlisted(options.doubtful)):
-            other_way = ""
-            if may_go_unlisted("send"):
-                other_way = f", {_SEND} sends the rows without it"
+        if not self.is_affordable:
             return (
                 "comparing the rows with the animals that exist takes"
                 f" {pluralize(self.forecast.baseline, 'request')}, so the import would"
                 f" end a day later. Nothing was created. {option('wait', True)} waits"
-                f" for it{other_way}"
+                " for it"
             )
         return ""
 

@@ -149,17 +149,11 @@ def check(inventory: Inventory, sheet: ReadSheet, journal: Journal) -> ImportPre
     if options.doubtful != "send":  # each doubtful row waits
         unsent -= len(comparison.doubts)
     to_send = min(unsent, options.first or unsent)
-    size = inventory.memory.evidence.sizes.get("")
-    requests = ceil((size or 0) / spec.LIMIT_MAX)
-    latency_s = client.transport.fastest_s or LIKELY_S
-    estimate = partial(forecast, to_send, read_quota(client.gate), latency_s=latency_s)
-    alone = estimate(baseline=0)
-    whole = estimate(baseline=requests) if comparison.needs_listing else alone
-    is_affordable = options.wait or whole.days <= max(1, alone.days)
+    requests = 0
     notes = sheet.layout.notes
-    if not is_affordable and comparison.may_go_unlisted(options.doubtful):
-        whole = alone
-    elif comparison.needs_listing:
+    if comparison.needs_listing:
+        size = inventory.memory.evidence.sizes.get("")
+        requests = ceil((size or 0) / spec.LIMIT_MAX)
         things = "ids" if comparison.ids and not comparison.waiting else "rows"
         cost = ""
         if size is None:
@@ -168,6 +162,9 @@ def check(inventory: Inventory, sheet: ReadSheet, journal: Journal) -> ImportPre
             f"the {things} are not compared yet: the import first lists the animals"
             f" that exist{cost}"
         )
+    latency_s = client.transport.fastest_s or LIKELY_S
+    estimate = partial(forecast, to_send, read_quota(client.gate), latency_s=latency_s)
+    whole = estimate(baseline=requests)
     return ImportPreview(
         sheet=sheet,
         comparison=comparison,
@@ -177,7 +174,7 @@ def check(inventory: Inventory, sheet: ReadSheet, journal: Journal) -> ImportPre
         unsent=unsent,
         notes=tuple(notes),
         forecast=whole,
-        is_affordable=is_affordable,
+        is_affordable=options.wait or whole.days <= max(1, estimate().days),
     )
 
 
@@ -232,7 +229,7 @@ class _Run:
     def finish(self, ask: Ask) -> ImportResult:
         """List, compare, ask, add, send, reconcile, and say what became of each row."""
         try:
-            if self._before.needs_listing and self._preview.is_affordable:
+            if self._before.needs_listing:
                 self._list()
             self._add(ask)
             stopped = self._send()

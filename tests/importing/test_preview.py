@@ -27,18 +27,15 @@ def test_a_listing_that_costs_a_day_is_agreed_to_first(tmp_path):
             SheetError, match="a day later. Nothing was created. wait=True"
         ):
             box.store.import_pets(path)
-        agreed = [{"wait": True}, {"doubtful": "send"}]
-        previews = [box.store.preview_import(path, **options) for options in agreed]
+        agreed = box.store.preview_import(path, wait=True)
 
         assert "with a request for each 100 animals" in " ".join(unknown.split())
         assert "forecast  70 requests, on " in unknown
-        assert "81 requests, about 11 of them for listing" in str(previews[0])
-        assert "for each 100" not in str(previews[0])
-        assert [preview.refusal for preview in previews] == ["", ""]
-        assert [preview.forecast.baseline for preview in previews] == [11, 0]
-        lists = ["first lists the animals" in str(preview) for preview in previews]
-        assert lists == [True, False]
-        assert str(previews[0]).startswith("pets\\n.csv → sandbox")
+        assert "81 requests, about 11 of them for listing" in str(agreed)
+        assert "for each 100" not in str(agreed)
+        assert (agreed.refusal, agreed.forecast.baseline) == ("", 11)
+        assert "first lists the animals" in str(agreed)
+        assert str(agreed).startswith("pets\\n.csv → sandbox")
         assert len(box.traffic()) == 11
 
 
@@ -54,21 +51,6 @@ def test_ids_are_never_taken_without_a_listing(tmp_path):
         assert preview.refusal.endswith("wait=True (--wait) waits for it")
         with pytest.raises(SheetError, match="Delete the column petstore_id"):
             box.store.import_pets(path, doubtful="send", wait=True)
-
-
-def test_a_row_that_is_known_by_its_key_needs_no_listing(tmp_path):
-    """Its id comes from another import of the place, and not from the file."""
-    header = "Chip,name,categoryId,status"
-    keyed = ["C1,Rex,3,sold", "C2,Mia,3,sold"]
-    path = write_rows(tmp_path / "a.csv", *keyed, header=header)
-    copy = write_rows(tmp_path / "b.csv", *keyed, "C3,Tom,3,sold", header=header)
-    with Sandbox(plan=Plan(100, 26), animals=1_100) as box:
-        box.store.import_pets(path, row_key="Chip")
-
-        result = box.store.import_pets(copy, row_key="Chip", doubtful="send")
-
-        assert (result.created_now, result.created) == (1, 3)
-        assert len(box.traffic()) == 11 + 2 + 1
 
 
 def test_ids_that_were_not_checked_yet_are_said_to_be(sandbox, tmp_path):
