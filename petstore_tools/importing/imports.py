@@ -23,14 +23,14 @@ from petstore_tools.text import printable
 if TYPE_CHECKING:
     import pandas as pd
 
-_FORMAT = 8
+_FORMAT = 9
 TABLES = f"""
 PRAGMA user_version = {_FORMAT};
 CREATE TABLE import (
     id TEXT PRIMARY KEY, environment TEXT NOT NULL, service_id TEXT NOT NULL,
     path TEXT NOT NULL, sheet TEXT NOT NULL,
-    -- rows of the file that have problems, and that are no animals
-    bad_rows INTEGER NOT NULL, remarks INTEGER NOT NULL, changed_at REAL NOT NULL,
+    -- rows of the file that have problems
+    bad_rows INTEGER NOT NULL, changed_at REAL NOT NULL,
     -- the answer to the doubtful rows, `ask` where there is none yet, and these rows as
     -- a person was shown them: a JSON list
     answer TEXT NOT NULL, question TEXT NOT NULL
@@ -78,7 +78,7 @@ CREATE INDEX temp.animal_values ON animal (name, category_id)
 """
 # one of which no more is known than a question that awaits its answer is not shown
 _SHOWN = """
-SELECT environment, service_id, path, sheet, bad_rows, remarks, changed_at FROM import
+SELECT environment, service_id, path, sheet, bad_rows, changed_at FROM import
 WHERE question = '[]' OR id IN (SELECT import FROM row)
 """
 _STATES = """
@@ -249,8 +249,7 @@ class ImportInfo:
         target: What it is for.
         changed_at: Unix seconds of its last change.
         states: Rows by state; `ambiguous` are unknown ones that only a person can
-            decide. Rows with problems count as rejected, rows that are no animals as
-            skipped.
+            decide. Rows with problems count as rejected.
         bad_rows: Rows with problems that its file had.
     """
 
@@ -304,9 +303,9 @@ def read_imports(path: Path) -> list[ImportInfo]:
     """Return the imports of one database."""
     infos = []
     with closing(open_database(path)) as db, journal_errors(path):
-        for *place, name, sheet, bad_rows, remarks, changed_at in db.execute(_SHOWN):
+        for *place, name, sheet, bad_rows, changed_at in db.execute(_SHOWN):
             target = Target(*place, Path(name), sheet)  # type: ignore[call-arg]
-            states = Counter(rejected=bad_rows, skipped=remarks)
+            states = Counter(rejected=bad_rows)
             for state, rows, time in db.execute(_STATES, (target.id,)):
                 states[state] += rows
                 changed_at = max(changed_at, time)

@@ -37,9 +37,8 @@ _ENTRY = (
 )
 _ADD_IMPORT = """
 INSERT INTO import VALUES (
-    :id, :environment, :service_id, :path, :sheet, :bad_rows, :remarks, :now, 'ask',
-    '[]'
-) ON CONFLICT DO UPDATE SET bad_rows = excluded.bad_rows, remarks = excluded.remarks,
+    :id, :environment, :service_id, :path, :sheet, :bad_rows, :now, 'ask', '[]'
+) ON CONFLICT DO UPDATE SET bad_rows = excluded.bad_rows,
     changed_at = excluded.changed_at
 """
 # what a file says of each row, and what only of one that was not sent
@@ -135,7 +134,7 @@ class Journal:
         id: Name of the import.
         folder, target, clock: As given.
         wait_s: How long a change waits for other programs.
-        bad_rows, remarks: Rows of the file that have problems, or are no animals.
+        bad_rows: Rows of the file that have problems.
     """
 
     def __init__(self, folder: Path, target: Target, clock: Clock) -> None:
@@ -143,7 +142,6 @@ class Journal:
         self.target = target
         self.wait_s = sqlite.BUSY_S
         self.bad_rows = 0
-        self.remarks = 0
         self.clock = clock
         self.folder = folder
         self._path = folder / f"{target.database_name}.db"
@@ -365,7 +363,6 @@ class Journal:
             "path": str(self.target.path),
             "id": self.id,
             "bad_rows": self.bad_rows,
-            "remarks": self.remarks,
             "now": self.clock.now(),
         }
         self._db.execute(_ADD_IMPORT, facts)

@@ -216,7 +216,7 @@ class _Run:
         mark_lost(self._journal, self._journal.id)
         mark_dead(self._journal)
         self._preview = check(self._inventory, self._sheet, self._journal)
-        self._count_problem_rows()
+        self._journal.bad_rows = self._preview.bad_rows
         self._before = self._preview.comparison
         if announce(self._preview) is False:
             return False
@@ -304,13 +304,8 @@ class _Run:
         complete = self._listing is not None and self._listing.complete
         sheet, comparison = compare(self._journal, self._sheet, complete=complete)
         self._preview = replace(self._preview, sheet=sheet, comparison=comparison)
-        self._count_problem_rows()
-        return comparison
-
-    def _count_problem_rows(self) -> None:
-        """Give the journal the counts of rows that are not sent."""
         self._journal.bad_rows = self._preview.bad_rows
-        self._journal.remarks = len(self._preview.sheet.remarks)
+        return comparison
 
     def _send(self) -> Stopped | None:
         """
