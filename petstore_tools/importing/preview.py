@@ -15,12 +15,7 @@ from petstore_tools.importing.comparison import Comparison, Edit
 from petstore_tools.importing.imports import Target
 from petstore_tools.importing.read_sheet import NOT_SENT, ReadSheet
 from petstore_tools.importing.rows import Fix, group_problems
-from petstore_tools.importing.values import (
-    ABOUT_TABLE,
-    NO_ID,
-    NO_STATUS,
-    RowProblem,
-)
+from petstore_tools.importing.values import ABOUT_TABLE, RowProblem
 from petstore_tools.listing.frames import text_dtype
 from petstore_tools.tabular.atomic import existing_numbers, numbered
 from petstore_tools.tabular.sources import row_label, row_labels
@@ -425,9 +420,7 @@ class ImportPreview:
             "told apart by": [self.told_apart],
             "note": self.notes,
             "read as": sheet.matches,
-            "problem": [
-                self._problem(fix) for fix in self.groups if fix.rule != ABOUT_TABLE
-            ],
+            "problem": [fix for fix in self.groups if fix.rule != ABOUT_TABLE],
             "edited": self.edits,
             "forecast": [self.forecast] if self.to_send else [],
             "doubtful": doubtful_rows,
@@ -440,12 +433,6 @@ class ImportPreview:
             for line in some_of(lines, SHOWN)
             if line
         ]
-
-    def _problem(self, fix: Fix) -> str:
-        """Say what fixes a problem: for words, the call below, where there is one."""
-        if self.sheet.questions and fix.rule in (NO_ID, NO_STATUS):
-            return f"{fix.problem} → correct it, or answer below"
-        return str(fix)
 
 
 def _frame(kind: type[NamedTuple], rows: Sequence[Any]) -> pd.DataFrame:
