@@ -232,9 +232,7 @@ class ImportPreview:
     def doubt(self) -> str:
         """Which rows are doubtful and why, and what a person is asked about them."""
         rows = pluralize(len(self.comparison.doubts), "row")
-        are_one = len(self.comparison.doubts) == 1
-        animals = "an animal that exists" if are_one else "animals that exist"
-        title = f"{rows} of {self.file} may be {animals} already:"
+        title = f"{rows} of {self.file} may exist already:"
         doubtful_rows = [wrap(row, "  ") for row in some_of(self._doubtful(), SHOWN)]
         return "\n".join([title, *doubtful_rows, *map(wrap, self._question())])
 

@@ -207,9 +207,8 @@ class ImportResult:
         if earlier := len(self.edits) - len(new_edits):
             remarks.append(f"{pluralize(earlier, 'row')} edited before")
         if self.ambiguous:
-            verb = "needs" if self.ambiguous == 1 else "need"
             rows = pluralize(self.ambiguous, "row")
-            remarks.append(f"{rows} {verb} your decision")
+            remarks.append(f"your decision is needed for {rows}")
         remarks += self._doubt()
         is_whole = self.stopped is None and not self.unknown
         list_title = "go on with" if is_whole else "created so far:"

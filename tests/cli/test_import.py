@@ -56,7 +56,7 @@ def test_a_terminal_asks_once_about_doubtful_rows(box, tmp_path, answer, code, s
     )
 
     assert (ended, stored_animals(box).total()) == (code, 26 + sent), screen
-    assert screen.count("1 row of copy.csv may be") == 1
+    assert screen.count("1 row of copy.csv may exist") == 1
     before, _, _ = screen.partition("Leave the doubtful rows out, send them, or stop")
     assert "import:" not in before
     if answer == "skip":  # it is kept
@@ -95,7 +95,7 @@ def test_an_answer_on_a_terminal_is_for_the_rows_that_were_shown(
     )
     next_run = run("import a.csv --yes --doubtful", doubtful, code=2)
 
-    assert "1 row of a.csv may be an animal" in screen
-    assert ("6 rows of a.csv may be animals" in screen) == ("\nstop" in answers)
+    assert "1 row of a.csv may exist" in screen
+    assert ("6 rows of a.csv may exist" in screen) == ("\nstop" in answers)
     assert (ended, stored_animals(box).total()) == (2, 32), screen
-    assert "6 rows of a.csv may be animals" in next_run.stderr
+    assert "6 rows of a.csv may exist" in next_run.stderr
