@@ -108,7 +108,7 @@ def _decide_rows(layout: Layout) -> Iterator[AnyRow]:
         beyond = cells if len(cells) <= last else cells[width:]
         problem = None
         if isinstance(cells, MalformedLine):
-            problem = Problem(cells.reason, "check its quotation marks")
+            problem = Problem("cannot be split", "check its quotation marks")
         elif beyond and not (sheet.name or are_blank(beyond)):
             rule = f"has {pluralize(len(cells), 'cell')} where the header has {width}"
             problem = Problem(rule, "check for a missing quote or comma")

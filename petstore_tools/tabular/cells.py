@@ -77,16 +77,7 @@ class FrameRow(int):
 
 
 class MalformedLine(list[str]):
-    """
-    A line that no CSV reader can split, as one cell.
-
-    Attributes:
-        reason: Why, as the rest of a sentence about the line.
-    """
-
-    def __init__(self, line: str, reason: str) -> None:
-        super().__init__([line])
-        self.reason = reason
+    """A line that no CSV reader can split, as one cell."""
 
 
 # what sums or counts cells of several rows, or a column of a table of Excel

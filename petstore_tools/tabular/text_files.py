@@ -230,14 +230,11 @@ def records(text: str, delimiter: str) -> Iterator[Record]:
             record_end = file.tell()
         except StopIteration:
             return
-        except csv.Error as error:
-            reason = "cannot be split"
-            if "end of data" in str(error):
-                reason = "has a quotation mark that is never closed"
+        except csv.Error:
             file.seek(record_end)
             line = file.readline()
             record_end = file.tell()
-            cells = MalformedLine(line.rstrip("\r\n"), reason)
+            cells = MalformedLine([line.rstrip("\r\n")])
             reader = read()
         yield number, cells  # an interrupt is lost in a `try` that is closed here
 
