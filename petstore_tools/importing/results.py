@@ -22,12 +22,7 @@ from petstore_tools.importing.read_sheet import ReadSheet
 from petstore_tools.importing.send import Stopped
 from petstore_tools.importing.values import FIELDS
 from petstore_tools.listing.frames import status_dtype, text_dtype
-from petstore_tools.tabular.atomic import (
-    check_folder,
-    existing_numbers,
-    numbered,
-    replace_file,
-)
+from petstore_tools.tabular.atomic import existing_numbers, numbered, replace_file
 from petstore_tools.tabular.cells import text_of
 from petstore_tools.tabular.sources import row_labels
 from petstore_tools.text import pluralize, some_of, utc_text
@@ -274,7 +269,7 @@ def write_files(
     for outcome, (titles, rows, bad_cells) in tables.items():
         name, first_number = sheet.name_result(outcome, preview.environment)
         try:
-            path = check_folder(source) / name
+            path = source.with_name(name)
             file = _find_place(path, first_number, source, journal)
             is_new = not file.exists()
             if not rows:

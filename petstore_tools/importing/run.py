@@ -54,7 +54,7 @@ from petstore_tools.importing.send import (
 )
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.inventory import Inventory
-from petstore_tools.tabular.atomic import check_folder
+from petstore_tools.tabular.atomic import check_writable
 from petstore_tools.text import first_of, option, pluralize, some_of
 from petstore_tools.throttle.gate import CallOptions
 from petstore_tools.throttle.quota import LIKELY_S, forecast, read_quota
@@ -210,7 +210,8 @@ class _Run:
         Check the file without a request; return whether the run goes on.
 
         Raises:
-            SheetError: Nothing is sent as asked, or no result file could be written.
+            SheetError: Nothing is sent as asked.
+            OutputError: No result file could be written.
         """
         await_threads(self._journal, self._client.max_wait_s)
         mark_lost(self._journal, self._journal.id)
@@ -223,7 +224,7 @@ class _Run:
         if self._preview.refusal:
             raise SheetError(self._preview.refusal)
         if self._preview.to_send and self._options.is_file:
-            check_folder(self._options.path)
+            check_writable(self._options.path.resolve())
         return True
 
     def finish(self, ask: Ask) -> ImportResult:

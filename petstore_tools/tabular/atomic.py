@@ -10,7 +10,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from petstore_tools.errors import OutputError, SheetError
+from petstore_tools.errors import OutputError
 
 _HELPS = {
     errno.ENOENT: "create it, or choose another one",
@@ -41,26 +41,6 @@ def check_writable(path: Path) -> None:
         raise OutputError(
             f"the folder {folder} cannot be written ({error.strerror}): {help_}"
         ) from error
-
-
-def check_folder(path: Path) -> Path:
-    """
-    Return the folder of the result files: that of the input, else the current one.
-
-    Raises:
-        SheetError: Neither can be written.
-    """
-    reason = ""
-    for folder in (path.resolve().parent, Path.cwd()):
-        try:
-            check_writable(folder / ".petstore")
-            return folder
-        except OSError as error:
-            reason = str(error)
-    raise SheetError(
-        f"the result files of {path.name} can be written neither beside it nor in the"
-        f" current folder ({reason}); run the import in another folder"
-    )
 
 
 def numbered(path: Path, number: int) -> Path:
