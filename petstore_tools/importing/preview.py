@@ -180,10 +180,6 @@ class ImportPreview:
                 f"Of a row with the same row key, {_SKIP} says that it is the same"
                 f" animal with another name, {_SEND} that it is another animal."
             )
-        if any(doubt.entry.is_open for doubt in doubts):
-            lines.append(
-                "An import of the other file finds out what became of its unknown rows."
-            )
         lines.append(
             "The service cannot change an animal: a new name or status is not sent."
         )
@@ -192,12 +188,10 @@ class ImportPreview:
             name = option("name", "…")
             lines.append(f"If this is another list, give it a name of its own: {name}.")
         if self.environment != "sandbox":  # its journal ends with the program
-            is_file = self.sheet.options.is_file
-            number = "" if is_file else " N is 2 for the first row of the DataFrame."
             lines.append(
                 "To send single rows, answer skip. Then type petstore-tools imports"
                 f" reconcile {self.target.id} --row N --absent (for more rows, repeat"
-                f" --row N), and import again.{number}"
+                " --row N; 2 is the first row of a DataFrame), and import again."
             )
         return lines
 

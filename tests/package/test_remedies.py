@@ -137,7 +137,7 @@ def test_a_row_of_a_frame_is_sent_by_the_command_that_is_shown(shop, capsys):
     PetStore().import_pets(frame, name="spring", doubtful="skip")
 
     message = str(asked).replace("\n", " ")
-    assert "N is 2 for the first row of the DataFrame." in message
+    assert "2 is the first row of a DataFrame" in message
     (printed,) = re.findall(RECONCILE, message)
     type_command(printed.replace(" N ", " 4 "), capsys)
     PetStore().import_pets(frame, name="spring")
