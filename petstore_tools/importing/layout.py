@@ -158,11 +158,6 @@ class Layout:
         if unread:
             notes.append(f"sheet {sheet.name!r}; not read: {', '.join(unread)}")
         notes += sheet.notes
-        notes += [
-            f"column {self.label(index)} is hidden, and is read"
-            for index in self.columns.values()
-            if index in sheet.hidden_columns
-        ]
         if self.has_header and self.options.by_letter:
             advice = f"{option('header', False)} takes it for an animal"
             notes.append(f"row {self.header_row} is the header; {advice}")

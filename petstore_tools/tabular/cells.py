@@ -102,7 +102,6 @@ class Sheet:
         name: Of a sheet of a workbook, else "".
         names: Of all sheets of the workbook.
         hidden: Rows that the spreadsheet does not show.
-        hidden_columns: Columns that it does not show, from 0.
         total_cells: Row and column, from 0, of each cell that sums or counts cells of
             several rows, or that a table of the workbook has in its totals row.
         is_unseen: Whether nobody can tell what it hides.
@@ -114,7 +113,6 @@ class Sheet:
     name: str = ""
     names: tuple[str, ...] = ()
     hidden: set[int] = field(default_factory=set)
-    hidden_columns: set[int] = field(default_factory=set)
     total_cells: set[tuple[int, int]] = field(default_factory=set)
     is_unseen: bool = False
 

@@ -58,7 +58,7 @@ _CHUNK_BYTES = 1 << 12
 _EMPTY_ELEMENTS = re.compile(  # cells and rows of .xlsx that have a format alone
     rb'<row r="[^/>]*>(?:<c r="[^/>]*/>)*</row>|<row r="[^/>]*/>|<c r="[^/>]*/>'
 )
-_SHEET_ELEMENTS = ("row", "col", "mergeCell")  # those that say something
+_SHEET_ELEMENTS = ("row", "mergeCell")  # those that say something
 _DATE = "a date"
 _TRUE_WORDS = ("1", "true")
 _DATE_NUMBERS = (*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59))
@@ -312,11 +312,6 @@ class XlsxBook:
                     sheet.add(number, self._cells(element, number, sheet))
                     if element.get("hidden") in _TRUE_WORDS:
                         sheet.hidden.add(number)
-                case "col" if element.get("hidden") in _TRUE_WORDS:
-                    first = int(element.get("min", 1)) - 1
-                    sheet.hidden_columns.update(
-                        range(first, int(element.get("max", 1)))
-                    )
                 case "mergeCell":
                     sheet.merged.append(_corners(element))
         return sheet
