@@ -95,7 +95,7 @@ def _give_settings() -> None:
     # two weeks of listings, as a nightly job keeps them
     for night in range(14):
         clock = ManualClock(time.time() - (14 - night) * spec.DAY_S)
-        with PetStore.from_settings(settings, clock=clock, ledger="memory") as store:
+        with PetStore.from_settings(settings, clock=clock) as store:
             store.snapshot()
         for pet_id in (3 + 7 * night, 6 + 8 * night):
             box.change(pet_id, status="sold")

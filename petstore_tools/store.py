@@ -47,8 +47,6 @@ class PetStore:
             else its `PETSTORE_*` variable, else the settings file; a plan that nobody
             names is learnt from the service's headers.
         environment: `production` (default) or `staging`.
-        ledger: `shared`: one budget for all processes of this user, or all with one
-            `PETSTORE_LEDGER_URL`; `memory`: this process alone.
         max_wait_s: Longest wait in seconds of a call without `wait=True`.
         state_dir: Folder of budget, journals and snapshots.
         pagination: How this service pages (`offset`, `page=p`, `after=since_id`,
@@ -76,7 +74,6 @@ class PetStore:
         api_key: str | SecretStr | None = None,
         plan: Plan | str | None = None,
         environment: str | None = None,
-        ledger: Literal["shared", "memory"] = "shared",
         max_wait_s: float = MAX_WAIT_S,
         state_dir: str | Path | None = None,
         pagination: str | None = None,
@@ -91,7 +88,7 @@ class PetStore:
             state_dir=state_dir,
             pagination=pagination,
         )
-        self._set_up(settings, progress, ledger=ledger, max_wait_s=max_wait_s)
+        self._set_up(settings, progress, max_wait_s=max_wait_s)
         self._prints_previews = progress is not False
 
     @classmethod

@@ -21,7 +21,7 @@ from petstore_tools.models import NewPet, Pet, check_id
 from petstore_tools.plans import MAX_WAIT_S, Plan
 from petstore_tools.settings import Settings
 from petstore_tools.throttle.gate import ALONE, CallOptions, Gate
-from petstore_tools.throttle.ledger import Kind, open_ledger
+from petstore_tools.throttle.ledger import open_ledger
 
 _log = logging.getLogger(__name__)
 
@@ -33,7 +33,6 @@ class Client:
     Args:
         settings: Address, key, plan and state folder.
         clock: Tells time and sleeps; None for the machine's.
-        ledger: Where the budget is counted: `shared` or `memory`.
         max_wait_s: Longest wait of a call that was not asked to wait.
     """
 
@@ -42,7 +41,6 @@ class Client:
         settings: Settings,
         *,
         clock: Clock | None = None,
-        ledger: Kind = "shared",
         max_wait_s: float = MAX_WAIT_S,
     ) -> None:
         self.base_url = settings.base_url
@@ -53,7 +51,7 @@ class Client:
         self.reconcile_after_s = settings.reconcile_after_s
         self._plan = settings.plan
         self.transport = Transport(settings.base_url, settings.api_key)
-        self.ledger = open_ledger(ledger, settings)
+        self.ledger = open_ledger(settings)
         self.gate = Gate(self.ledger, settings.plan, self.clock, max_wait_s=max_wait_s)
         self.sent = 0
         self._counting = threading.Lock()

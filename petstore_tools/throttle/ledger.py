@@ -1,8 +1,7 @@
 """
-The ledger, which keeps the budget of a key: in this process, in a file, or in a team's
-database.
+The ledger, which keeps the budget of a key: in a file, or in a team's database.
 
-Each of the three gives one caller at a time the budget (`update`), keeps
+Each of the two gives one caller at a time the budget (`update`), keeps
 what the caller made of it, says in words who shares it (`scope`), how far its clock is
 ahead of this machine's (`ahead_s`), and what an update takes where that is felt
 (`transaction_s`).
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
     from petstore_tools.settings import Settings
 
 T = TypeVar("T")
-Kind = Literal["shared", "memory"]
 _FORMAT: Literal[3] = 3  # of what is stored; each ledger refuses another one
 _STATE = TypeAdapter(tuple[Literal[3], Budget])
 _TABLE = f"""
@@ -45,24 +43,18 @@ CREATE TABLE key_budget (subject TEXT PRIMARY KEY, state TEXT NOT NULL) WITHOUT 
 """
 
 
-def open_ledger(kind: Kind, settings: Settings) -> Ledger:
+def open_ledger(settings: Settings) -> Ledger:
     """
     Return the ledger of a key.
 
     Args:
-        kind: `memory`: this process alone.
         settings: Service and key, which name the budget; the state folder, for the file
             that all processes of this user share; or the database that the processes
             of many machines share, in its place.
 
     Raises:
-        SettingsError: The URL is not that of a PostgreSQL database, or there is no such
-            kind.
+        SettingsError: The URL is not that of a PostgreSQL database.
     """
-    if kind == "memory":
-        return MemoryLedger()
-    if kind != "shared":
-        raise SettingsError(f"ledger is 'shared' or 'memory', not {kind!r:.80}")
     name = subject(settings.service_id, settings.api_key.get_secret_value())
     if settings.ledger_url is not None:
         return PostgresLedger(settings.ledger_url, name)
@@ -90,27 +82,9 @@ if hasattr(os, "register_at_fork"):
     )
 
 
-class MemoryLedger:
-    """A budget for the threads of this process only; forgotten with it."""
-
-    scope = "for this program only: other programs with the same key are not counted"
-    ahead_s = transaction_s = 0.0
-
-    def __init__(self) -> None:
-        self._budget = Budget()
-
-    def update(self, change: Callable[[Budget], T]) -> T:
-        """Let `change` work on the budget alone."""
-        with _LOCK:
-            return change(self._budget)
-
-    def close(self) -> None:
-        """Do nothing."""
-
-
-class DatabaseLedger(ABC):
+class Ledger(ABC):
     """
-    What the ledgers that processes share have in common.
+    What both ledgers have in common.
 
     Args:
         subject: Which budget (`subject`).
@@ -185,7 +159,7 @@ class DatabaseLedger(ABC):
         """
 
 
-class SqliteLedger(DatabaseLedger):
+class SqliteLedger(Ledger):
     """
     A budget as JSON in a file: exact under threads and processes, kept over restarts
     and kill -9.
@@ -246,7 +220,7 @@ class SqliteLedger(DatabaseLedger):
         return connection
 
 
-class PostgresLedger(DatabaseLedger):
+class PostgresLedger(Ledger):
     """
     A budget in a PostgreSQL database, for a team on many machines; the database's clock
     is everybody's.
@@ -392,6 +366,3 @@ def _read_address(url: SecretStr) -> tuple[str, str]:
         )
     database = f"{hosts}:{ports}/{parts.get('dbname', '')}"
     return database, str(parts.get("password", ""))
-
-
-Ledger = MemoryLedger | SqliteLedger | PostgresLedger

@@ -21,7 +21,7 @@ CODES = [
     "import petstore_tools",
     "from petstore_tools import PetStore",
     "from petstore_tools import PetStore; "
-    "PetStore(base_url='https://host/v1', api_key='k', ledger='memory')",
+    "PetStore(base_url='https://host/v1', api_key='k')",
     "from petstore_tools.cli import cli; cli(['--help'])",
 ]
 

@@ -105,7 +105,7 @@ def test_a_full_disk_when_a_result_file_is_written_stands_in_the_result(
     """Nothing is raised after the sending, and the same call writes the file."""
     row = f"Rex,3,sold,{'x' * 100_000}"
     path = write_rows(tmp_path / "pets.csv", row, header=HEADER)
-    store = PetStore(base_url=fast.base_url, api_key=fast.api_key, ledger="memory")
+    store = PetStore(base_url=fast.base_url, api_key=fast.api_key)
     target = Target("production", store.settings.service_id, path)
 
     def fill(_):

@@ -35,7 +35,7 @@ def test_public_names_are_pinned():
         " imports last_partial list_pets pages pets preview_import quota snapshot"
         " snapshots status_report"
     )
-    with PetStore(base_url="https://host/v1", api_key="k", ledger="memory") as store:
+    with PetStore(base_url="https://host/v1", api_key="k") as store:
         assert public(store) == public(PetStore) == methods.split()
     with Sandbox(animals=1) as box:
         report = box.store.status_report()

@@ -75,8 +75,8 @@ def test_other_settings_are_taken_by_their_names(tmp_path):
         settings = box.connect(
             state_dir=tmp_path / "elsewhere", pagination="skip"
         ).settings
-        with pytest.raises(TypeError, match="argument 'ledger'"):
-            box.connect(ledger="memory")
+        with pytest.raises(TypeError, match="argument 'progress'"):
+            box.connect(progress=False)
         with pytest.raises(SettingsError, match="unknown plan"):
             box.connect(plan="enterprise")
 

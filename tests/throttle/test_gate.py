@@ -19,7 +19,7 @@ from petstore_tools.errors import (
 )
 from petstore_tools.plans import Plan
 from petstore_tools.throttle.gate import CallOptions, Gate
-from petstore_tools.throttle.ledger import MemoryLedger, SqliteLedger
+from petstore_tools.throttle.ledger import SqliteLedger
 
 SAID = {
     "X-RateLimit-Limit": "60",
@@ -34,9 +34,9 @@ def gate_on(ledger, clock, max_wait_s=0.0):
 
 
 @pytest.fixture
-def gates():
+def gates(tmp_path):
     """Two clients of one key, whose probe has come back with ample room."""
-    ledger = MemoryLedger()
+    ledger = SqliteLedger(tmp_path / "budget.db", "key")
     clock = ManualClock(T0)
     one, two = (gate_on(ledger, clock) for _ in range(2))
     one.record_reply(one.acquire(), 200, SAID, "")
@@ -100,13 +100,15 @@ def test_a_refusal_is_recorded_at_once_though_more_follow(gates, status):
 @pytest.mark.parametrize(
     ("took_s", "lease_s"), [(0.2, 4), (4, 12), (62, 60), (600, 60), (28_800, 60)]
 )
-def test_a_lost_probe_silences_nobody_for_longer_than_a_minute(took_s, lease_s):
+def test_a_lost_probe_silences_nobody_for_longer_than_a_minute(
+    tmp_path, took_s, lease_s
+):
     """
     It is given up after three times what answers take: its process may have slept for
     hours, and been killed. Who waits is told of the whole wait, and asks ever more
     rarely.
     """
-    ledger = MemoryLedger()
+    ledger = SqliteLedger(tmp_path / "budget.db", "key")
     clock = ManualClock(T0)
     killed, hasty, patient = (
         gate_on(ledger, clock, max_wait_s) for max_wait_s in (0, lease_s - 1, lease_s)
@@ -127,9 +129,9 @@ def test_a_lost_probe_silences_nobody_for_longer_than_a_minute(took_s, lease_s):
     assert len(waits) < 40
 
 
-def test_who_waits_for_the_probe_of_another_process_asks_soon_for_its_answer():
+def test_who_waits_for_the_probe_of_another_process_asks_soon_for_its_answer(tmp_path):
     """Nobody wakes it: its clock is its own."""
-    ledger = MemoryLedger()
+    ledger = SqliteLedger(tmp_path / "budget.db", "key")
     clock = ManualClock(T0)
     first = gate_on(ledger, ManualClock(T0), 90)
     second = gate_on(ledger, clock, 90)

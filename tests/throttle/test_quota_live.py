@@ -141,10 +141,3 @@ def test_progress_is_called_from_the_callers_thread_and_nothing_is_printed_from_
     assert result.created == result.rows
     assert threads == {threading.get_ident()}
     assert capfd.readouterr() == (f"{preview}\n", "")
-
-
-def test_a_budget_of_this_process_alone_says_so():
-    """The fallback is named where people look."""
-    quota = PetStore(base_url="https://a/v1", api_key="k", ledger="memory").quota()
-
-    assert "this program only" in str(quota)
