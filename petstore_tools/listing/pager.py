@@ -71,7 +71,6 @@ from petstore_tools.listing.evidence import (
 )
 from petstore_tools.listing.schemes import (
     PAGE,
-    PAGE_0,
     SCHEMES,
     Scheme,
     follow,
@@ -273,9 +272,7 @@ def _find_way(record: PageRecord) -> Steps[End]:
         return record.end_unproven(
             "no animal came, so the way to a next page could not be tried"
         )
-    # page numbers from 0 are tried with those from 1
-    usual = [scheme for scheme in SCHEMES.values() if scheme is not PAGE_0]
-    end = yield from _try_schemes(record, usual)
+    end = yield from _try_schemes(record, SCHEMES.values())
     if end is not None:
         return end
     if record.row_count > 1:

@@ -139,12 +139,10 @@ class Scheme:
 
 
 PAGE = Scheme("page", "pages", 1)
-PAGE_0 = Scheme("page", "pages", 0)
 SCHEMES = {  # by the kinds that `pagination=` takes
     "offset": Scheme("offset", "rows"),
     "skip": Scheme("skip", "rows"),
     "page": PAGE,
-    "page0": PAGE_0,
     "after": Scheme("after", "id"),
     "starting_after": Scheme("starting_after", "id"),
 }

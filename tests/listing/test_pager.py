@@ -30,7 +30,7 @@ SIGNALLED = [way for way in WAYS if way.startswith("link") or "=" in way.split()
 USUAL = [
     way
     for way in WAYS
-    if way.split()[0] in schemes.SCHEMES
+    if way.split()[0] in (*schemes.SCHEMES, "page0")
     and not re.search("past_end=400|filters=|stride=|numbered=", way)
 ]
 ENDS = read_json(__file__, "ends.json")
@@ -221,7 +221,7 @@ NAMED_WAYS = {  # how services page, and how a person says so
     f"skip {RULES} parameter=start_index": "skip=start_index",
     f"page|page0 {RULES} parameter=p": "page=p",
     f"page|page0 {RULES} parameter=page[number]": "page=page[number]",
-    f"page0 {RULES} parameter=pageNo": "page0=pageNo",
+    f"page0 {RULES} parameter=pageNo": "page=pageNo",
     f"after {RULES} parameter=since_id": "after=since_id",
     f"starting_after {RULES} parameter=from": "starting_after=from",
     "X-Next=token everywhere=yes|everywhere=no|by_id=yes|cap=64": "cursor=X-Next:token",

@@ -105,7 +105,8 @@ class Way:
     def scheme(self):
         """How the next page is named."""
         parameter = "cursor" if self.speaks == "link" else self.speaks.partition("=")[2]
-        scheme = SCHEMES.get(
+        usual = {**SCHEMES, "page0": Scheme("page", "pages")}
+        scheme = usual.get(
             self.speaks, Scheme(parameter, "id" if self.by_id else "rows")
         )
         return replace(scheme, parameter=self.parameter or scheme.parameter)
