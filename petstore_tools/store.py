@@ -349,6 +349,9 @@ class PetStore:
         """
         List the inventory, keep the listing, and report on it (§2.3, §4.1).
 
+        `status` reports on the animals with one status; that listing is not kept, and
+        not compared.
+
         `since` compares with an earlier snapshot: `last`, that of the last report which
         was written to a file; of an age such as `7d`, the nearest one, from begin to
         begin; of a date (its end) or a time (`2026-03-05`, `05.03.2026`, a datetime),
@@ -377,9 +380,7 @@ class PetStore:
         looks = facts.read_looks(source, title, note, timezone)
         history, now = self.history_database, self.client.clock.now()
         if until is not None:
-            return report.report_on_snapshot(
-                history, since, until, looks, status, now, partial=partial
-            )
+            return report.report_on_snapshot(history, since, until, looks, status, now)
         check_since(since, now, looks.timezone)  # before a request is spent
         require: Literal["complete"] | None = None if partial else "complete"
         pets = self.list_pets(status=status, require=require, wait=wait)

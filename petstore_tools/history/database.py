@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Moment = str | date  # an age, a date or a time
-_FORMAT = 3
+_FORMAT = 4
 FRESH_S = 7 * spec.DAY_S  # a date that means an older snapshot gets a note
 OPEN = 999_999_999  # closes a stay that is still open: later than any snapshot
 
@@ -52,7 +52,7 @@ CREATE TABLE stays (
 CREATE TABLE missed (
     id INTEGER, number INTEGER, PRIMARY KEY (number, id)
 ) STRICT, WITHOUT ROWID;
-CREATE TABLE reported (status TEXT, number INTEGER NOT NULL) STRICT;
+CREATE TABLE reported (number INTEGER NOT NULL) STRICT;
 """
 _LISTED_ANIMALS = """
 CREATE TEMP TABLE listed (id INTEGER PRIMARY KEY, name, categoryId, status)
@@ -211,13 +211,13 @@ class HistoryDatabase:
             database.execute("INSERT INTO snapshots VALUES (?, ?, ?, ?, ?, ?)", row)
         return number
 
-    def mark_reported(self, status: str | None, number: int) -> None:
+    def mark_reported(self, number: int) -> None:
         """
         Remember the newest listing of a report that was handed out: `last` means it
         then.
         """
         with self._open("BEGIN IMMEDIATE") as database:
-            database.execute("INSERT INTO reported VALUES (?, ?)", (status, number))
+            database.execute("INSERT INTO reported VALUES (?)", (number,))
 
     def forget(
         self,

@@ -71,7 +71,7 @@ SELECT number, CAST(listing AS BLOB), CAST(counts AS BLOB), (
     WHERE missed.number = snapshots.number
 ) FROM snapshots ORDER BY number
 """
-_LAST_REPORTED = "SELECT max(number) FROM reported WHERE status IS ? AND number <= ?"
+_LAST_REPORTED = "SELECT max(number) FROM reported WHERE number <= ?"
 _TIMES_OF_SNAPSHOTS = (
     "SELECT number, started_at, ended_at FROM snapshots WHERE number <= ?"
 )
@@ -296,8 +296,8 @@ class History(HistoryDatabase):
             return None, _NO_SNAPSHOT
         if is_last(since):
             with self._open() as database:
-                facts = candidates[0].listing.status, candidates[-1].number
-                (number,) = database.execute(_LAST_REPORTED, facts).fetchone()
+                newest = (candidates[-1].number,)
+                (number,) = database.execute(_LAST_REPORTED, newest).fetchone()
             if number is None:
                 return candidates[-1], _NO_REPORT
             matches = Snapshots(s for s in candidates if s.number <= number)

@@ -151,16 +151,16 @@ class Facts:
         summary: How many animals there were, are new, became sold, are gone, each
             counted once: `what`, `animals`.
         transitions: How many animals went from which status to which, the most first:
-            `from` (or `new`), `to` (or `gone`), `animals`; None of one status.
+            `from` (or `new`), `to` (or `gone`), `animals`.
         events: What happened, a row an event: `event`, `id`, `name`, `categoryId`,
-            `from`, `to`, and between which two times, `after` and `by`; None of one
-            status, and where this listing was not kept.
+            `from`, `to`, and between which two times, `after` and `by`; None where
+            this listing was not kept.
         unseen: What this listing alone lacks, and may have missed: `id`, `name`,
             `categoryId`, `status`; None where it has no hole.
         days: Index `status`: `stays` that ended in the last 30 days, `median_days`,
             `days_90` (90 % stayed no longer), `open_stays`, `longest_days`; `is_longer`
             where the longest is a lower bound, `stays_are_longer` where the two others
-            are; None without two snapshots, and for one status.
+            are; None without two snapshots.
         counts: Counts over time: index `as_of` (datetime, UTC), an int64 column per
             status, of all but this listing with the animals that each alone may have
             missed; None without two snapshots.
@@ -265,32 +265,21 @@ def differences(before: pd.DataFrame, now: pd.DataFrame) -> pd.DataFrame:
     return ways[ways["from"] != ways["to"]].rename_axis("id").reset_index()
 
 
-def summary(
-    ways: pd.DataFrame, before: int, now: int, unseen: int, status: str | None
-) -> pd.DataFrame:
+def summary(ways: pd.DataFrame, before: int, now: int, unseen: int) -> pd.DataFrame:
     """
     Count what is asked first: how many animals are new, became sold, are gone, each
     once in each line, however often it came, was sold, or left.
-
-    Listings of one status cannot tell an animal that is new from one that had another
-    status before.
 
     Args:
         ways: As `differences` returns them.
         before: How many animals there were.
         now: How many there are.
         unseen: How many this listing may have missed.
-        status: Of all of them, None where they may have any.
 
     Returns:
         Columns `what` (text), `animals` (int64).
     """
     moves = {NEW: ("from", NEW), "became sold": ("to", "sold"), GONE: ("to", GONE)}
-    if status is not None:
-        moves = {
-            f"became {status} or new": ("to", status),
-            f"no longer {status} or gone": ("from", status),
-        }
     sums = {"animals before": before}
     for words, (side, name) in moves.items():
         sums[words] = ways.loc[ways[side] == name, "id"].nunique()

@@ -233,17 +233,16 @@ def report_and_keep(
     """
     report = count_animals(pets, looks, partial=partial)
     listing = report.listing
-    if not listing.complete:
-        note = "this listing is not complete, so it is not compared with an earlier one"
+    if listing.status is not None or not listing.complete:
+        note = "only complete listings of all animals are compared with earlier ones"
         return report if since is None else replace(report, notes=(note,))
     notes = list[str]()
     counts = frames.count_statuses(pets)
     newest = Snapshot(0, listing, counts, counts)
-    if listing.status is None:
-        with history.noting(notes, "this listing was not kept as a snapshot"):
-            newest = history.keep(pets)
+    with history.noting(notes, "this listing was not kept as a snapshot"):
+        newest = history.keep(pets)
     with history.noting(notes, "not compared with an earlier listing"):
-        kept = history.snapshots(listing.status)
+        kept = history.snapshots()
         earlier = kept.ended_by(listing.started_at)
         others = [s for s in earlier if s.number != newest.number]
         snapshots = Snapshots([*others, newest])
@@ -258,8 +257,6 @@ def report_on_snapshot(
     looks: facts.Looks,
     status: str | None,
     now: float,
-    *,
-    partial: bool = False,
 ) -> StatusReport:
     """
     Report on a snapshot and on what happened before it, as it was done at its time; no
@@ -269,14 +266,15 @@ def report_on_snapshot(
         ArgumentError: `since` is missing, or one of the two cannot be used.
         HistoryError: The history cannot be read.
     """
-    if since is None:
+    if since is None or status is not None:
         raise ArgumentError(
-            f"{text.option('until', until)} needs a date to compare with: add"
-            f" {text.option('since', '2026-01-05')}"
+            f"{text.option('until', until)} needs a date to compare with, and all"
+            f" animals: add {text.option('since', '2026-01-05')}, and leave"
+            f" {text.option('status')} out"
         )
-    whole = history.snapshots(status)
+    whole = history.snapshots()
     snapshots, note = whole.until(until, now, looks.timezone)
-    report = count_animals(history.animals(snapshots[-1]), looks, partial=partial)
+    report = count_animals(history.animals(snapshots[-1]), looks)
     notes = whole.damage, note
     report = _with_history(report, history, snapshots, since, *notes)
     return replace(report, _mark=None)
@@ -295,7 +293,6 @@ def _with_history(
     listing that is reported on; its number is 0 where it is not kept. Notes may be "".
     """
     listing, animals = report.listing, report.animals
-    status = listing.status
     older, advice = history.older(listing, snapshots[:-1], since, report.looks.timezone)
     report = replace(report, notes=(*filter(None, [*notes, advice]),))
     numbered = [snapshot for snapshot in snapshots if snapshot.number]
@@ -303,12 +300,10 @@ def _with_history(
         return report
     newest = numbered[-1]
     is_kept = newest is snapshots[-1]
-    parts: dict[str, Any] = {
-        "_mark": partial(history.mark_reported, status, newest.number)
-    }
+    parts: dict[str, Any] = {"_mark": partial(history.mark_reported, newest.number)}
     if len(snapshots) > 1:
         parts["counts"] = snapshots.counts()
-        if is_kept and status is None:
+        if is_kept:
             # so that a report costs the same however much is kept
             first_s = listing.ended_at - 30 * spec.DAY_S
             earlier = [0, *(s.number for s in snapshots.ended_by(first_s))]
@@ -340,7 +335,6 @@ def _comparison(
         is_kept: Whether that is the listing.
     """
     listing, animals = report.listing, report.animals
-    status = listing.status
     before = history.animals(older, unseen=True)
     shows_all = is_kept and not listing.may_have_hole
     present = animals if shows_all else history.animals(newest, unseen=True)
@@ -353,13 +347,12 @@ def _comparison(
     sizes = len(before), len(animals), len(unseen)
     parts = {
         "since": older.listing,
-        "summary": facts.summary(ways, *sizes, status),
+        "events": events if is_kept else None,
+        "transitions": facts.transitions(ways),
+        "summary": facts.summary(ways, *sizes),
         "breakdown": facts.breakdown(animals, before),
         "by_category": facts.by_category(animals, report.looks.categories, before),
     }
     if listing.may_have_hole:
         parts["unseen"] = unseen.assign(status=frames.named_statuses(unseen))
-    if status is None:
-        parts["transitions"] = facts.transitions(ways)
-        parts["events"] = events if is_kept else None
     return parts

@@ -33,26 +33,18 @@ def animals(count):
     return listing_frame((n, *row) for n, row in enumerate(samples.animals(count), 1))
 
 
-@pytest.mark.parametrize("status", ["sold", "available"])
-def test_a_report_on_one_status_has_sums_and_guesses_nothing(status):
-    """
-    An animal that is not in the older listing of what is sold may be new as well; no
-    row of zeros, no table of events.
-    """
+def test_a_report_on_one_status_counts_and_is_not_compared():
+    """No row of zeros; a date of the past is refused."""
     with Sandbox(animals=60) as box:
         box.store.snapshot()
-        box.advance(days=1)
-        box.change(2, status=status)
-        box.change(1, status="pending")
-        report = box.store.status_report(status=status, since="1d")
+        report = box.store.status_report(status="sold", since="1d")
+        with pytest.raises(ArgumentError, match=r"leave status \(--status\) out"):
+            box.store.status_report(status="sold", since="1d", until="0s")
+        assert len(box.store.snapshots()) == 1
 
-    changed = {"sold": (1, 1), "available": (0, 0)}[status]
-    assert report.tables()["summary"]["animals"].tolist()[1:3] == [*changed]
-    assert f"| became {status} or new " in report.to_markdown()
-    assert f"| no longer {status} or gone " in report.to_markdown()
-    assert "may have had another status before" in report.to_html()
+    assert "only complete listings of all animals are compared" in report.notes[0]
     assert not re.search(r"^\| (pending|unset) +\|", report.to_markdown(), re.M)
-    assert (report.events, report.transitions, report.days) == (None, None, None)
+    assert (report.since, report.events, report.days) == (None, None, None)
 
 
 OURS = "unset total label category change since share status id stays stays_are_longer"
@@ -197,7 +189,7 @@ def test_a_listing_that_is_not_whole_is_reported_on_only_when_asked(tmp_path):
         assert len(store.snapshots()) == 0
 
     assert report.headline.startswith("Not complete (unproven): 100 animals")
-    note = "this listing is not complete, so it is not compared with an earlier one"
+    note = "only complete listings of all animals are compared with earlier ones"
     assert (report.notes, report.events) == ((note,), None)
 
 
