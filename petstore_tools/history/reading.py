@@ -6,9 +6,8 @@ snapshots, and which two these are.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import tzinfo
 from typing import TYPE_CHECKING
 
@@ -26,12 +25,11 @@ from petstore_tools.history.database import (
     is_age,
     span,
 )
-from petstore_tools.listing.completeness import Listing, ListQuery, is_variant
+from petstore_tools.listing.completeness import Listing, ListQuery
 from petstore_tools.listing.frames import (
     PetColumns,
     count_statuses,
     named_statuses,
-    sent_status,
     status_dtype,
     status_name,
     text_dtype,
@@ -112,15 +110,15 @@ _LAST_IN_STATUS = """NOT EXISTS (
 class History(HistoryDatabase):
     """The history of one service."""
 
-    def snapshots(self, status: str | None = None) -> Snapshots:
+    def snapshots(self) -> Snapshots:
         """
-        Return the snapshots, oldest first; or of each its animals with one status.
+        Return the snapshots, oldest first.
 
         One that cannot be read is left out, and `damage` names it.
 
         >>> _ = store.snapshot()
-        >>> store.history_database.snapshots(status="sold")[-1].counts
-        {'sold': 59}
+        >>> store.history_database.snapshots()[-1].counts["sold"]
+        59
         """
         read_snapshots = list[Snapshot]()
         damaged_numbers = list[int]()
@@ -134,16 +132,6 @@ class History(HistoryDatabase):
                 continue
             present = Counter(map(status_name, missed))
             present.update(counts)
-            if status is not None:
-                variants = [
-                    name for name in counts if is_variant(sent_status(name), status)
-                ]
-                counts = {status: counts.get(status, 0)}
-                present = Counter({status: present[status]})
-                listing = replace(listing.filtered(status), rows=counts[status])
-                if variants:
-                    reason = f"the service writes the status {first_of(variants)}"
-                    listing = replace(listing, completeness="unproven", reason=reason)
             read_snapshots.append(Snapshot(number, listing, counts, present))
         snapshots = Snapshots(read_snapshots)
         if damaged_numbers:
@@ -158,15 +146,13 @@ class History(HistoryDatabase):
         Return the animals of a snapshot, as `list_pets` gives them.
 
         Args:
-            snapshot: A complete one, or one of a status.
+            snapshot: One of this history.
             unseen: With those that it alone did not show, and may have missed.
         """
         number = snapshot.number
         animals = self._stays("closed > :until", until=number)
         if not unseen:
             animals = animals[animals["last"] == number]
-        if status := snapshot.listing.status:
-            animals = animals[animals["status"] == status]
         return PetColumns.of(animals).to_frame(snapshot.listing)
 
     def rebuild(self, snapshot: Snapshot) -> pd.DataFrame:
@@ -180,8 +166,7 @@ class History(HistoryDatabase):
             HistoryError: The animals were changed.
         """
         frame = self.animals(snapshot)
-        listing = snapshot.listing
-        if Listing.as_listed(frame) != listing and listing.status is None:
+        if Listing.as_listed(frame) != snapshot.listing:
             raise HistoryError(f"snapshot {snapshot.number} in {self.path} was changed")
         return frame
 
@@ -235,16 +220,17 @@ class History(HistoryDatabase):
     ) -> pd.DataFrame:
         """
         Answer from the newest snapshot, where it is not older than an age; else list,
-        and keep what is complete and of all animals.
+        and keep what is complete.
 
         What cannot be read or kept is a warning at the line that called the toolkit.
 
         Raises:
             ArgumentError: The age is none, or cannot be combined with the query.
         """
-        if query.first is not None:
+        if query.first is not None or query.status is not None:
             raise ArgumentError(
-                f"{option('max_age')} cannot be combined with {option('first')}"
+                f"{option('max_age')} is for the whole inventory: leave out"
+                f" {option('status')} and {option('first')}"
             )
         age_s = parse_duration(str(max_age))
         if age_s is None:
@@ -255,12 +241,11 @@ class History(HistoryDatabase):
         notes = list[str]()
         earliest_s = inventory.client.clock.now() - age_s
         with self.noting(notes, "the history was not read"):
-            for snapshot in self.snapshots(query.status)[-1:]:
-                age_fits = earliest_s <= snapshot.listing.ended_at <= earliest_s + age_s
-                if age_fits and snapshot.listing.complete:
+            for snapshot in self.snapshots()[-1:]:
+                if earliest_s <= snapshot.listing.ended_at <= earliest_s + age_s:
                     return self.rebuild(snapshot)
         frame = inventory.list_pets(query, wait=wait, show=show)
-        if Listing.as_listed(frame).complete and query.status is None:
+        if Listing.as_listed(frame).complete:
             with self.noting(notes, "this listing was not kept as a snapshot"):
                 self.keep(frame)
         warn_caller(*notes)
@@ -269,7 +254,7 @@ class History(HistoryDatabase):
     def older(
         self,
         end: Listing,
-        candidates: Iterable[Snapshot],
+        candidates: Sequence[Snapshot],
         since: Moment | None,
         zone: tzinfo | None = None,
     ) -> tuple[Snapshot | None, str]:
@@ -289,7 +274,6 @@ class History(HistoryDatabase):
         """
         latest = "the listing that it would be compared with"
         check_since(since, end.ended_at, zone, latest=latest)
-        candidates = Snapshots(s for s in candidates if s.listing.complete)
         if since is None:
             return None, ""
         if not candidates:
@@ -303,7 +287,7 @@ class History(HistoryDatabase):
             matches = Snapshots(s for s in candidates if s.number <= number)
             note = ""
         else:
-            matches, note = candidates.up_to(since, end.started_at, zone)
+            matches, note = Snapshots(candidates).up_to(since, end.started_at, zone)
         if not matches:
             note = f"no snapshot is as old as {since}, so the oldest one is used"
             return candidates[0], note

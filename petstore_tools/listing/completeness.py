@@ -196,14 +196,6 @@ class Listing:
         """Return the listing as plain JSON values, as frames carry it."""
         return {**asdict(self), "notes": list(self.notes)}
 
-    def filtered(self, status: str) -> Self:
-        """
-        Return what the animals with one status are, taken from a complete listing of
-        all.
-        """
-        note = f"taken from a listing of all {pluralize(self.rows, 'animal')}"
-        return replace(self, status=status, notes=(*self.notes, note))
-
     @property
     def complete(self) -> bool:
         """Whether every animal asked for is in it."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from array import array
-from ast import literal_eval
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -181,13 +180,6 @@ def status_name(status: str | None) -> str:
     is_ours = status in _TABLE_NAMES or re.search(r"^blank \(| as sent$", status)
     is_plain = status == status.strip() and not is_ours
     return status if is_plain else f"{status!r} as sent"
-
-
-def sent_status(name: str) -> str:
-    """Return the status that a name stands for (`status_name`), as it was sent."""
-    if name.endswith(" as sent"):
-        return str(literal_eval(name.removesuffix(" as sent")))
-    return name
 
 
 def count_statuses(pets: pd.DataFrame) -> dict[str, int]:
