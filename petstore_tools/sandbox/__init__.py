@@ -57,8 +57,8 @@ class Sandbox:
         faults: What goes wrong from now on: a list that may be changed.
 
     Raises:
-        ArgumentError: There is no such clock or plan, the number of animals is
-            negative, or something else than a `Fault` is among the faults.
+        ValueError: There is no such clock or plan, the number of animals is negative,
+            or something else than a `Fault` is among the faults.
 
     Use it as a context manager, or keep it or one of its stores: when none of them is
     kept, or the process ends, it ends too, and leaves no file, thread or port.

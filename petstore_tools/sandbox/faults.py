@@ -6,21 +6,21 @@ teaching.
 import asyncio
 from collections import Counter, deque
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
+from pydantic import NonNegativeFloat, PositiveInt, TypeAdapter
+from pydantic.dataclasses import dataclass
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
-from petstore_tools.errors import ArgumentError
 from petstore_tools.service.app import Service, answer_error, respond
 
 Kind = Literal[
     "slow", "drop_before", "drop_after", "error_before", "error_after", "garbage"
 ]
 TrafficRow = tuple[datetime, str, str, int]  # time, method, path and status
-METHODS = "GET HEAD POST PUT PATCH DELETE OPTIONS".split()
+Method = Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 
 
 @dataclass(frozen=True)
@@ -40,29 +40,15 @@ class Fault:
         seconds: Of the machine's clock, for `slow`.
 
     Raises:
-        ArgumentError: There is no such kind or method, a number in `numbers` or `every`
-            is below 1, or `seconds` is negative.
+        ValueError: There is no such kind or method, a number in `numbers` or `every` is
+            below 1, or `seconds` is negative (`pydantic.ValidationError`).
     """
 
     kind: Kind
-    method: str | None = None
-    every: int = 1
-    numbers: tuple[int, ...] = ()
-    seconds: float = 0.0
-
-    def __post_init__(self) -> None:
-        if self.kind not in get_args(Kind):
-            raise ArgumentError(
-                f"kind must be one of {', '.join(get_args(Kind))}, not {self.kind!r}"
-            )
-        if self.method is not None and self.method not in METHODS:
-            raise ArgumentError(
-                f"method must be one of {', '.join(METHODS)}, not {self.method!r}"
-            )
-        if not (min([self.every, *self.numbers]) >= 1 and self.seconds >= 0):
-            raise ArgumentError(
-                "every and numbers count from 1, and seconds must not be negative"
-            )
+    method: Method | None = None
+    every: PositiveInt = 1
+    numbers: tuple[PositiveInt, ...] = ()
+    seconds: NonNegativeFloat = 0.0
 
     def hits(self, number: int) -> bool:
         """
@@ -75,6 +61,7 @@ class Fault:
 
 
 NO_FAULT = Fault("slow")  # slow by 0 s
+FAULTS = TypeAdapter(list[Fault])
 
 
 class FaultyService(Service):
@@ -91,16 +78,12 @@ class FaultyService(Service):
         traffic: Time, method, path and status of each answer of the service.
 
     Raises:
-        ArgumentError: `faults` is no list of Fault.
+        ValueError: `faults` is no list of Fault.
     """
 
     def __init__(self, faults: Sequence[Fault], *arguments: Any) -> None:
-        if not isinstance(faults, Sequence) or not all(
-            isinstance(f, Fault) for f in faults
-        ):
-            raise ArgumentError(f"faults must be a list of Fault, not {faults!r:.80}")
+        self.faults = FAULTS.validate_python(faults)
         super().__init__(*arguments)
-        self.faults = list(faults)
         self.traffic = deque[TrafficRow](maxlen=1_000_000)
         # of each method; None: of all requests
         self._counts: Counter[str | None] = Counter()

@@ -6,7 +6,7 @@ import pytest
 from tables import read_json
 
 from petstore_tools import Sandbox
-from petstore_tools.errors import ApiError, ArgumentError, ProtocolError, TransportError
+from petstore_tools.errors import ApiError, ProtocolError, TransportError
 from petstore_tools.sandbox.faults import Fault
 
 pytest_plugins = ["pytester"]
@@ -50,14 +50,14 @@ def test_slow_answers_take_their_time_and_faults_may_change_meanwhile():
     ("call", "arguments", "says"),
     [
         *read_json(__file__, "odd_calls.json"),
-        ("Fault", {"kind": "slow", "seconds": float("nan")}, "must not be negative"),
-        ("Sandbox", {"faults": Fault("garbage")}, "must be a list of Fault"),
+        ("Fault", {"kind": "slow", "seconds": float("nan")}, "greater than or equal"),
+        ("Sandbox", {"faults": Fault("garbage")}, "valid list"),
     ],
 )
 def test_what_cannot_be_is_refused(sandbox, call, arguments, says):
     """The message says what is possible."""
     calls = {"Fault": Fault, "Sandbox": Sandbox}
-    with pytest.raises(ArgumentError, match=says):
+    with pytest.raises(ValueError, match=says):
         calls.get(call, sandbox.advance)(**arguments)
 
 
