@@ -3,13 +3,12 @@
 the API keys of its callers.
 """
 
-import errno
 import os
 import socket
 import time
 from contextlib import closing
 from dataclasses import replace
-from ipaddress import ip_address
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from pathlib import Path
 from typing import Any
 
@@ -24,17 +23,6 @@ from petstore_tools.tabular.atomic import check_writable, existing_numbers, numb
 from petstore_tools.text import text_table, utc_text
 
 PORTS = {"production": 8765, "staging": 8766}
-
-
-def _address(text: str) -> str:
-    """Check an IP address."""
-    try:
-        ip_address(text)
-    except ValueError as error:
-        raise click.BadParameter(
-            f"name an IP address, such as 127.0.0.1: {error}"
-        ) from error
-    return text
 
 
 def _choose(context: click.Context, _: click.Parameter, database: str | None) -> str:
@@ -85,9 +73,10 @@ def _base_url(host: str, port: int) -> str:
 @PORT
 @click.option(
     "--host",
+    "address",
     default="127.0.0.1",
     show_default=True,
-    type=_address,
+    type=ip_address,
     metavar="ADDRESS",
     help="IP address to listen on.",
 )
@@ -114,7 +103,7 @@ def _base_url(host: str, port: int) -> str:
 @ENVIRONMENT
 def serve_(
     port: int,
-    host: str,
+    address: IPv4Address | IPv6Address,
     workers: int,
     sample: int | None,
     database: str,
@@ -137,6 +126,7 @@ def serve_(
         raise click.UsageError(
             "--workers needs a postgresql:// database: SQLite serves one process"
         )
+    host = str(address)
     with closing(Database(database)) as service:
         # no other program listens there: the workers would share the port with it
         _check_port(host, port)
@@ -146,7 +136,7 @@ def serve_(
         write_message(
             f"Serving {environment} at {base_url} from {service.name} (Ctrl-C stops it)"
         )
-    if not ip_address(host).is_loopback:
+    if not address.is_loopback:
         write_message(
             "Warning: this is plain http, so others in the network can read keys"
             " and animals. Put a reverse proxy with TLS in front of it, and let it"
@@ -163,11 +153,9 @@ def _check_port(host: str, port: int) -> None:
         socket.create_server((host, port), family=family, dualstack_ipv6=is_6).close()
     except OSError as error:
         reason = os.strerror(error.errno or 0)  # Python adds a tuple to its own
-        option, subject = "--port", f"port {port} of {host}"
-        if error.errno == errno.EADDRNOTAVAIL:
-            option, subject = "--host", host
         raise SettingsError(
-            f"{subject} cannot be used: {reason}. Name another one with {option}"
+            f"port {port} of {host} cannot be used: {reason}. Name another one with"
+            " --port or --host"
         ) from error
 
 
