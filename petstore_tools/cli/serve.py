@@ -232,11 +232,13 @@ def list_keys(database: str, **_: Any) -> None:
         keys = service.list_keys()
     rows = [
         (
-            *key[:3],  # id, label and plan
-            utc_text(key.created_at),
-            utc_text(key.revoked_at) if key.revoked_at else "",
+            key_id,
+            label,
+            plan,
+            utc_text(created_at),
+            utc_text(revoked_at) if revoked_at else "",
         )
-        for key in keys
+        for key_id, label, plan, created_at, revoked_at in keys
     ]
     titles = ("id", "label", "plan", "created", "revoked")
     click.echo(text_table(titles, rows) if rows else "No keys yet.")

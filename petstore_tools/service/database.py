@@ -14,7 +14,7 @@ from functools import partial
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from pydantic import SecretStr
 
@@ -102,25 +102,6 @@ class UnavailableError(PetstoreError):
 
 class RefusedError(PetstoreError):
     """The database refuses a row, as by a constraint of its owner."""
-
-
-class Key(NamedTuple):
-    """
-    An API key as it is stored: without the key.
-
-    Attributes:
-        id: Short public name, for `keys list` and `keys revoke`.
-        label: What the owner called it.
-        plan: Name and numbers.
-        created_at: Unix seconds.
-        revoked_at: Unix seconds, None while it is valid.
-    """
-
-    id: str
-    label: str
-    plan: Plan
-    created_at: float
-    revoked_at: float | None
 
 
 def explain(error: Any) -> tuple[str, bool] | None:
@@ -492,10 +473,13 @@ class Database:
         self.execute(_ADD_KEY, key_id, label, *numbers, plan.name, now, digest)
         return key_id, key
 
-    def list_keys(self) -> list[Key]:
-        """Return all keys, oldest first."""
+    def list_keys(self) -> Rows:
+        """
+        Return all keys, oldest first: id, label, plan, and the Unix seconds when it was
+        made and when it was revoked, None while it is valid.
+        """
         rows = self.execute("SELECT * FROM key ORDER BY created_at, id")
-        return [Key._make((*row[:2], Plan(*row[2:5]), *row[5:7])) for row in rows]
+        return [(*row[:2], Plan(*row[2:5]), *row[5:7]) for row in rows]
 
     def revoke(self, key_id: str, now: float) -> bool:
         """Make a key invalid for good; say whether it was valid."""

@@ -267,12 +267,12 @@ def test_a_revoked_key_is_401_at_once(tmp_path):
     """And only once can it be revoked."""
     with serve_in_thread(str(tmp_path / "service.db")) as (database, caller):
         assert caller.get().status_code == 200
-        (key,) = database.list_keys()
+        ((key_id, *_),) = database.list_keys()
 
-        assert database.revoke(key.id, 1.0)
+        assert database.revoke(key_id, 1.0)
 
         assert is_error(caller.get(), 401)
-        assert not database.revoke(key.id, 2.0)
+        assert not database.revoke(key_id, 2.0)
 
 
 def test_an_outage_writes_a_line_of_each_kind_and_a_path_forges_none(tmp_path, caplog):
