@@ -343,7 +343,7 @@ class Snapshots(tuple[Snapshot, ...]):
             ArgumentError: It is, or before the first one.
         """
         begin, end = span(moment, now, zone)
-        check_past(moment, begin, now, zone)
+        check_past(moment, begin, now)
         snapshots, note = self.up_to(moment, now, zone)
         if not snapshots:
             advice = "keep one: store.snapshot() (petstore-tools report)"
@@ -415,26 +415,18 @@ def span(moment: Moment, now: float, zone: tzinfo | None = None) -> tuple[float,
     )
 
 
-def check_past(
-    moment: Moment,
-    instant_s: float,
-    latest_s: float,
-    zone: tzinfo | None = None,
-    *,
-    latest: str = "now",
-) -> None:
+def check_past(moment: Moment, instant_s: float, latest_s: float) -> None:
     """
-    Check that what a moment means is not later than now, or than another moment, both
-    in Unix seconds.
+    Check that what a moment means is not later than now, or than the listing that is
+    compared, both in Unix seconds.
 
     Raises:
         ArgumentError: It is.
     """
     if instant_s > latest_s + 1e-6:  # a datetime may be rounded up
-        local = datetime.fromtimestamp(latest_s, UTC).astimezone(zone)
         raise ArgumentError(
-            f"{moment} is later than {latest} ({local:%Y-%m-%d %H:%M:%S %Z}): name an"
-            " earlier date; a date means the end of that day"
+            f"{moment} is later than {utc_text(latest_s)}: name an earlier date; a date"
+            " means the end of that day"
         )
 
 

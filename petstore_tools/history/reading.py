@@ -272,8 +272,7 @@ class History(HistoryDatabase):
         Raises:
             ArgumentError: As `check_since` raises it.
         """
-        latest = "the listing that it would be compared with"
-        check_since(since, end.ended_at, zone, latest=latest)
+        check_since(since, end.ended_at, zone)
         if since is None:
             return None, ""
         if not candidates:
@@ -452,11 +451,7 @@ def is_last(since: object) -> bool:
 
 
 def check_since(
-    since: Moment | None,
-    until_s: float,
-    zone: tzinfo | None = None,
-    *,
-    latest: str = "now",
+    since: Moment | None, until_s: float, zone: tzinfo | None = None
 ) -> None:
     """
     Check the older end of a report, before a request is spent on it.
@@ -467,4 +462,4 @@ def check_since(
     """
     if since is not None and not is_last(since):
         _, end_s = span(since, until_s, zone)
-        check_past(since, end_s, until_s, zone, latest=latest)
+        check_past(since, end_s, until_s)
