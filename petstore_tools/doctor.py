@@ -1,4 +1,4 @@
-"""What must be right before work begins: folder, budget, service, key, clock, plan."""
+"""What must be right before work begins: folder, budget, service, key, plan."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -25,7 +25,6 @@ from petstore_tools.text import utc_text
 from petstore_tools.throttle import rate_headers
 from petstore_tools.throttle.gate import ALONE, CallOptions
 
-SKEW_S = 5.0  # a greater difference of the clocks is reported
 _CORRECT_ADDRESS = (
     "No Animal Store Service answers at this address: correct the base address."
 )
@@ -94,7 +93,6 @@ def examine(
     folder ok
     budget ok
     service ok
-    clock ok
     plan ok
     """
     folder = settings.state_dir
@@ -110,7 +108,6 @@ def examine(
         subject = "service"
         url = f"{client.base_url}{spec.PETS_PATH}?limit=1"
         reply = client.call("GET", url, call_options=call_options)
-        answered_at = client.clock.now()  # it may have waited before
         read_rows(reply)
         yield Finding(
             subject, "it answers as the interface document says, and accepts the key"
@@ -122,19 +119,9 @@ def examine(
     except PetstoreError as error:
         yield Finding(subject, str(error), _ADVICE.get(type(error), ""), error)
         return
-    rate_reply = rate_headers.read_reply(reply.status, reply.headers, now=answered_at)
-    text = "the service does not send its time"
-    advice = ""
-    if rate_reply.date is not None:
-        skew_s = abs(rate_reply.date - answered_at)
-        relation = "agree"
-        if skew_s > SKEW_S:
-            relation = f"differ by {skew_s:,.0f} s"
-            advice = "Set this machine's clock by a time server."
-        text = f"the clocks of the service and of this machine {relation}"
-    yield Finding("clock", text, advice)
+    now = client.clock.now()
+    limit = rate_headers.read_reply(reply.status, reply.headers, now=now).limit
     plan = settings.plan
-    limit = rate_reply.limit
     reported = "no limit" if limit is None else f"a limit of {limit:,}"
     text = f"{plan or 'none is named'}; the service reports {reported}"
     # a part of a plan that is shared is smaller; the limit may be the day's

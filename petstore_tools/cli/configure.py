@@ -219,7 +219,7 @@ def doctor_(store: PetStore) -> int:
     """
     Check the settings and the service.
 
-    Settings, folder, budget, service, key, clock and plan are checked with one request.
+    Settings, folder, budget, service, key and plan are checked with one request.
     Each line says ok, note (you can work) or error. The line below it says what helps.
 
     \b

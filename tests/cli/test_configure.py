@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 import pytest
 from click.testing import CliRunner
-from commands import configure, connection
+from commands import configure
 from leaks import visible_text
 from paging_server import PagingService
 from pydantic import SecretStr
@@ -120,19 +120,6 @@ def test_staging_is_kept_beside_production(box):
         (box.base_url, SecretStr(box.api_key), plans.parse("pro")),
         (other.base_url, SecretStr(other.api_key), plans.parse("free")),
     ]
-
-
-def test_doctor_measures_the_clocks_behind_a_wait(run):
-    """
-    Also where its request had to wait for the next minute; one that is wrong is worth a
-    word, which the throttle bears.
-    """
-    with Sandbox(plan="1/1000") as box:  # its clock stands in January
-        done = run("doctor", **connection(box))
-        findings = {finding.subject: finding.state for finding in box.store.examine()}
-
-    assert "Set this machine's clock by a time server." in done.stdout
-    assert findings["clock"] == "ok"
 
 
 def test_doctor_has_nothing_to_say_of_a_named_plan_without_a_limit():
