@@ -107,7 +107,7 @@ def report_(
         raise
     code = exits.DONE if report.listing.complete else exits.INCOMPLETE
     if not output:
-        click.echo(report.to_text())
+        click.echo(report)
     for path in output:
         ending = path.suffix.casefold()
         headers = {"to": to, "subject": subject} if ending == ".eml" else {}

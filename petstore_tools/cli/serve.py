@@ -289,7 +289,7 @@ def demo_() -> int:
     report.to_html(output)
     elapsed_s = time.perf_counter() - started_s
     click.echo(
-        f"{result}\n\n{report.to_text()}\n\nAt a real service the import takes"
+        f"{result}\n\n{report}\n\nAt a real service the import takes"
         f" {plan_s / 60:.1f} minutes; the sandbox's clock jumped ahead, and all took"
         f" {elapsed_s:.1f} s.\nThe report is in {output.resolve()}\nWith a service of"
         " your own: petstore-tools configure, then petstore-tools import FILE"

@@ -117,19 +117,9 @@ class StatusReport(facts.Facts):
         subject = subject or f"{self.looks.title}, {day}{end}"
         return self._write(path, mail(self._presentation, addresses, subject))
 
-    def to_text(self) -> str:
-        """
-        Return the report for a terminal, without its long tables.
-
-        >>> print(status_report(store.list_pets(), title="Animals").to_text())
-        Animals
-        Complete: 250 animals of the inventory of sandbox, 5 January 2026, 09:00 UTC
-        ...
-        """
-        return self._presentation.fill("report.txt")
-
     def __str__(self) -> str:
-        return self.to_text()
+        """Return the report for a terminal, without its long tables."""
+        return self._presentation.fill("report.txt")
 
     def __repr__(self) -> str:
         counts = [

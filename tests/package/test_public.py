@@ -41,7 +41,7 @@ def test_public_names_are_pinned():
         report = box.store.status_report()
     attributes = "animals breakdown by_category counts days events headline listing "
     attributes += "looks notes pending since summary tables to_excel to_html to_json "
-    attributes += "to_mail to_markdown to_text transitions unseen"
+    attributes += "to_mail to_markdown transitions unseen"
     assert public(report) == attributes.split()
     assert public(Sandbox) == "add advance change close connect remove traffic".split()
 
