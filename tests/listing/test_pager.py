@@ -26,7 +26,11 @@ from petstore_tools.listing import schemes
 COUNTS = (0, 1, 2, 5, 8, 40, 64, 65, 99, 100, 101, 250)
 MANY = (1_000, 1_001, 1_250)  # where totals are capped
 FILTERS = (None, None, "sold", "sold")  # each listing knows what those before proved
-SIGNALLED = [way for way in WAYS if way.startswith("link") or "=" in way.split()[0]]
+SIGNALLED = [
+    way
+    for way in WAYS
+    if (way.startswith("link") or "=" in way.split()[0]) and "total=all" not in way
+]
 USUAL = [
     way
     for way in WAYS
