@@ -153,8 +153,7 @@ class Facts:
         transitions: How many animals went from which status to which, the most first:
             `from` (or `new`), `to` (or `gone`), `animals`.
         events: What happened, a row an event: `event`, `id`, `name`, `categoryId`,
-            `from`, `to`, and between which two times, `after` and `by`; None where
-            this listing was not kept.
+            `from`, `to`, and between which two times, `after` and `by`.
         unseen: What this listing alone lacks, and may have missed: `id`, `name`,
             `categoryId`, `status`; None where it has no hole.
         days: Index `status`: `stays` that ended in the last 30 days, `median_days`,
@@ -255,23 +254,13 @@ def by_category(
     return table
 
 
-def differences(before: pd.DataFrame, now: pd.DataFrame) -> pd.DataFrame:
-    """
-    Return the ways between two listings: `id`, `from` (or `new`), `to` (or `gone`).
-    """
-    start = named_statuses(before).set_axis(before["id"])
-    end = named_statuses(now).set_axis(now["id"])
-    ways = pd.DataFrame({"from": start, "to": end}).fillna({"from": NEW, "to": GONE})
-    return ways[ways["from"] != ways["to"]].rename_axis("id").reset_index()
-
-
 def summary(ways: pd.DataFrame, before: int, now: int, unseen: int) -> pd.DataFrame:
     """
     Count what is asked first: how many animals are new, became sold, are gone, each
     once in each line, however often it came, was sold, or left.
 
     Args:
-        ways: As `differences` returns them.
+        ways: A row an event: `id`, `from` (or `new`), `to` (or `gone`).
         before: How many animals there were.
         now: How many there are.
         unseen: How many this listing may have missed.

@@ -218,26 +218,23 @@ def report_and_keep(
 ) -> StatusReport:
     """
     Report on a fresh listing, which is kept where it is complete and of all animals,
-    and compared as `History.older` says. Where the history cannot be used, the report
-    says so.
+    and compared as `History.older` says. Where it cannot be kept, the report says so.
     """
     report = count_animals(pets, looks, partial=partial)
     listing = report.listing
     if listing.status is not None or not listing.complete:
         note = "only complete listings of all animals are compared with earlier ones"
         return report if since is None else replace(report, notes=(note,))
-    notes = list[str]()
-    counts = frames.count_statuses(pets)
-    newest = Snapshot(0, listing, counts, counts)
-    with history.noting(notes, "this listing was not kept as a snapshot"):
-        newest = history.keep(pets)
-    with history.noting(notes, "not compared with an earlier listing"):
+    try:
+        history.keep(pets)
         kept = history.snapshots()
-        earlier = kept.ended_by(listing.started_at)
-        others = [s for s in earlier if s.number != newest.number]
-        snapshots = Snapshots([*others, newest])
-        report = _with_history(report, history, snapshots, since, kept.damage)
-    return replace(report, notes=(*report.notes, *notes))
+        snapshots = kept.ended_by(listing.ended_at)
+        return _with_history(report, history, snapshots, since, kept.damage)
+    except HistoryError as error:
+        note = (
+            f"not kept as a snapshot, and not compared with an earlier listing: {error}"
+        )
+        return replace(report, notes=(note,))
 
 
 def report_on_snapshot(
@@ -280,39 +277,29 @@ def _with_history(
     """
     Add what the snapshots show: counts, days of the last 30, since when animals are
     pending, and what happened since an older one, if any. The last snapshot is the
-    listing that is reported on; its number is 0 where it is not kept. Notes may be "".
+    listing that is reported on. Notes may be "".
     """
     listing, animals = report.listing, report.animals
     older, advice = history.older(listing, snapshots[:-1], since, report.looks.timezone)
     report = replace(report, notes=(*filter(None, [*notes, advice]),))
-    numbered = [snapshot for snapshot in snapshots if snapshot.number]
-    if not numbered:
-        return report
-    newest = numbered[-1]
-    is_kept = newest is snapshots[-1]
-    parts: dict[str, Any] = {"_mark": partial(history.mark_reported, newest.number)}
+    newest = snapshots[-1].number
+    parts: dict[str, Any] = {"_mark": partial(history.mark_reported, newest)}
     if len(snapshots) > 1:
+        # so that a report costs the same however much is kept
+        first_s = listing.ended_at - 30 * spec.DAY_S
+        earlier = [0, *(s.number for s in snapshots.ended_by(first_s))]
+        times = history.status_times(earlier[-1], newest)
+        order = [*report.breakdown.index]
         parts["counts"] = snapshots.counts()
-        if is_kept:
-            # so that a report costs the same however much is kept
-            first_s = listing.ended_at - 30 * spec.DAY_S
-            earlier = [0, *(s.number for s in snapshots.ended_by(first_s))]
-            times = history.status_times(earlier[-1], newest.number)
-            order = [*report.breakdown.index]
-            parts["days"] = facts.days_in_status(times, newest.number, order)
-            parts["pending"] = facts.pending_animals(animals, times)
+        parts["days"] = facts.days_in_status(times, newest, order)
+        parts["pending"] = facts.pending_animals(animals, times)
     if older is not None:
-        parts |= _comparison(report, history, older, newest, is_kept=is_kept)
+        parts |= _comparison(report, history, older, snapshots[-1])
     return replace(report, **parts)
 
 
 def _comparison(
-    report: StatusReport,
-    history: History,
-    older: Snapshot,
-    newest: Snapshot,
-    *,
-    is_kept: bool,
+    report: StatusReport, history: History, older: Snapshot, newest: Snapshot
 ) -> dict[str, Any]:
     """
     Return the fields of a report that say what happened since an older snapshot.
@@ -321,23 +308,20 @@ def _comparison(
         report: On a listing, by itself.
         history: It has both snapshots.
         older: What it is compared with.
-        newest: The last one that is kept.
-        is_kept: Whether that is the listing.
+        newest: The listing.
     """
     listing, animals = report.listing, report.animals
     before = history.animals(older, unseen=True)
-    shows_all = is_kept and not listing.may_have_hole
-    present = animals if shows_all else history.animals(newest, unseen=True)
-    is_missed = ~present["id"].isin(animals["id"]) & listing.may_have_hole
-    unseen = present[is_missed]
+    unseen = animals[:0]
+    if listing.may_have_hole:
+        present = history.animals(newest, unseen=True)
+        unseen = present[~present["id"].isin(animals["id"])]
     events = history.events_between(older.number, newest.number)
     ways = events.fillna({"from": facts.NEW, "to": facts.GONE})
-    if not is_kept:
-        ways = pd.concat([ways, facts.differences(present[~is_missed], animals)])
     sizes = len(before), len(animals), len(unseen)
     parts = {
         "since": older.listing,
-        "events": events if is_kept else None,
+        "events": events,
         "transitions": facts.transitions(ways),
         "summary": facts.summary(ways, *sizes),
         "breakdown": facts.breakdown(animals, before),

@@ -35,7 +35,7 @@ def test_a_damaged_history_is_named_and_no_output_is_missing(run_after_a_change,
 
     assert "To begin a new history, move it away" in refused.stderr
     assert report.stderr.count("report in ") == 2
-    assert "Note: not compared with an earlier listing: the history" in report.stderr
+    assert "not compared with an earlier listing: the history" in report.stderr
     assert "only complete listings of all animals are compared" in sold.stdout
 
 

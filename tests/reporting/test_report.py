@@ -220,7 +220,7 @@ def test_a_report_whose_snapshot_cannot_be_kept_is_made_and_says_so():
         assert len(box.traffic()) == requests
 
     assert report.breakdown["count"].sum() == len(frame) == 12
-    assert "this listing was not kept as a snapshot: the history" in report.notes[-1]
+    assert "not compared with an earlier listing: the history" in report.notes[-1]
     assert "not kept as a snapshot" in report.to_html()
 
 
