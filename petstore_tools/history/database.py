@@ -176,8 +176,8 @@ class HistoryDatabase:
                 remedy = "petstore-tools history --environment staging forget"
             raise HistoryError(
                 f"the newest snapshot ended at {utc_text(ended_at)}, after this listing"
-                f" began ({utc_text(began_at)}). If a wrong clock made it, remove it:"
-                f" {remedy} --after {date_text}"
+                f" began ({utc_text(began_at)}). Run it again; if a wrong clock made"
+                f" that snapshot, remove it: {remedy} --after {date_text}"
             )
         return int(number)
 
