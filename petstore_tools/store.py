@@ -140,8 +140,8 @@ class PetStore:
             status: One of the three values, None for all.
             first: Only so many animals, with as few requests as that needs.
             require: `complete`: raise where the listing is not complete.
-            max_age: Answer from a snapshot not older than an age such as `1h`; else
-                keep one.
+            max_age: Of the whole inventory: answer from a snapshot not older than an
+                age such as `1h`; else keep one.
             wait: Wait for the next day's quota instead of raising QuotaError.
 
         Returns:

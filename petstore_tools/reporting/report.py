@@ -225,16 +225,15 @@ def report_and_keep(
     if listing.status is not None or not listing.complete:
         note = "only complete listings of all animals are compared with earlier ones"
         return report if since is None else replace(report, notes=(note,))
-    try:
-        history.keep(pets)
-        kept = history.snapshots()
-        snapshots = kept.ended_by(listing.ended_at)
-        return _with_history(report, history, snapshots, since, kept.damage)
-    except HistoryError as error:
-        note = (
-            f"not kept as a snapshot, and not compared with an earlier listing: {error}"
-        )
-        return replace(report, notes=(note,))
+    notes = list[str]()
+    words = "not compared with an earlier listing"
+    with history.noting(notes, f"not kept as a snapshot, and {words}"):
+        newest = history.keep(pets).number
+        with history.noting(notes, words):
+            kept = history.snapshots()
+            snapshots = Snapshots(s for s in kept if s.number <= newest)
+            report = _with_history(report, history, snapshots, since, kept.damage)
+    return replace(report, notes=(*report.notes, *notes))
 
 
 def report_on_snapshot(

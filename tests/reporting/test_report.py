@@ -5,6 +5,8 @@ asks.
 
 import json
 import re
+import sqlite3
+from contextlib import closing
 from datetime import date
 from html import unescape
 
@@ -222,6 +224,18 @@ def test_a_report_whose_snapshot_cannot_be_kept_is_made_and_says_so():
     assert report.breakdown["count"].sum() == len(frame) == 12
     assert "not compared with an earlier listing: the history" in report.notes[-1]
     assert "not kept as a snapshot" in report.to_html()
+
+
+def test_a_listing_that_is_kept_and_cannot_be_compared_is_said_to_be_so():
+    """What failed is named alone: here a table that only a comparison reads."""
+    with Sandbox(animals=12) as box:
+        box.store.snapshot()
+        with closing(sqlite3.connect(box.store.history_database.path)) as database:
+            database.execute("DROP TABLE reported")
+        report = box.store.status_report(since="last")
+
+        assert len(box.store.snapshots()) == 2
+    assert report.notes[0].startswith("not compared with an earlier listing: ")
 
 
 @pytest.mark.parametrize(
