@@ -46,9 +46,9 @@ WRITERS = {
     "--until",
     metavar="AGE|DATE",
     help=(
-        "With --since: report on the kept listing that is nearest to this age, or the"
-        " newest that had ended by the end of this date. An age in --since counts back"
-        " from it. No request is sent."
+        "Report on the kept listing that is nearest to this age, or the newest that had"
+        " ended by the end of this date. An age in --since counts back from it. No"
+        " request is sent."
     ),
 )
 @click.option(

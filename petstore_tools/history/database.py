@@ -415,18 +415,20 @@ def span(moment: Moment, now: float, zone: tzinfo | None = None) -> tuple[float,
     )
 
 
-def check_past(moment: Moment, instant_s: float, latest_s: float) -> None:
+def check_past(
+    moment: Moment, instant_s: float, latest_s: float, *, latest: str = "now"
+) -> None:
     """
-    Check that what a moment means is not later than now, or than the listing that is
-    compared, both in Unix seconds.
+    Check that what a moment means is not later than now, or than another moment, both
+    in Unix seconds.
 
     Raises:
         ArgumentError: It is.
     """
     if instant_s > latest_s + 1e-6:  # a datetime may be rounded up
         raise ArgumentError(
-            f"{moment} is later than {utc_text(latest_s)}: name an earlier date; a date"
-            " means the end of that day"
+            f"{moment} is later than {latest} ({utc_text(latest_s)}): name an earlier"
+            " date; a date means the end of that day"
         )
 
 

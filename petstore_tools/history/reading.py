@@ -272,7 +272,7 @@ class History(HistoryDatabase):
         Raises:
             ArgumentError: As `check_since` raises it.
         """
-        check_since(since, end.ended_at, zone)
+        check_since(since, end.ended_at, zone, latest="the listing that is compared")
         if since is None:
             return None, ""
         if not candidates:
@@ -451,7 +451,11 @@ def is_last(since: object) -> bool:
 
 
 def check_since(
-    since: Moment | None, until_s: float, zone: tzinfo | None = None
+    since: Moment | None,
+    until_s: float,
+    zone: tzinfo | None = None,
+    *,
+    latest: str = "now",
 ) -> None:
     """
     Check the older end of a report, before a request is spent on it.
@@ -462,4 +466,4 @@ def check_since(
     """
     if since is not None and not is_last(since):
         _, end_s = span(since, until_s, zone)
-        check_past(since, end_s, until_s)
+        check_past(since, end_s, until_s, latest=latest)

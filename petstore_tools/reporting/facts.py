@@ -145,7 +145,7 @@ class Facts:
             `label` (text) in front where labels were given.
         pending: The pending animals: `id`, `name`, `categoryId`, and where snapshots
             are kept `since`: the first one that showed each as pending, the oldest
-            first; missing for those whose begin nobody saw.
+            first; missing for those whose begin nobody saw. None of another status.
         since: The older listing it is compared with, None for none; `since.as_of` is
             its time. The next four are None then, too.
         summary: How many animals there were, are new, became sold, are gone, each
@@ -171,7 +171,7 @@ class Facts:
     animals: pd.DataFrame = field(repr=False)
     breakdown: pd.DataFrame
     by_category: pd.DataFrame
-    pending: pd.DataFrame
+    pending: pd.DataFrame | None
     since: Listing | None = None
     summary: pd.DataFrame | None = None
     transitions: pd.DataFrame | None = None

@@ -203,7 +203,7 @@ def count_animals(
         pets,
         facts.breakdown(pets),
         facts.by_category(pets, looks.categories),
-        facts.pending_animals(pets),
+        facts.pending_animals(pets) if listing.status in (None, "pending") else None,
         looks=looks,
     )
 
@@ -249,13 +249,12 @@ def report_on_snapshot(
     request is sent. `last` means what it meant.
 
     Raises:
-        ArgumentError: `since` is missing, or one of the two cannot be used.
+        ArgumentError: A status is asked for, or one of the two cannot be used.
         HistoryError: The history cannot be read.
     """
-    if since is None or status is not None:
+    if status is not None:
         raise ArgumentError(
-            f"{text.option('until', until)} needs a date to compare with, and all"
-            f" animals: add {text.option('since', '2026-01-05')}, and leave"
+            f"{text.option('until', until)} is for all animals: leave"
             f" {text.option('status')} out"
         )
     whole = history.snapshots()

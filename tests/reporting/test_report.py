@@ -47,6 +47,7 @@ def test_a_report_on_one_status_counts_and_is_not_compared():
     assert "only complete listings of all animals are compared" in report.notes[0]
     assert not re.search(r"^\| (pending|unset) +\|", report.to_markdown(), re.M)
     assert (report.since, report.events, report.days) == (None, None, None)
+    assert [*report.tables()] == ["breakdown", "by_category"]
 
 
 OURS = "unset total label category change since share status id stays stays_are_longer"
@@ -269,7 +270,7 @@ def test_a_report_that_cannot_be_written_is_one_sentence_of_the_toolkit(
 def test_a_report_between_two_dates_of_the_past_sends_nothing(tmp_path):
     """
     It is the report that was made then, `until` means the end of that day, and `last`
-    means what it meant; before the first listing, and without `since`, it is refused.
+    means what it meant; before the first listing it is refused.
     """
     with Sandbox(animals=40) as box:
         reports = []
@@ -290,15 +291,16 @@ def test_a_report_between_two_dates_of_the_past_sends_nothing(tmp_path):
         oldest = box.store.status_report(since="2020-01-01", until="2026-01-05")
         past.to_markdown(tmp_path / "past.md")
         week = box.store.status_report(since="2026-01-05", until="2026-01-08")
-        for since, until in [(None, "2026-01-07"), ("1d", "2025-12-31")]:
-            with pytest.raises(ArgumentError, match="since|no snapshot had ended by"):
-                box.store.status_report(since=since, until=until)
+        alone = box.store.status_report(until="2026-01-06", timezone="UTC")
+        with pytest.raises(ArgumentError, match="no snapshot had ended by"):
+            box.store.status_report(since="1d", until="2025-12-31")
         assert len(box.traffic()) == requests
         last = box.store.status_report(since="last").since
 
     assert past.to_markdown() == reports[2].to_markdown()
     assert past.since.as_of == reports[1].listing.as_of
     assert again.since == reports[0].listing
+    assert (alone.listing, alone.since) == (reports[1].listing, None)
     assert oldest.since is None
     assert len(week.events) == sum(len(r.events) for r in reports[1:])
     assert last == reports[1].listing
