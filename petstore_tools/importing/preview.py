@@ -218,7 +218,7 @@ class ImportPreview:
         if "row_key" not in self.sheet.layout.columns:
             key = option("row_key", "…")
             cures.append(
-                f"name a column that tells the rows of a new list apart: {key}"
+                f"import each new list with a column that tells its rows apart: {key}"
             )
         return ", or ".join(cures) or "change no key"
 
