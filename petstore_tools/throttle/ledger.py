@@ -247,7 +247,8 @@ class PostgresLedger(Ledger):
         " settings file); its user must be able to create the table petstore_budget, or"
         " the owner of that types GRANT SELECT, INSERT, UPDATE ON petstore_budget TO"
         " the user. Until then each of you can take the address away, and name a part"
-        " of the plan (PETSTORE_PLAN=30/500, in staging PETSTORE_STAGING_PLAN=30/500)"
+        " of the plan (of free, for two: PETSTORE_PLAN=30/500, in staging"
+        " PETSTORE_STAGING_PLAN=30/500)"
     )
 
     def __init__(self, url: SecretStr, subject: str) -> None:

@@ -16,9 +16,12 @@ HEADER_OF_IDS = "name,categoryId,status,petstore_id"
 def test_a_listing_that_costs_a_day_is_agreed_to_first(tmp_path):
     """
     70 rows fit into what is left of today, and with a listing of 11 requests they do
-    not. Before a first listing, nobody knows what one costs, and that is said.
+    not; 120 take two days with it, too. Before a first listing, nobody knows what one
+    costs, and that is said.
     """
-    path = write_rows(tmp_path / "pets\n.csv", *(f"Rex {n},3,sold" for n in range(70)))
+    rows = [f"Rex {n},3,sold" for n in range(120)]
+    path = write_rows(tmp_path / "pets\n.csv", *rows[:70])
+    longer = write_rows(tmp_path / "longer.csv", *rows)
     with Sandbox(plan=Plan(100, 100), animals=1_100) as box:
         unknown = str(box.store.preview_import(path))
         box.store.list_pets()
@@ -29,6 +32,7 @@ def test_a_listing_that_costs_a_day_is_agreed_to_first(tmp_path):
             box.store.import_pets(path)
         agreed = box.store.preview_import(path, wait=True)
 
+        assert box.store.preview_import(longer).refusal == ""
         assert "with a request for each 100 animals" in " ".join(unknown.split())
         assert "forecast  70 requests, on " in unknown
         assert "81 requests, about 11 of them for listing" in str(agreed)

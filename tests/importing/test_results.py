@@ -1,10 +1,13 @@
 """What became of an import: the files beside the input, and what is shown."""
 
+import errno
 import os
 import re
 import shutil
 import subprocess
+import tempfile
 from contextlib import ExitStack
+from unittest.mock import Mock
 
 import pytest
 from harms import full_disk
@@ -13,7 +16,7 @@ from raw import reply_bytes
 from tables import CORPUS, read_json
 
 from petstore_tools import PetStore
-from petstore_tools.errors import UnauthorizedError
+from petstore_tools.errors import OutputError, UnauthorizedError
 from petstore_tools.importing.imports import Target
 from petstore_tools.importing.journal import read_journal
 from petstore_tools.tabular.cells import NonTextCell
@@ -120,6 +123,19 @@ def test_a_full_disk_when_a_result_file_is_written_stands_in_the_result(
     assert (result.created, result.files) == (1, ())
     assert re.search(rf"not written: pets.created.csv \({reason}", str(result))
     assert [file.name for file in second_result.files] == ["pets.created.csv"]
+
+
+def test_a_folder_that_takes_no_file_is_named_before_a_request(
+    fast, tmp_path, monkeypatch
+):
+    """The result files stand beside the source; the journal is elsewhere."""
+    path = write_rows(tmp_path / "a.csv", "Rex,3,sold")
+    refuse = Mock(side_effect=OSError(errno.EROFS, "read-only file system"))
+    monkeypatch.setattr(tempfile, "TemporaryFile", refuse)
+
+    with pytest.raises(OutputError, match="cannot be written .*choose another folder"):
+        fast.store.import_pets(path)
+    assert len(fast.traffic()) == 0
 
 
 def test_a_long_reason_is_written(fast, tmp_path):
