@@ -244,7 +244,8 @@ def write_files(
 
     A file of an earlier run is replaced, or removed where it holds nothing any more.
     One that a person changed is left alone, as is the input: the new one gets a number,
-    unless a file that this import wrote had the same contents: that one is named.
+    unless a file that this import wrote had the same contents: that one is named, or
+    the list that went on from it.
     An input in which each row has its id is the list to go on with, and stays it.
 
     Args:
@@ -365,9 +366,18 @@ def _find_place(path: Path, number: int, source: Path, journal: Journal) -> Path
 
 
 def _find_written(path: Path, digest: str, journal: Journal) -> Path | None:
-    """Return the file that this import wrote with these contents, if it is there."""
-    files = (numbered(path, number) for number in existing_numbers(path))
-    return next((f for f in files if journal.wrote_last(f.name, digest)), None)
+    """
+    Return the file that this import wrote with these contents, if it is there; of one
+    that was imported, the list that went on from it.
+    """
+    files = [numbered(path, number) for number in existing_numbers(path)]
+    are_ours = [journal.wrote_last(file.name, digest) for file in files]
+    if not any(are_ours):
+        return None
+    sources = journal.read_sources()
+    later_files = files[are_ours.index(True) :]
+    unread = (file for file in later_files if file.resolve() not in sources)
+    return next(unread, later_files[-1])
 
 
 def _is_ours(file: Path, source: Path, journal: Journal) -> bool:
