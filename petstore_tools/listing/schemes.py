@@ -26,11 +26,10 @@ from petstore_tools.listing.completeness import End
 
 # requests' parser loses `rel` behind a parameter without a value, and splits at a
 # quoted `, <`
-_NEXT = re.compile(
-    r"""<([^>]*)>(?:[^"<,]|"(?:[^"\\]|\\.)*")*"""  # a target, and parameters up to
-    r"""; *rel *= *["']?(?:[^"';,]* )?next(?![\w-])""",
-    re.IGNORECASE,
-)
+_VALUE = r"\"(?:[^\"\\]|\\.)*\"|'[^'\"<>;,]*'|[^\s;,\"]*"
+_PARAMETER = rf";\s*([^\s=;,<>\"]+)\s*(?:=\s*({_VALUE}))?\s*"
+_LINK = re.compile(rf"<([^>]*)>\s*((?:{_PARAMETER})*)")
+_EACH = re.compile(_PARAMETER)
 _NUMBER = re.compile(r"((?<![a-z])id[^a-z0-9-]*)?(?<![0-9-])(-?[0-9]+)", re.IGNORECASE)
 
 
@@ -41,8 +40,13 @@ def next_link(header: str) -> str | None:
     >>> next_link('</v1/pets>; rel=first, <?cursor=a>; rel="next"')
     '?cursor=a'
     """
-    link = _NEXT.search(header)
-    return link and link[1].strip()
+    for target, parameters, *_ in _LINK.findall(header):
+        relation = next(
+            (v for name, v in _EACH.findall(parameters) if name.casefold() == "rel"), ""
+        )
+        if "next" in relation.strip("\"'").casefold().split():
+            return str(target.strip())
+    return None
 
 
 def with_query(url: str, query: dict[str, object]) -> str:
