@@ -3,12 +3,13 @@
 the API keys of its callers.
 """
 
+import errno
 import os
 import socket
 import time
 from contextlib import closing
 from dataclasses import replace
-from ipaddress import IPv4Address, IPv6Address, ip_address
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,17 @@ from petstore_tools.tabular.atomic import check_writable, existing_numbers, numb
 from petstore_tools.text import text_table, utc_text
 
 PORTS = {"production": 8765, "staging": 8766}
+
+
+def _address(text: str) -> str:
+    """Check an IP address."""
+    try:
+        ip_address(text)
+    except ValueError as error:
+        raise click.BadParameter(
+            f"name an IP address, such as 127.0.0.1: {error}"
+        ) from error
+    return text
 
 
 def _choose(context: click.Context, _: click.Parameter, database: str | None) -> str:
@@ -73,10 +85,9 @@ def _base_url(host: str, port: int) -> str:
 @PORT
 @click.option(
     "--host",
-    "address",
     default="127.0.0.1",
     show_default=True,
-    type=ip_address,
+    type=_address,
     metavar="ADDRESS",
     help="IP address to listen on.",
 )
@@ -103,7 +114,7 @@ def _base_url(host: str, port: int) -> str:
 @ENVIRONMENT
 def serve_(
     port: int,
-    address: IPv4Address | IPv6Address,
+    host: str,
     workers: int,
     sample: int | None,
     database: str,
@@ -126,7 +137,6 @@ def serve_(
         raise click.UsageError(
             "--workers needs a postgresql:// database: SQLite serves one process"
         )
-    host = str(address)
     with closing(Database(database)) as service:
         # no other program listens there: the workers would share the port with it
         _check_port(host, port)
@@ -136,7 +146,7 @@ def serve_(
         write_message(
             f"Serving {environment} at {base_url} from {service.name} (Ctrl-C stops it)"
         )
-    if not address.is_loopback:
+    if not ip_address(host).is_loopback:
         write_message(
             "Warning: this is plain http, so others in the network can read keys"
             " and animals. Put a reverse proxy with TLS in front of it, and let it"
@@ -153,9 +163,11 @@ def _check_port(host: str, port: int) -> None:
         socket.create_server((host, port), family=family, dualstack_ipv6=is_6).close()
     except OSError as error:
         reason = os.strerror(error.errno or 0)  # Python adds a tuple to its own
+        option, subject = "--port", f"port {port} of {host}"
+        if error.errno == errno.EADDRNOTAVAIL:
+            option, subject = "--host", host
         raise SettingsError(
-            f"port {port} of {host} cannot be used: {reason}. Name another one with"
-            " --port or --host"
+            f"{subject} cannot be used: {reason}. Name another one with {option}"
         ) from error
 
 
