@@ -36,8 +36,8 @@ MOST_ROWS = 20
     "--max-age",
     metavar="AGE",
     help=(
-        "Answer from the last kept listing if it is not older than AGE, such as 1h or"
-        " 2d; else keep a new one."
+        "Of all animals: answer from the last kept listing if it is not older than AGE,"
+        " such as 1h or 2d; else keep a new one."
     ),
 )
 @options.STORE

@@ -47,8 +47,8 @@ WRITERS = {
     metavar="AGE|DATE",
     help=(
         "Report on the kept listing that is nearest to this age, or the newest that had"
-        " ended by the end of this date. An age in --since counts back from it. No"
-        " request is sent."
+        " ended by the end of this date, or by a time such as 2026-01-05T14:00. An age"
+        " in --since counts back from it. No request is sent."
     ),
 )
 @click.option(

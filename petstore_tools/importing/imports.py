@@ -184,7 +184,7 @@ def journal_errors(path: Path, help_: str = _RUN_AGAIN) -> Iterator[None]:
     """
     try:
         yield
-    except (sqlite3.Error, OSError) as error:
+    except (sqlite3.Error, OSError, UnicodeError) as error:
         text = str(error)
         if (
             "readonly" in text

@@ -333,6 +333,10 @@ class Journal:
         """Return the files that are the source of an import to the place."""
         return {Path(path) for (path,) in self.select("SELECT path FROM import")}
 
+    def has_written(self, name: str) -> bool:
+        """Say whether an import to the place wrote a result file of this name."""
+        return bool(self.select("SELECT 1 FROM written WHERE name = :name", name=name))
+
     def wrote_last(self, name: str, digest: str) -> bool:
         """Say whether what was written last into a result file is this, and ours."""
         last = """

@@ -288,6 +288,8 @@ def write_files(
                 )
                 digest = sha256(content).hexdigest()
                 if is_new and (written_file := _find_written(path, digest, journal)):
+                    if outcome == "created":
+                        written_file = _follow(written_file, path, journal)
                     files.append(written_file)
                     continue
                 journal.note_written(file.name, digest)
@@ -366,18 +368,22 @@ def _find_place(path: Path, number: int, source: Path, journal: Journal) -> Path
 
 
 def _find_written(path: Path, digest: str, journal: Journal) -> Path | None:
+    """Return the file that this import wrote with these contents, if it is there."""
+    files = (numbered(path, number) for number in existing_numbers(path))
+    return next((f for f in files if journal.wrote_last(f.name, digest)), None)
+
+
+def _follow(file: Path, path: Path, journal: Journal) -> Path:
     """
-    Return the file that this import wrote with these contents, if it is there; of one
-    that was imported, the list that went on from it.
+    Return a list, or where that was imported, the list that went on from it: a later
+    one, which an import wrote.
     """
-    files = [numbered(path, number) for number in existing_numbers(path)]
-    are_ours = [journal.wrote_last(file.name, digest) for file in files]
-    if not any(are_ours):
-        return None
     sources = journal.read_sources()
-    later_files = files[are_ours.index(True) :]
-    unread = (file for file in later_files if file.resolve() not in sources)
-    return next(unread, later_files[-1])
+    later_files = [numbered(path, number) for number in existing_numbers(path)]
+    for later_file in later_files[later_files.index(file) + 1 :]:
+        if file.resolve() in sources and journal.has_written(later_file.name):
+            file = later_file
+    return file
 
 
 def _is_ours(file: Path, source: Path, journal: Journal) -> bool:

@@ -57,8 +57,9 @@ class Sandbox:
         faults: What goes wrong from now on: a list that may be changed.
 
     Raises:
-        ValueError: There is no such clock or plan, the number of animals is negative,
-            or something else than a `Fault` is among the faults.
+        ArgumentError: There is no such clock, or the number of animals is negative.
+        SettingsError: There is no such plan.
+        ValueError: Something else than a `Fault` is among the faults.
 
     Use it as a context manager, or keep it or one of its stores: when none of them is
     kept, or the process ends, it ends too, and leaves no file, thread or port.

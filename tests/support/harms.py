@@ -19,8 +19,9 @@ def execute(path, statements):
 
 def damage(path, harm):
     """
-    Empty a database, cut it, write zeros over all pages but the first, or put a text or
-    a folder in its place; or run SQL in it, behind `new: ` in one of another program.
+    Empty a database, cut it, write zeros over all pages but the first, break a letter,
+    or put a text or a folder in its place; or run SQL in it, behind `new: ` in one of
+    another program.
     """
     content = path.read_bytes()
     match harm:
@@ -32,6 +33,8 @@ def damage(path, harm):
             path.write_bytes(content[:4_096].ljust(len(content), b"\0"))
         case "text":
             path.write_bytes(b"no database " * 400)
+        case "letter":  # of the tables, so that SQLite's own error holds no UTF-8
+            path.write_bytes(content.replace(b"CREATE INDEX", b"CREATE\xc7INDEX", 1))
         case "folder":
             path.unlink()
             path.mkdir()
