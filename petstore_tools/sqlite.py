@@ -49,7 +49,7 @@ def connect(
     try:
         execute_when_free(connection, f"PRAGMA journal_mode = {journal}")
         connection.execute(f"PRAGMA synchronous = {durability}")
-    except sqlite3.Error:
+    except BaseException:  # an interrupt, too
         connection.close()
         raise
     return connection

@@ -37,7 +37,10 @@ QUESTIONS = {
     "plan": (
         f"Plan of this key (free, pro, business, PER_MINUTE/PER_DAY; {NONE} to learn)"
     ),
-    "categories": f"File with the id and name of each category ({NONE} for none)",
+    "categories": (
+        "File with the id and name of each category; an import refuses others"
+        f" ({NONE} for none)"
+    ),
 }
 
 
