@@ -346,7 +346,7 @@ class ImportPreview:
 
     def _counts(self) -> list[str]:
         comparison = self.comparison
-        duplicates = comparison.duplicates
+        duplicates = comparison.duplicates if self.to_send else ()
         outcome = (
             f"sent all the same ({option('drop_duplicates', True)} leaves them out)"
         )
