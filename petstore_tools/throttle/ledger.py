@@ -1,10 +1,9 @@
 """
 The ledger, which keeps the budget of a key: in a file, or in a team's database.
 
-Each of the two gives one caller at a time the budget (`update`), keeps
-what the caller made of it, says in words who shares it (`scope`), how far its clock is
-ahead of this machine's (`ahead_s`), and what an update takes where that is felt
-(`transaction_s`).
+Each of the two gives one caller at a time the budget (`update`), keeps what the caller
+made of it, says in words who shares it (`scope`), how far its clock is ahead of this
+machine's (`ahead_s`), and what an update takes where that is felt (`transaction_s`).
 """
 
 from __future__ import annotations
