@@ -272,7 +272,8 @@ class History(HistoryDatabase):
         Raises:
             ArgumentError: As `check_since` raises it.
         """
-        check_since(since, end.ended_at, zone, latest="the listing that is compared")
+        latest = "the listing that it would be compared with"
+        check_since(since, end.ended_at, zone, latest=latest)
         if since is None:
             return None, ""
         if not candidates:

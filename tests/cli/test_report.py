@@ -35,7 +35,8 @@ def test_a_damaged_history_is_named_and_no_output_is_missing(run_after_a_change,
 
     assert "To begin a new history, move it away" in refused.stderr
     assert report.stderr.count("report in ") == 2
-    assert "not compared with an earlier listing: the history" in report.stderr
+    words = "not kept as a snapshot, and not compared with an earlier listing"
+    assert f"Note: {words}: the history" in report.stderr
     assert "only complete listings of all animals are compared" in sold.stdout
 
 

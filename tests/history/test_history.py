@@ -207,7 +207,8 @@ def test_a_file_that_cannot_be_used_is_named_and_stays(harm, reason):
 
     assert len(report.animals) == len(listing) == 200
     notes = "; ".join(report.notes)
-    assert "not compared with an earlier listing: the history" in notes
+    words = "not kept as a snapshot, and not compared with an earlier listing"
+    assert f"{words}: the history" in notes
 
 
 def test_a_path_that_cannot_be_looked_at_is_named(tmp_path):
@@ -608,7 +609,7 @@ def test_a_date_of_the_past_takes_the_newest_listing_that_had_ended_by_then():
             box.store.events(until="2026-01-04")
         assert box.store.events(since=last.as_of).empty
         assert len(box.store.events(since=first.as_of)) == 1
-        late = "later than the listing that is compared"
+        late = "later than the listing that it would be compared with"
         with pytest.raises(ArgumentError, match=late):
             box.store.events(since="2026-01-07", until="2026-01-06")
         box.advance(days=30)

@@ -223,8 +223,9 @@ def test_a_report_whose_snapshot_cannot_be_kept_is_made_and_says_so():
         assert len(box.traffic()) == requests
 
     assert report.breakdown["count"].sum() == len(frame) == 12
-    assert "not compared with an earlier listing: the history" in report.notes[-1]
-    assert "not kept as a snapshot" in report.to_html()
+    words = "not kept as a snapshot, and not compared with an earlier listing"
+    assert f"{words}: the history" in report.notes[-1]
+    assert words in report.to_html()
 
 
 def test_a_listing_that_is_kept_and_cannot_be_compared_is_said_to_be_so():
