@@ -53,22 +53,17 @@ def read_categories(source: Categories | None) -> dict[int, str] | None:
             holds ids; of a workbook, the first visible sheet that has both.
 
     Returns:
-        Name by id, without blanks around; None for None.
+        Name by id, the first one of several, without blanks around; None for None.
 
     Raises:
-        ArgumentError: It does not give each id one name.
+        ArgumentError: A category has no id.
         SheetError: It is none of these, or cannot be read.
     """
     if source is None:
         return None
     names: dict[int, str] = {}
     for name, number in read_words(source).pairs:
-        first_name = names.setdefault(number, name)
-        if first_name != name:
-            raise ArgumentError(
-                f"categories: {number} is called {first_name!r} and {name!r}; give each"
-                " id one name"
-            )
+        names.setdefault(number, name)
     return names
 
 

@@ -31,7 +31,8 @@ FRAME = pd.DataFrame({"id": [3, 4], "name": ["Dogs", "Cats"]})
 )
 def test_categories_come_from_whatever_people_keep_them_in(tmp_path, source, reason):
     """
-    Keys or values, of any kind of whole number; else a sentence says where it is wrong.
+    Keys or values, of any kind of whole number, and the first of several names; else a
+    sentence says where it is wrong.
     """
     table = source
     if isinstance(source, str):
