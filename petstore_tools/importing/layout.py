@@ -29,7 +29,7 @@ ADDED = ["petstore_row", "petstore_problem"]  # columns of a rejects file
 _EXACT = {fold(name): name for name in FIELDS} | {"petstoreid": "petstore_id"}
 _SHOWN = 20  # titles
 # of a column a status, with a mark in the row of each animal that has it
-_STATUS_TITLES = {bare(word) for word in (*spec.STATUSES, *STATUS_WORDS)} - {""}
+_STATUS_TITLES = {*map(bare, STATUS_WORDS)} - {""}
 
 
 @dataclass
@@ -93,9 +93,7 @@ class Layout:
                 answers = self.answers.items()
                 self.answers = {key: field for key, field in answers if field != name}
             elif likely:
-                title = titles[likely[0]]
-                is_clear = titles.count(title) == 1 and title.isprintable()
-                self.proposals[title if is_clear else column_letter(likely[0])] = name
+                self.proposals[self.key(likely[0])] = name
             has_value = name in self.columns or name in (self.options.defaults or ())
             if name in spec.REQUIRED and not has_value:
                 self.missing.setdefault(name, "")
@@ -130,6 +128,13 @@ class Layout:
             repr(cell) if cell else getattr(cell, "kind", "''") for cell in self.header
         ]
         return f"row {self.header_row}: {first_of(cells, _SHOWN)}"
+
+    def key(self, index: int) -> str:
+        """Return what names a column in `columns=`: its title, or else its letter."""
+        titles = [cell.strip() for cell in self.header]
+        title = titles[index]
+        is_clear = titles.count(title) == 1 and title.isprintable()
+        return title if is_clear else column_letter(index)
 
     def label(self, index: int) -> str:
         """Return a column as people find it: `A 'Name'`."""

@@ -4,7 +4,7 @@ that asks for what is missing.
 """
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -27,6 +27,7 @@ from petstore_tools.importing.values import (
     IDENTITY,
     NO_ID,
     NO_STATUS,
+    NOT_LISTED,
     STATUS_WORDS,
     RowLeftOut,
     RowProblem,
@@ -190,7 +191,12 @@ class ReadSheet:
         The call and the command with everything that needs an answer, "" where nothing
         does.
         """
-        asks = self.layout.proposals or any(_asks(row, ()) for row in self.rows)
+        asks = self.layout.proposals or any(
+            problem.rule != NOT_LISTED
+            for row in self.rows
+            if _asks(row, ())
+            for problem in row.problems
+        )
         return write_questions(self.layout) if asks else ""
 
     @cached_property
@@ -308,14 +314,18 @@ def write_questions(layout: Layout, reasons: Sequence[str] = (), **answers: Any)
     if "categoryId" in missing and len(free_columns) < len(missing):
         missing.remove("categoryId")
         answers["defaults"] = {**(options.defaults or {}), "categoryId": ...}
-    answered = (*layout.columns, *missing, *(options.defaults or ()))
-    may_be_status = any(
-        has_words and not is_known(layout.header[index])
-        for index, has_words in free_columns.items()
-        if index < len(layout.header)
-    )
-    if may_be_status and len(free_columns) > len(missing) and "status" not in answered:
-        missing.append("status")
+    if "status" not in (*layout.columns, *missing, *(options.defaults or ())):
+        likely = [
+            index
+            for index, cells in free_columns.items()
+            if _are_statuses(cells) and not _are_statuses(layout.header[index:][:1])
+        ]
+        if len(likely) == 1:
+            columns[layout.key(likely[0])] = "status"
+            options = replace(options, columns=columns)
+            layout = replace(layout, options=options)
+        elif _may_be_status(layout, free_columns) and len(free_columns) > len(missing):
+            missing.append("status")
     blanks = [("…", field) for field in missing]
     answers["columns"] = [*columns.items(), *blanks]
     if options.row_key is not None and "row_key" not in layout.columns:
@@ -333,7 +343,10 @@ def write_questions(layout: Layout, reasons: Sequence[str] = (), **answers: Any)
         default = option("defaults", {"categoryId": ...})
         hints.append(f"One category for all rows is {default}.")
     if reasons:
-        fixes = [fix.problem for fix in group_problems(problems)]
+        fixes = [
+            str(fix) if fix.rule == NOT_LISTED else fix.problem
+            for fix in group_problems(problems)
+        ]
         first, *others = [*reasons, *fixes]
         hints = [wrap(first), *(wrap(line, "  ") for line in others), *hints]
     rows = "it" if reasons else "these rows, too"
@@ -341,15 +354,30 @@ def write_questions(layout: Layout, reasons: Sequence[str] = (), **answers: Any)
     return "\n".join([*hints, title, call])
 
 
-def _free_columns(layout: Layout) -> dict[int, bool]:
-    """Return the filled columns that are no field, and whether they hold words."""
+def _free_columns(layout: Layout) -> defaultdict[int, list[str]]:
+    """Return the filled cells of the columns that are no field."""
     fields = layout.columns.values()
-    columns: dict[int, bool] = {}
+    columns = defaultdict(list)
     for _, cells in records_below(layout):
         for index, cell in enumerate(cells):
             if index not in fields and not is_blank(cell):
-                columns[index] = columns.get(index, False) or cell[:1].isalpha()
+                columns[index].append(cell)
     return columns
+
+
+def _are_statuses(cells: Collection[str]) -> bool:
+    """Say whether most cells have a word for a status."""
+    statuses = [cell for cell in cells if STATUS_WORDS.get(fold(cell))]
+    return 2 * len(statuses) > len(cells)
+
+
+def _may_be_status(layout: Layout, columns: Mapping[int, Iterable[str]]) -> bool:
+    """Say whether a column has words, and a title that is not known for a field."""
+    return any(
+        any(cell[:1].isalpha() for cell in cells)
+        for index, cells in columns.items()
+        if index < len(layout.header) and not is_known(layout.header[index])
+    )
 
 
 def _open_words(layout: Layout) -> list[RowProblem]:
@@ -369,11 +397,11 @@ def _meanings(options: ImportOptions, problems: Iterable[RowProblem]) -> dict[st
     Return the meanings of categories and status words: the given ones, the likely ones,
     and blanks for the first distinct words that wait for theirs.
     """
-    words: dict[str, dict[str, str]] = {NO_ID: {}, NO_STATUS: {}}
+    words: dict[str, dict[str, str]] = {NO_ID: {}, NO_STATUS: {}, NOT_LISTED: {}}
     for problem in problems:
         word = problem.value.strip()
         words[problem.rule].setdefault(fold(word), word)
-    categories, statuses = [[*words[rule].values()][:MOST_WORDS] for rule in words]
+    categories, statuses, _ = [[*words[rule].values()][:MOST_WORDS] for rule in words]
     ids: Any = options.categories
     if categories:
         ids = {**(ids or {}), **dict.fromkeys(categories, ...)}
@@ -391,6 +419,6 @@ def _asks(row: AnyRow, missing: Collection[str]) -> TypeGuard[Entry]:
     """
     problems = row.problems if isinstance(row, Entry) else ()
     return problems != () and all(
-        problem.rule in (NO_ID, NO_STATUS) or problem.field in missing
+        problem.rule in (NO_ID, NO_STATUS, NOT_LISTED) or problem.field in missing
         for problem in problems
     )

@@ -54,8 +54,9 @@ BETTER_TITLES: dict[str, list[str]] = _WORDS["better titles"]
 TITLES = {
     name: [*words, *_WORDS["titles"][name]] for name, words in BETTER_TITLES.items()
 }
-# words for a status, "" for none: proposed, never just taken
-STATUS_WORDS: dict[str, str] = {
+# words for a status, "" for none: those that are not its own are proposed, never just
+# taken
+STATUS_WORDS: dict[str, str] = {status: status for status in spec.STATUSES} | {
     fold(word): status for word, status in _WORDS["statuses"].items()
 }
 _TOTALS = frozenset(map(fold, _WORDS["totals"]))
@@ -70,6 +71,7 @@ Value = str | int | None  # of a name, a category, a status, a key, an id
 # of a word until somebody says what it means
 NO_ID = "is not the id of a category"
 NO_STATUS = "is not a status"
+NOT_LISTED = "is not a known category"  # of a list of all
 _AS_TEXT = "format the column as text and give the value again"
 _HELPS = {  # by a word for what a cell is in place of text
     "formula": (
@@ -215,8 +217,8 @@ class Matcher:
             help_ = f"rename one of them, or give the id: {choice}"
             return Problem("stands for several categories", help_)
         if self._known_ids is not None:
-            help_ = "add it to the categories, or correct the cell"
-            return Problem("is not a known category", help_)
+            help_ = "correct the cell, or add it to the categories with its id"
+            return Problem(NOT_LISTED, help_)
         help_ = option("categories", {"WORD": "ID"})
         return Problem(NO_ID, f"give the id, or say which one is meant: {help_}")
 
