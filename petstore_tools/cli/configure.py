@@ -38,8 +38,8 @@ QUESTIONS = {
         f"Plan of this key (free, pro, business, PER_MINUTE/PER_DAY; {NONE} to learn)"
     ),
     "categories": (
-        "File with the id and name of each category; an import refuses others"
-        f" ({NONE} for none)"
+        "File of all categories, a .csv with the columns id and name; an import refuses"
+        f" others ({NONE} for none)"
     ),
 }
 

@@ -47,8 +47,9 @@ def imports_(context: click.Context) -> None:
     """
     List the imports, and decide on their unknown and skipped rows.
 
-    The list shows the file of each import and what became of its rows. ID is the first
-    column of that list; its first letters are enough.
+    The list shows the file of each import and what became of its rows; those that have
+    an id count as created. ID is the first column of that list; its first letters are
+    enough.
 
     \b
     Examples:

@@ -59,7 +59,7 @@ def read_quota(gate: Gate) -> Quota:
     minute     60     60           54                -
     day     1,000  1,000          980                -
     <BLANKLINE>
-    Nothing was counted yet, ... Counted for ...
+    Nothing was counted yet. ... Counted for ...
     """
     throttle = gate.read_budget()
     budget = throttle.budget
@@ -77,7 +77,10 @@ def read_quota(gate: Gate) -> Quota:
         blocked_until = gate.local_time(budget.blocked_until)
         note = f"Blocked until {utc_text(blocked_until)}: {budget.reason}. "
     if not budget.windows["minute"].requests:
-        note += "Nothing was counted yet, so what was used before is not known. "
+        note += (
+            "Nothing was counted yet. If this key sent requests today, they are not"
+            " known here: name a smaller plan until tomorrow. "
+        )
     if budget.in_flight:
         note += f"Requests that wait for an answer: {len(budget.in_flight):,}. "
     return Quota(
