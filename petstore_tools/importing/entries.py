@@ -34,7 +34,7 @@ _STATES = get_args(State)
 Reason = Literal["equal", "changed list", "the same row key"]
 _VERBS: dict[Reason, str] = {
     "equal": "is",
-    "changed list": "is gone from the list:",
+    "changed list": "is missing here:",
     "the same row key": "has its key:",
 }
 IS_EQUAL = "equal:"  # begins the detail of a row that was left out as equal
