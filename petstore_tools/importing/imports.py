@@ -81,9 +81,11 @@ _SHOWN = """
 SELECT environment, service_id, path, sheet, bad_rows, changed_at FROM import
 WHERE question = '[]' OR id IN (SELECT import FROM row)
 """
+# a row that its id alone names was not created here
 _STATES = """
-SELECT iif(may_be = '', state, 'ambiguous') AS became, count(*), max(changed_at)
-FROM row WHERE import = ? GROUP BY became
+SELECT iif(may_be != '', 'ambiguous', iif(
+    state = 'created' AND pet_id IS NULL AND listed_id IS NOT NULL, 'listed', state
+)) AS became, count(*), max(changed_at) FROM row WHERE import = ? GROUP BY became
 """
 _MOVE_AWAY = (
     "so it is not known which animals exist already. Put a good copy in its place, or"

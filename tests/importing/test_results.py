@@ -200,6 +200,18 @@ def test_a_created_workbook_is_imported_with_the_same_options(fast, tmp_path):
     assert (result.created, result.created_now) == (1, 0)
 
 
+def test_an_import_counts_the_animals_that_it_made_itself(fast, tmp_path):
+    """Not those that the list to go on with names by their ids."""
+    path = write_rows(tmp_path / "pets.csv", "Rex,3,sold", "Mia,4,sold")
+    (created_file,) = run(fast, path).files
+    with created_file.open("a") as file:
+        file.write("Bo,5,sold,\n")
+
+    run(fast, created_file)
+
+    assert sorted(fast.store.imports()["created"]) == [1, 2]
+
+
 def test_hidden_rows_stand_in_the_result(fast, tmp_path):
     """They may be animals, and a filter that was left on hides them."""
     path = shutil.copy(CORPUS / "hidden_rows.xlsx", tmp_path)
