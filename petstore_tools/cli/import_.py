@@ -149,5 +149,5 @@ def _confirm_import(preview: ImportPreview, *, yes: bool) -> bool:
     animals = pluralize(preview.to_send, "animal")
     question = f"Create {animals} in {preview.environment} ({preview.host})"
     if doubts := len(preview.comparison.doubts):
-        question += f", and then ask about {pluralize(doubts, 'doubtful row')}"
+        question += f", and first ask about {pluralize(doubts, 'doubtful row')}"
     return options.confirm(f"{question}?", yes=yes)

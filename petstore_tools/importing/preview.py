@@ -166,6 +166,8 @@ class ImportPreview:
             because = doubt.because
             if doubt.reason == "equal" and row.content != doubt.entry.content:
                 because += f"; this row is {row.content}"
+            if row.row_key and doubt.entry.key not in ("", row.row_key):
+                because += f"; its key is {row.row_key}, that one's {doubt.entry.key}"
             rows.append(
                 DoubtfulRow(row.number, row.content.name, doubt.reason, because)
             )

@@ -65,3 +65,15 @@ def test_ids_that_were_not_checked_yet_are_said_to_be(sandbox, tmp_path):
     preview = sandbox.store.preview_import(path)
 
     assert "2 created already; the ids are not compared yet" in str(preview)
+
+
+def test_both_keys_of_a_doubtful_row_are_shown(fast, tmp_path):
+    """A key that is new, and a name and category that a row with another key had."""
+    path = tmp_path / "pets.csv"
+    path.write_text("name,categoryId,Chip\nRex,3,c1\nMia,4,c2\n")
+    fast.store.import_pets(path, row_key="Chip")
+    path.write_text("name,categoryId,Chip\nRex,3,c9\nMia,4,c2\n")
+
+    (because,) = fast.store.preview_import(path, row_key="Chip").doubtful["because"]
+
+    assert because.endswith("; its key is c9, that one's c1")

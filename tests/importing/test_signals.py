@@ -130,9 +130,7 @@ def test_an_edited_copy_is_asked_about_while_its_list_is_sent(fast, tmp_path):
         "equal": len(ROWS) - 1,
         "changed list": 1,
     }
-    assert (
-        "row 41 of a.csv (unsent) is missing here" in doubtful["because"].iloc[-1]
-    )
+    assert "row 41 of a.csv (unsent) is missing here" in doubtful["because"].iloc[-1]
     assert stored_animals(fast) == dict.fromkeys(ANIMALS, 1)
 
 
