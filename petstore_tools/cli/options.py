@@ -119,7 +119,9 @@ def pairs(flag: str, form: str, help: str) -> Callable[[Command], Command]:  # n
         for pair in words:
             left, sign, right = pair.rpartition("=")
             if not (left and sign):
-                raise click.UsageError(f'{pair!r} must be written as "{form}"')
+                raise click.UsageError(
+                    f'{pair!r} must be written as "{form.removesuffix(" or FILE")}"'
+                )
             pairs[left] = right
         return pairs or None
 

@@ -27,7 +27,6 @@ from petstore_tools.importing.values import (
     IDENTITY,
     NO_ID,
     NO_STATUS,
-    NOT_LISTED,
     STATUS_WORDS,
     RowLeftOut,
     RowProblem,
@@ -191,12 +190,7 @@ class ReadSheet:
         The call and the command with everything that needs an answer, "" where nothing
         does.
         """
-        asks = self.layout.proposals or any(
-            problem.rule != NOT_LISTED
-            for row in self.rows
-            if _asks(row, ())
-            for problem in row.problems
-        )
+        asks = self.layout.proposals or any(_asks(row, ()) for row in self.rows)
         return write_questions(self.layout) if asks else ""
 
     @cached_property
@@ -331,7 +325,7 @@ def write_questions(layout: Layout, reasons: Sequence[str] = (), **answers: Any)
     if options.row_key is not None and "row_key" not in layout.columns:
         answers["row_key"] = "…"
     problems = _open_words(layout)
-    answers |= _meanings(options, problems)
+    answers |= _meanings(layout, problems)
     call = options.spell(answers)
     hints = []
     if "…" in call:
@@ -343,10 +337,7 @@ def write_questions(layout: Layout, reasons: Sequence[str] = (), **answers: Any)
         default = option("defaults", {"categoryId": ...})
         hints.append(f"One category for all rows is {default}.")
     if reasons:
-        fixes = [
-            str(fix) if fix.rule == NOT_LISTED else fix.problem
-            for fix in group_problems(problems)
-        ]
+        fixes = [fix.problem for fix in group_problems(problems)]
         first, *others = [*reasons, *fixes]
         hints = [wrap(first), *(wrap(line, "  ") for line in others), *hints]
     rows = "it" if reasons else "these rows, too"
@@ -392,18 +383,22 @@ def _open_words(layout: Layout) -> list[RowProblem]:
     ]
 
 
-def _meanings(options: ImportOptions, problems: Iterable[RowProblem]) -> dict[str, Any]:
+def _meanings(layout: Layout, problems: Iterable[RowProblem]) -> dict[str, Any]:
     """
-    Return the meanings of categories and status words: the given ones, the likely ones,
-    and blanks for the first distinct words that wait for theirs.
+    Return the meanings of categories and status words: the given ones, of a list those
+    of the sheet, the likely ones, and blanks for the first distinct words that wait for
+    theirs.
     """
-    words: dict[str, dict[str, str]] = {NO_ID: {}, NO_STATUS: {}, NOT_LISTED: {}}
+    options = layout.options
+    words: dict[str, dict[str, str]] = {NO_ID: {}, NO_STATUS: {}}
     for problem in problems:
         word = problem.value.strip()
         words[problem.rule].setdefault(fold(word), word)
-    categories, statuses, _ = [[*words[rule].values()][:MOST_WORDS] for rule in words]
+    categories, statuses = [[*words[rule].values()][:MOST_WORDS] for rule in words]
     ids: Any = options.categories
     if categories:
+        if options.category_words.is_list:
+            ids = layout.matcher.category_cells
         ids = {**(ids or {}), **dict.fromkeys(categories, ...)}
     elif not isinstance(ids, str | Path | Mapping | None):
         ids = ...
@@ -419,6 +414,6 @@ def _asks(row: AnyRow, missing: Collection[str]) -> TypeGuard[Entry]:
     """
     problems = row.problems if isinstance(row, Entry) else ()
     return problems != () and all(
-        problem.rule in (NO_ID, NO_STATUS, NOT_LISTED) or problem.field in missing
+        problem.rule in (NO_ID, NO_STATUS) or problem.field in missing
         for problem in problems
     )

@@ -12,7 +12,7 @@ import json
 import re
 from collections import defaultdict
 from importlib import resources
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from unicodedata import normalize
 
 from petstore_tools import spec
@@ -71,7 +71,6 @@ Value = str | int | None  # of a name, a category, a status, a key, an id
 # of a word until somebody says what it means
 NO_ID = "is not the id of a category"
 NO_STATUS = "is not a status"
-NOT_LISTED = "is not a known category"  # of a list of all
 _AS_TEXT = "format the column as text and give the value again"
 _HELPS = {  # by a word for what a cell is in place of text
     "formula": (
@@ -167,6 +166,12 @@ class Matcher:
                 raise ArgumentError(f"defaults: {value!r} for {field} {reason}")
             self.defaults[field] = default
 
+    @property
+    def category_cells(self) -> dict[str, Any]:
+        """The cells so far that a word for a category filled, with its id."""
+        cells = self._decided["categoryId"].items()
+        return {cell: id_ for cell, id_ in cells if cell and fold(cell) in self._ids}
+
     def _add_status(self, word: str, status: str) -> None:
         allowed = ", ".join(spec.STATUSES)
         if fold(status) not in ("", *spec.STATUSES):
@@ -216,9 +221,9 @@ class Matcher:
             choice = " or ".join(map(str, sorted(ids)))
             help_ = f"rename one of them, or give the id: {choice}"
             return Problem("stands for several categories", help_)
-        if self._known_ids is not None:
-            help_ = "correct the cell, or add it to the categories with its id"
-            return Problem(NOT_LISTED, help_)
+        if number is not None:
+            help_ = "add it to the categories, or correct the cell"
+            return Problem("is not a known category", help_)
         help_ = option("categories", {"WORD": "ID"})
         return Problem(NO_ID, f"give the id, or say which one is meant: {help_}")
 
