@@ -82,7 +82,7 @@ def report_(
     **query: Any,
 ) -> int:
     """
-    Count the animals by status and category.
+    Count the animals by status and category; a terminal shows the statuses alone.
 
     Every complete listing is kept as a snapshot.
 
