@@ -193,7 +193,7 @@ class Presentation:
         table = table.assign(**days)
         if name == "pending" and self.report.counts is not None:
             first_day = self.report.looks.when(self.report.counts.index[0], "")
-            table = table.fillna({"since": f"before {first_day}"})
+            table = table.fillna({"since": f"{first_day} or before"})
         shown = table.drop(columns=[*BOUNDS.values()], errors="ignore")
         columns = [*map(str, shown.columns)]
         header, styles, _ = zip(*map(column_format, columns), strict=True)

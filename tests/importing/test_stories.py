@@ -93,6 +93,8 @@ def test_a_story(shop, tmp_path, steps):
             numbers = re.match(r"(asks|refused)(?: \d+)*(?= |$)", expected)
             begin = expected if numbers is None else numbers[0]
             text_shown = expected.removeprefix(begin).strip()
+            if "(id ?)" in text_shown:  # several connections keep no order
+                said = re.sub(r"\(id \d+\)", "(id ?)", said)
             assert said.startswith(f"{begin} ") if numbers else said == expected, text
             assert text_shown in said, (text, said)
         elif verb == "shows":
