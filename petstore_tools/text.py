@@ -30,8 +30,6 @@ def option(name: str, value: object = None) -> str:
     >>> print(option("sheet", "My animals"))
     sheet="My animals" (--sheet 'My animals')
     """
-    if isinstance(value, Mapping):
-        value = [*value.items()]
     argument = name if value is None else f"{name}={python_literal(value)}"
     return f"{argument} ({write_command(flags(name, value))})"
 
@@ -42,7 +40,13 @@ def python_literal(value: object) -> str:
 
     >>> python_literal([("Tier", "name"), ("…", "categoryId")])
     '{"Tier": "name", "…": "categoryId"}'
+    >>> print(python_literal(("a.csv", {"Dog": ...})))
+    ("a.csv", {"Dog": …})
     """
+    if isinstance(value, tuple):
+        return f"({', '.join(map(python_literal, value))})"
+    if isinstance(value, Mapping):
+        value = [*value.items()]
     if isinstance(value, list):
         items = [
             f"{python_literal(key)}: {python_literal(word)}" for key, word in value
@@ -61,6 +65,10 @@ def flags(name: str, value: object) -> list[str]:
     ['--columns', 'Tier=name', '--columns', 'Art=categoryId']
     """
     flag = f"--{name.replace('_', '-')}"
+    if isinstance(value, tuple):
+        return [word for part in value for word in flags(name, part)]
+    if isinstance(value, Mapping):
+        value = [*value.items()]
     if isinstance(value, list):
         words = []
         for key, meaning in value:

@@ -47,8 +47,8 @@ def imports_(context: click.Context) -> None:
     """
     List the imports, and decide on their unknown and skipped rows.
 
-    The list shows the file of each import and what became of its rows; `created`
-    are the animals that it made. ID is the first column of that list; its first letters are
+    The list shows the file of each import and what became of its rows: `created` counts
+    the animals that it made. ID is the first column of that list; its first letters are
     enough.
 
     \b

@@ -105,25 +105,23 @@ def confirm(question: str, *, yes: bool, refusal: str = "Nothing was sent") -> b
 def pairs(flag: str, form: str, help: str) -> Callable[[Command], Command]:  # noqa: A002
     """
     Return an option such as `TITLE=FIELD` that may be repeated: a mapping, None for
-    none. Where its form names a FILE, one may stand in place of the pairs.
+    none. Where its form names a FILE, files may stand beside the pairs.
     """
 
-    def read(
-        _: object, __: object, words: Sequence[str]
-    ) -> dict[str, str] | str | None:
-        if "FILE" in form and len(words) == 1:
-            (word,) = words
-            if "=" not in word or Path(word).is_file():
-                return word
+    def read(_: object, __: object, words: Sequence[str]) -> Any:
+        parts: list[Any] = []
         pairs = {}
-        for pair in words:
-            left, sign, right = pair.rpartition("=")
-            if not (left and sign):
-                raise click.UsageError(
-                    f'{pair!r} must be written as "{form.removesuffix(" or FILE")}"'
-                )
-            pairs[left] = right
-        return pairs or None
+        for word in words:
+            left, sign, right = word.rpartition("=")
+            if "FILE" in form and (not sign or Path(word).is_file()):
+                parts.append(word)
+            elif not (left and sign):
+                raise click.UsageError(f'{word!r} must be written as "{form}"')
+            else:
+                pairs[left] = right
+        if pairs:
+            parts.append(pairs)
+        return tuple(parts) if len(parts) > 1 else next(iter(parts), None)
 
     help_ = f"{help} Repeat the option for more."
     return click.option(

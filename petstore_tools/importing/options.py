@@ -122,7 +122,8 @@ class ImportOptions:
     categories: Categories | None = _option(
         "Which id a word stands for; beside words, a whole number is an id. Or a list"
         " of all categories, ids to names: a file with two such columns, a DataFrame, a"
-        " Series or a dict. An id that the list lacks is refused.",
+        " Series or a dict; an id that it lacks is refused. A tuple has several of"
+        " these.",
         "WORD=ID or FILE",
     )
     statuses: Mapping[str, str] | None = _option(

@@ -325,7 +325,7 @@ def write_questions(layout: Layout, reasons: Sequence[str] = (), **answers: Any)
     if options.row_key is not None and "row_key" not in layout.columns:
         answers["row_key"] = "…"
     problems = _open_words(layout)
-    answers |= _meanings(layout, problems)
+    answers |= _meanings(options, problems)
     call = options.spell(answers)
     hints = []
     if "…" in call:
@@ -383,25 +383,26 @@ def _open_words(layout: Layout) -> list[RowProblem]:
     ]
 
 
-def _meanings(layout: Layout, problems: Iterable[RowProblem]) -> dict[str, Any]:
+def _meanings(options: ImportOptions, problems: Iterable[RowProblem]) -> dict[str, Any]:
     """
-    Return the meanings of categories and status words: the given ones, of a list those
-    of the sheet, the likely ones, and blanks for the first distinct words that wait for
-    theirs.
+    Return the meanings of categories and status words: the given ones, the likely ones,
+    and blanks for the first distinct words that wait for theirs.
     """
-    options = layout.options
     words: dict[str, dict[str, str]] = {NO_ID: {}, NO_STATUS: {}}
     for problem in problems:
         word = problem.value.strip()
         words[problem.rule].setdefault(fold(word), word)
     categories, statuses = [[*words[rule].values()][:MOST_WORDS] for rule in words]
     ids: Any = options.categories
-    if categories:
-        if options.category_words.is_list:
-            ids = layout.matcher.category_cells
-        ids = {**(ids or {}), **dict.fromkeys(categories, ...)}
-    elif not isinstance(ids, str | Path | Mapping | None):
-        ids = ...
+    given = ids if isinstance(ids, tuple) else (ids,)
+    spelt = [part if isinstance(part, str | Path | Mapping) else ... for part in given]
+    words_for_ids = dict.fromkeys(categories, ...)
+    if categories and options.category_words.is_list:
+        ids = (*spelt, words_for_ids)
+    elif categories:
+        ids = {**(ids or {}), **words_for_ids}
+    elif ids is not None:
+        ids = tuple(spelt) if len(spelt) > 1 else spelt[0]
     meanings = {word: STATUS_WORDS.get(fold(word), "…") for word in statuses}
     meanings = {**(options.statuses or {}), **meanings}
     return {"categories": ids, "statuses": meanings}

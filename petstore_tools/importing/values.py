@@ -12,7 +12,7 @@ import json
 import re
 from collections import defaultdict
 from importlib import resources
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from unicodedata import normalize
 
 from petstore_tools import spec
@@ -165,12 +165,6 @@ class Matcher:
                 reason = default.rule if default else "is empty"
                 raise ArgumentError(f"defaults: {value!r} for {field} {reason}")
             self.defaults[field] = default
-
-    @property
-    def category_cells(self) -> dict[str, Any]:
-        """The cells so far that a word for a category filled, with its id."""
-        cells = self._decided["categoryId"].items()
-        return {cell: id_ for cell, id_ in cells if cell and fold(cell) in self._ids}
 
     def _add_status(self, word: str, status: str) -> None:
         allowed = ", ".join(spec.STATUSES)

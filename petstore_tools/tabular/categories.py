@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
     from petstore_tools.tabular.cells import Sheet
 
-    Categories = str | Path | Mapping[Any, Any] | pd.Series[Any] | pd.DataFrame
+    Category = str | Path | Mapping[Any, Any] | pd.Series[Any] | pd.DataFrame
+    Categories = Category | tuple[Category, ...]
 
 _HEADER_WITHIN = 10  # rows in which the titles of categories may be
 
@@ -76,11 +77,16 @@ def read_words(source: Categories) -> CategoryWords:
 
     Args:
         source: As for `read_categories`; an id may have several words. A dict from
-            words to ids is no list: there are other ids.
+            words to ids is no list: there are other ids. Of a tuple of such, each has
+            some of the words.
 
     Raises:
         ArgumentError, SheetError: As of `read_categories`.
     """
+    if isinstance(source, tuple):
+        parts = [*map(read_words, source)]
+        pairs = [pair for part in parts for pair in part.pairs]
+        return CategoryWords(pairs, any(part.is_list for part in parts))
     is_list = not isinstance(source, Mapping)
     if hasattr(source, "items") and not hasattr(source, "columns"):
         rows = [("the table", str(key), str(word)) for key, word in source.items()]
