@@ -393,19 +393,24 @@ def _meanings(options: ImportOptions, problems: Iterable[RowProblem]) -> dict[st
         word = problem.value.strip()
         words[problem.rule].setdefault(fold(word), word)
     categories, statuses = [[*words[rule].values()][:MOST_WORDS] for rule in words]
-    ids: Any = options.categories
-    given = ids if isinstance(ids, tuple) else (ids,)
-    spelt = [part if isinstance(part, str | Path | Mapping) else ... for part in given]
-    words_for_ids = dict.fromkeys(categories, ...)
-    if categories and options.category_words.is_list:
-        ids = (*spelt, words_for_ids)
-    elif categories:
-        ids = {**(ids or {}), **words_for_ids}
-    elif ids is not None:
-        ids = tuple(spelt) if len(spelt) > 1 else spelt[0]
     meanings = {word: STATUS_WORDS.get(fold(word), "…") for word in statuses}
     meanings = {**(options.statuses or {}), **meanings}
+    ids = _spell_categories(options, categories)
     return {"categories": ids, "statuses": meanings}
+
+
+def _spell_categories(options: ImportOptions, words: Iterable[str]) -> Any:
+    """Return the categories as a call shows them, with blanks for further words."""
+    ids = options.categories
+    blanks = dict.fromkeys(words, ...)
+    is_list = options.category_words.is_list
+    if ids is None or (isinstance(ids, Mapping) and not is_list):
+        return {**(ids or {}), **blanks}
+    parts: list[Any] = [*ids] if isinstance(ids, tuple) else [ids]
+    parts = [part if isinstance(part, str | Path | Mapping) else ... for part in parts]
+    if blanks:
+        parts.append(blanks)
+    return tuple(parts) if len(parts) > 1 else parts[0]
 
 
 def _asks(row: AnyRow, missing: Collection[str]) -> TypeGuard[Entry]:
