@@ -130,11 +130,16 @@ class Layout:
         return f"row {self.header_row}: {first_of(cells, _SHOWN)}"
 
     def key(self, index: int) -> str:
-        """Return what names a column in `columns=`: its title, or else its letter."""
-        titles = [cell.strip() for cell in self.header]
+        """
+        Return what names a column in `columns=`: its title, or else its letter; no
+        column behind the header has a title.
+        """
+        titles = [*map(str.strip, self.header), *[""] * (index + 1)]
         title = titles[index]
         is_clear = titles.count(title) == 1 and title.isprintable()
-        return title if is_clear else column_letter(index)
+        return (
+            title if is_clear and not self.options.by_letter else column_letter(index)
+        )
 
     def label(self, index: int) -> str:
         """Return a column as people find it: `A 'Name'`."""

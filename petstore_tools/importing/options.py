@@ -122,8 +122,8 @@ class ImportOptions:
     categories: Categories | None = _option(
         "Which id a word stands for; beside words, a whole number is an id. Or a list"
         " of all categories, ids to names: a file with two such columns, a DataFrame, a"
-        " Series or a dict; an id that it lacks is refused. A tuple has several of"
-        " these.",
+        " Series or a dict; an id that it lacks is refused. Words stand beside the"
+        " list of the settings, or in a tuple beside another one.",
         "WORD=ID or FILE",
     )
     statuses: Mapping[str, str] | None = _option(
@@ -200,9 +200,13 @@ class ImportOptions:
 
     def with_categories(self, file: Path | None) -> Self:
         """
-        Return it with the category file of the settings, where it names no categories.
+        Return it with the category file of the settings, where it names no other one; a
+        dict stands beside that.
         """
-        return replace(self, categories=file) if self.categories is None else self
+        if file is None or not isinstance(self.categories, Mapping | None):
+            return self
+        categories = (file, self.categories) if self.categories else file
+        return replace(self, categories=categories)
 
     @property
     def is_file(self) -> bool:

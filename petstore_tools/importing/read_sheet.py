@@ -4,7 +4,7 @@ that asks for what is missing.
 """
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -308,17 +308,14 @@ def write_questions(layout: Layout, reasons: Sequence[str] = (), **answers: Any)
     if "categoryId" in missing and len(free_columns) < len(missing):
         missing.remove("categoryId")
         answers["defaults"] = {**(options.defaults or {}), "categoryId": ...}
-    if "status" not in (*layout.columns, *missing, *(options.defaults or ())):
-        likely = [
-            index
-            for index, cells in free_columns.items()
-            if _are_statuses(cells) and not _are_statuses(layout.header[index:][:1])
-        ]
+    is_open = "status" not in (*layout.columns, *missing, *(options.defaults or ()))
+    if is_open and len(free_columns) > len(missing):
+        likely = [index for index in free_columns if _holds_statuses(layout, index)]
         if len(likely) == 1:
             columns[layout.key(likely[0])] = "status"
             options = replace(options, columns=columns)
             layout = replace(layout, options=options)
-        elif _may_be_status(layout, free_columns) and len(free_columns) > len(missing):
+        elif any(_may_be_status(layout, *column) for column in free_columns.items()):
             missing.append("status")
     blanks = [("…", field) for field in missing]
     answers["columns"] = [*columns.items(), *blanks]
@@ -345,30 +342,36 @@ def write_questions(layout: Layout, reasons: Sequence[str] = (), **answers: Any)
     return "\n".join([*hints, title, call])
 
 
-def _free_columns(layout: Layout) -> defaultdict[int, list[str]]:
-    """Return the filled cells of the columns that are no field."""
+def _free_columns(layout: Layout) -> dict[int, bool]:
+    """Return the filled columns that are no field, and whether they hold words."""
     fields = layout.columns.values()
-    columns = defaultdict(list)
+    columns: dict[int, bool] = {}
     for _, cells in records_below(layout):
         for index, cell in enumerate(cells):
             if index not in fields and not is_blank(cell):
-                columns[index].append(cell)
+                columns[index] = columns.get(index, False) or cell[:1].isalpha()
     return columns
 
 
-def _are_statuses(cells: Collection[str]) -> bool:
-    """Say whether most cells have a word for a status."""
+def _holds_statuses(layout: Layout, index: int) -> bool:
+    """
+    Say whether half of the rows have a cell in a column, most of which are words for a
+    status; no title is one.
+    """
+    rows = [cells for _, cells in records_below(layout) if not are_blank(cells)]
+    cells = [row[index] for row in rows if not are_blank(row[index : index + 1])]
     statuses = [cell for cell in cells if STATUS_WORDS.get(fold(cell))]
-    return 2 * len(statuses) > len(cells)
-
-
-def _may_be_status(layout: Layout, columns: Mapping[int, Iterable[str]]) -> bool:
-    """Say whether a column has words, and a title that is not known for a field."""
-    return any(
-        any(cell[:1].isalpha() for cell in cells)
-        for index, cells in columns.items()
-        if index < len(layout.header) and not is_known(layout.header[index])
+    title = "".join(layout.header[index : index + 1])
+    is_filled = 2 * len(cells) >= len(rows)
+    return (
+        is_filled and 2 * len(statuses) > len(cells) and fold(title) not in STATUS_WORDS
     )
+
+
+def _may_be_status(layout: Layout, index: int, has_words: bool) -> bool:
+    """Say whether a column has words, and a title that is not known for a field."""
+    is_titled = index < len(layout.header)
+    return has_words and is_titled and not is_known(layout.header[index])
 
 
 def _open_words(layout: Layout) -> list[RowProblem]:
@@ -403,14 +406,15 @@ def _spell_categories(options: ImportOptions, words: Iterable[str]) -> Any:
     """Return the categories as a call shows them, with blanks for further words."""
     ids = options.categories
     blanks = dict.fromkeys(words, ...)
-    is_list = options.category_words.is_list
-    if ids is None or (isinstance(ids, Mapping) and not is_list):
+    if isinstance(ids, Mapping) and blanks and options.category_words.is_list:
+        ids = dict(options.category_words.pairs)  # names have no place for words
+    if isinstance(ids, Mapping | None):
         return {**(ids or {}), **blanks}
-    parts: list[Any] = [*ids] if isinstance(ids, tuple) else [ids]
+    parts: list[Any] = [*ids] if isinstance(ids, tuple | list) else [ids]
     parts = [part if isinstance(part, str | Path | Mapping) else ... for part in parts]
     if blanks:
         parts.append(blanks)
-    return tuple(parts) if len(parts) > 1 else parts[0]
+    return parts[0] if len(parts) == 1 else tuple(parts)
 
 
 def _asks(row: AnyRow, missing: Collection[str]) -> TypeGuard[Entry]:

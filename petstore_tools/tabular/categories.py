@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from petstore_tools.tabular.cells import Sheet
 
     Category = str | Path | Mapping[Any, Any] | pd.Series[Any] | pd.DataFrame
-    Categories = Category | tuple[Category, ...]
+    Categories = Category | Sequence[Category]
 
 _HEADER_WITHIN = 10  # rows in which the titles of categories may be
 
@@ -77,16 +77,23 @@ def read_words(source: Categories) -> CategoryWords:
 
     Args:
         source: As for `read_categories`; an id may have several words. A dict from
-            words to ids is no list: there are other ids. Of a tuple of such, each has
-            some of the words.
+            words to ids is no list: there are other ids. A tuple or a list of such
+            has the words of all.
 
     Raises:
-        ArgumentError, SheetError: As of `read_categories`.
+        ArgumentError, SheetError: As of `read_categories`; or a word stands for an id
+            that a list beside it lacks.
     """
-    if isinstance(source, tuple):
+    if isinstance(source, tuple | list):
         parts = [*map(read_words, source)]
+        listed_ids = {id_ for part in parts if part.is_list for _, id_ in part.pairs}
         pairs = [pair for part in parts for pair in part.pairs]
-        return CategoryWords(pairs, any(part.is_list for part in parts))
+        for word, id_ in pairs:
+            if id_ not in (listed_ids or {id_}):
+                raise ArgumentError(
+                    f"categories: {word!r} stands for {id_}, which the list lacks"
+                )
+        return CategoryWords(pairs, listed_ids != set())
     is_list = not isinstance(source, Mapping)
     if hasattr(source, "items") and not hasattr(source, "columns"):
         rows = [("the table", str(key), str(word)) for key, word in source.items()]

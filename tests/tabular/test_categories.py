@@ -26,7 +26,8 @@ FRAME = pd.DataFrame({"id": [3, 4], "name": ["Dogs", "Cats"]})
             for word in ("Cats", True, 3.5, 2**63)
         ),
         (FRAME.rename(columns={"id": "Nr", "name": "Bezeichnung"}), ""),
-        ((FRAME.head(1), {"Cats": 4, "Hunde": 3}), ""),
+        ((FRAME, {"Hunde": 3}), ""),
+        ([FRAME, {"Fish": 9}], "'Fish' stands for 9, which the list lacks"),
         (FRAME.assign(id=[3, None]), "the DataFrame row 1: '' is not an id"),
     ],
 )
