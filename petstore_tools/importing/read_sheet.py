@@ -310,13 +310,13 @@ def write_questions(layout: Layout, reasons: Sequence[str] = (), **answers: Any)
         answers["defaults"] = {**(options.defaults or {}), "categoryId": ...}
     is_open = "status" not in (*layout.columns, *missing, *(options.defaults or ()))
     if is_open and len(free_columns) > len(missing):
-        likely = [index for index in free_columns if _holds_statuses(layout, index)]
-        if len(likely) == 1:
-            columns[layout.key(likely[0])] = "status"
+        status_column = _find_statuses(layout, free_columns)
+        if status_column == "…":
+            missing.append("status")
+        elif status_column:
+            columns[status_column] = "status"
             options = replace(options, columns=columns)
             layout = replace(layout, options=options)
-        elif any(_may_be_status(layout, *column) for column in free_columns.items()):
-            missing.append("status")
     blanks = [("…", field) for field in missing]
     answers["columns"] = [*columns.items(), *blanks]
     if options.row_key is not None and "row_key" not in layout.columns:
@@ -351,6 +351,15 @@ def _free_columns(layout: Layout) -> dict[int, bool]:
             if index not in fields and not is_blank(cell):
                 columns[index] = columns.get(index, False) or cell[:1].isalpha()
     return columns
+
+
+def _find_statuses(layout: Layout, free_columns: Mapping[int, bool]) -> str:
+    """Return the column that holds statuses, `…` where one may, "" where none does."""
+    likely = [index for index in free_columns if _holds_statuses(layout, index)]
+    if len(likely) == 1:
+        return layout.key(likely[0])
+    may_be = any(_may_be_status(layout, *column) for column in free_columns.items())
+    return "…" if may_be else ""
 
 
 def _holds_statuses(layout: Layout, index: int) -> bool:

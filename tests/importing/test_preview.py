@@ -75,5 +75,8 @@ def test_both_keys_of_a_doubtful_row_are_shown(fast, tmp_path):
     path.write_text("name,categoryId,Chip\nRex,3,c9\nMia,4,c2\n")
 
     (because,) = fast.store.preview_import(path, row_key="Chip").doubtful["because"]
+    path.write_text("name,categoryId,Chip\nRex,3,c1\nMax,4,c2\n")
+    (renamed,) = fast.store.preview_import(path, row_key="Chip").doubtful["because"]
 
     assert because.endswith("; its key is c9, that one's c1")
+    assert "its key is" not in renamed
