@@ -364,8 +364,8 @@ def _find_statuses(layout: Layout, free_columns: Mapping[int, bool]) -> str:
 
 def _holds_statuses(layout: Layout, index: int) -> bool:
     """
-    Say whether half of the rows have a cell in a column, most of which are words for a
-    status; no title is one.
+    Say whether half of the rows have a cell in a column, and most of these are words
+    for a status; its title is none.
     """
     rows = [cells for _, cells in records_below(layout) if not are_blank(cells)]
     cells = [row[index] for row in rows if not are_blank(row[index : index + 1])]

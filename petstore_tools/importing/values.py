@@ -54,7 +54,7 @@ BETTER_TITLES: dict[str, list[str]] = _WORDS["better titles"]
 TITLES = {
     name: [*words, *_WORDS["titles"][name]] for name, words in BETTER_TITLES.items()
 }
-# words for a status, "" for none: those that are not its own are proposed, never just
+# words for a status, "" for none: all but the document's own are proposed, never just
 # taken
 STATUS_WORDS: dict[str, str] = {status: status for status in spec.STATUSES} | {
     fold(word): status for word, status in _WORDS["statuses"].items()

@@ -91,7 +91,8 @@ def read_words(source: Categories) -> CategoryWords:
         for word, id_ in pairs:
             if id_ not in (listed_ids or {id_}):
                 raise ArgumentError(
-                    f"categories: {word!r} stands for {id_}, which the list lacks"
+                    f"categories: {word!r} stands for {id_}, which the list lacks:"
+                    " correct the id, or add it to the list"
                 )
         return CategoryWords(pairs, listed_ids != set())
     is_list = not isinstance(source, Mapping)
