@@ -131,15 +131,15 @@ class Layout:
 
     def key(self, index: int) -> str:
         """
-        Return what names a column in `columns=`: its title, or else its letter; no
-        column behind the header has a title.
+        Return what names a column in `columns=`: its title, or its letter where that is
+        not clear, or where the others are named so.
         """
-        titles = [*map(str.strip, self.header), *[""] * (index + 1)]
-        title = titles[index]
+        titles = [cell.strip() for cell in self.header]
+        title = titles[index] if index < len(titles) else ""
         is_clear = titles.count(title) == 1 and title.isprintable()
-        return (
-            title if is_clear and not self.options.by_letter else column_letter(index)
-        )
+        if self.options.by_letter or not title or not is_clear:
+            return column_letter(index)
+        return title
 
     def label(self, index: int) -> str:
         """Return a column as people find it: `A 'Name'`."""
