@@ -4,7 +4,7 @@ that asks for what is missing.
 """
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -304,13 +304,14 @@ def write_questions(layout: Layout, reasons: Sequence[str] = (), **answers: Any)
     options = replace(layout.options, columns=columns)
     layout = replace(layout, options=options)
     missing = [field for field in layout.missing if field not in layout.unnamed]
-    free_columns = _free_columns(layout)
+    rows = [cells for _, cells in records_below(layout) if not are_blank(cells)]
+    free_columns = _free_columns(layout, rows)
     if "categoryId" in missing and len(free_columns) < len(missing):
         missing.remove("categoryId")
         answers["defaults"] = {**(options.defaults or {}), "categoryId": ...}
     is_open = "status" not in (*layout.columns, *missing, *(options.defaults or ()))
     if is_open and len(free_columns) > len(missing):
-        status_column = _find_statuses(layout, free_columns)
+        status_column = _find_statuses(layout, free_columns, len(rows))
         if status_column == "…":
             missing.append("status")
         elif status_column:
@@ -337,50 +338,45 @@ def write_questions(layout: Layout, reasons: Sequence[str] = (), **answers: Any)
         fixes = [fix.problem for fix in group_problems(problems)]
         first, *others = [*reasons, *fixes]
         hints = [wrap(first), *(wrap(line, "  ") for line in others), *hints]
-    rows = "it" if reasons else "these rows, too"
-    title = f"To import {rows} (preview_import or --dry-run checks it):"
+    subject = "it" if reasons else "these rows, too"
+    title = f"To import {subject} (preview_import or --dry-run checks it):"
     return "\n".join([*hints, title, call])
 
 
-def _free_columns(layout: Layout) -> dict[int, bool]:
-    """Return the filled columns that are no field, and whether they hold words."""
+def _free_columns(
+    layout: Layout, rows: Iterable[Sequence[str]]
+) -> dict[int, list[str]]:
+    """Return the filled cells of the columns that are no field."""
     fields = layout.columns.values()
-    columns: dict[int, bool] = {}
-    for _, cells in records_below(layout):
+    columns = defaultdict(list)
+    for cells in rows:
         for index, cell in enumerate(cells):
             if index not in fields and not is_blank(cell):
-                columns[index] = columns.get(index, False) or cell[:1].isalpha()
+                columns[index].append(cell)
     return columns
 
 
-def _find_statuses(layout: Layout, free_columns: Mapping[int, bool]) -> str:
-    """Return the column that holds statuses, `…` where one may, "" where none does."""
-    likely = [index for index in free_columns if _holds_statuses(layout, index)]
+def _find_statuses(
+    layout: Layout, free_columns: Mapping[int, Sequence[str]], row_count: int
+) -> str:
+    """
+    Return the column that holds statuses in half of the rows, `…` where one may, ""
+    where none does.
+    """
+    likely = []
+    may_be = False
+    for index, cells in free_columns.items():
+        title = "".join(layout.header[index : index + 1])
+        statuses = [cell for cell in cells if STATUS_WORDS.get(fold(cell))]
+        is_filled = 2 * len(cells) >= row_count and 2 * len(statuses) > len(cells)
+        if is_filled and fold(title) not in STATUS_WORDS:
+            likely.append(layout.key(index))
+        has_words = any(cell[:1].isalpha() for cell in cells)
+        is_titled = index < len(layout.header)
+        may_be |= has_words and is_titled and not is_known(title)
     if len(likely) == 1:
-        return layout.key(likely[0])
-    may_be = any(_may_be_status(layout, *column) for column in free_columns.items())
+        return likely[0]
     return "…" if may_be else ""
-
-
-def _holds_statuses(layout: Layout, index: int) -> bool:
-    """
-    Say whether half of the rows have a cell in a column, and most of these are words
-    for a status; its title is none.
-    """
-    rows = [cells for _, cells in records_below(layout) if not are_blank(cells)]
-    cells = [row[index] for row in rows if not are_blank(row[index : index + 1])]
-    statuses = [cell for cell in cells if STATUS_WORDS.get(fold(cell))]
-    title = "".join(layout.header[index : index + 1])
-    is_filled = 2 * len(cells) >= len(rows)
-    return (
-        is_filled and 2 * len(statuses) > len(cells) and fold(title) not in STATUS_WORDS
-    )
-
-
-def _may_be_status(layout: Layout, index: int, has_words: bool) -> bool:
-    """Say whether a column has words, and a title that is not known for a field."""
-    is_titled = index < len(layout.header)
-    return has_words and is_titled and not is_known(layout.header[index])
 
 
 def _open_words(layout: Layout) -> list[RowProblem]:
