@@ -45,8 +45,7 @@ def python_literal(value: object) -> str:
     """
     if isinstance(value, tuple):
         return f"({', '.join(map(python_literal, value))})"
-    if isinstance(value, Mapping):
-        value = [*value.items()]
+    value = _as_pairs(value)
     if isinstance(value, list):
         items = [
             f"{python_literal(key)}: {python_literal(word)}" for key, word in value
@@ -55,6 +54,11 @@ def python_literal(value: object) -> str:
     if isinstance(value, int):
         return str(value)
     return "…" if value is ... else json.dumps(str(value), ensure_ascii=False)
+
+
+def _as_pairs(value: object) -> object:
+    """Return a mapping as pairs, and everything else as it is."""
+    return [*value.items()] if isinstance(value, Mapping) else value
 
 
 def flags(name: str, value: object) -> list[str]:
@@ -67,8 +71,7 @@ def flags(name: str, value: object) -> list[str]:
     flag = f"--{name.replace('_', '-')}"
     if isinstance(value, tuple):
         return [word for part in value for word in flags(name, part)]
-    if isinstance(value, Mapping):
-        value = [*value.items()]
+    value = _as_pairs(value)
     if isinstance(value, list):
         words = []
         for key, meaning in value:

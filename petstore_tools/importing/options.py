@@ -260,14 +260,12 @@ class ImportOptions:
 
     def arguments(self, answers: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         """
-        Yield the options of a call with their names, mappings as pairs; without those
-        that are as they are by themselves.
+        Yield the options of a call with their names, without those that are as they are
+        by themselves.
         """
         for definition in fields(self)[1:-1]:  # without the source, and progress
             value = answers.get(definition.name, getattr(self, definition.name))
-            if isinstance(value, Mapping):
-                value = [*value.items()]
-            if value not in (definition.default, []):
+            if value not in (definition.default, [], {}):
                 yield definition.name, value
 
 
