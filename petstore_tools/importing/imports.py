@@ -250,8 +250,9 @@ class ImportInfo:
     Attributes:
         target: What it is for.
         changed_at: Unix seconds of its last change.
-        states: Rows by state; `ambiguous` are unknown ones that only a person can
-            decide. Rows with problems count as rejected.
+        states: Rows by state; `listed` are those whose animal the file names by its id,
+            and that this import did not make; `ambiguous` are unknown ones that only a
+            person can decide. Rows with problems count as rejected.
         bad_rows: Rows with problems that its file had.
     """
 
