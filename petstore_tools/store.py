@@ -453,8 +453,8 @@ class PetStore:
 
         Returns:
             Columns `import` (text: the ID that `petstore-tools imports show` takes),
-            `file`, `environment` (text), `created`, `rejected`, `skipped`, `unsent`,
-            `unknown`, `ambiguous` (int64, rows; `created` are those that it made
+            `file`, `environment` (text), `created`, `rejected`, `unknown`, `not_sent`,
+            `left_out`, `ambiguous` (int64, rows; `created` are those that it made
             itself; `ambiguous` are unknown ones for a person to decide, and count there
             alone), `changed_at` (datetime, UTC).
 

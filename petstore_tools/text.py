@@ -16,9 +16,26 @@ from typing import Any
 
 Rows = Sequence[Sequence[object]]
 _COLUMNS = 100  # of a line that a person reads
+# soft hyphens, spaces without a width, marks of direction and order; the joiners stay,
+# since scripts and emoji need them
+_INVISIBLE = re.compile(
+    "[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]"
+)
 # control characters, also those that end a line, are blanks; markup is escaped
 _MARKDOWN = dict.fromkeys([*range(32), *range(127, 160), 0x2028, 0x2029], " ")
 _MARKDOWN |= {ord(sign): f"\\{sign}" for sign in r"\`*_[]#|~"}
+
+
+def clean(text: str) -> str:
+    """
+    Return a text without invisible characters, and without blanks around it.
+
+    >>> clean("\u200bRex ")
+    'Rex'
+    """
+    if not text.isascii():  # few are
+        text = _INVISIBLE.sub("", text)
+    return text.strip()
 
 
 def option(name: str, value: object = None) -> str:

@@ -25,7 +25,7 @@ from petstore_tools.errors import PetstoreError, SettingsError
 from petstore_tools.store import PetStore
 from petstore_tools.tabular.atomic import check_writable, replace_file, write_output
 from petstore_tools.tabular.categories import read_categories
-from petstore_tools.tabular.xlsx import template_bytes
+from petstore_tools.tabular.workbooks import template_bytes
 
 if TYPE_CHECKING:
     from petstore_tools.doctor import Finding

@@ -8,7 +8,12 @@ import click
 from petstore_tools import settings, spec
 from petstore_tools.cli import exits, options
 from petstore_tools.errors import SettingsError
-from petstore_tools.importing.entries import Entry, Matches, find_doubtful
+from petstore_tools.importing.entries import (
+    Entry,
+    Matches,
+    find_doubtful,
+    outcome_of,
+)
 from petstore_tools.importing.imports import (
     ImportInfo,
     find_import,
@@ -82,7 +87,7 @@ def show(info: ImportInfo) -> None:
     with read_journal(_folder(), info.target) as journal:
         entries = journal.read()
         for entry in entries:
-            outcome = "ambiguous" if entry.may_be else entry.state
+            outcome = "ambiguous" if entry.may_be else outcome_of(entry.state)
             if outcome != "created" or entry.key:
                 pet_id = entry.may_be or entry.animal_id or ""
                 facts = (entry.key, outcome, pet_id, entry.detail)

@@ -25,6 +25,7 @@ from petstore_tools.importing.options import Doubtful
 from petstore_tools.importing.read_sheet import ReadSheet
 from petstore_tools.importing.reconcile import similarity_key
 from petstore_tools.importing.rows import add_problem
+from petstore_tools.importing.values import DUPLICATE, RowLeftOut
 from petstore_tools.tabular.cells import Problem
 
 # rows of all imports that have, or name, one of some animals
@@ -67,7 +68,6 @@ class Comparison:
         edits: Rows whose animal has other values.
         removed: Rows that count as sent, and that the file does not hold any more.
         duplicates: Numbers of rows that equal an earlier one.
-        dropped: The numbers among these that are left out, as asked.
         ids: How many ids the file has; `refused_ids` are other animals', and this
             import never had them.
         orphans: Rows whose animal the inventory does not have any more.
@@ -80,7 +80,6 @@ class Comparison:
     edits: Sequence[Edit]
     removed: int
     duplicates: Sequence[int]
-    dropped: Sequence[int]
     ids: int
     refused_ids: int
     orphans: Sequence[Entry]
@@ -199,8 +198,14 @@ def compare(
             for row, matched_row in zip(rows, matched_rows, strict=True)
             if not matched_row.waits
         }
-        distinct_rows = [row for row in sheet.rows if row.number not in dropped]
-        sheet = replace(sheet, rows=distinct_rows)
+        sheet = replace(
+            sheet,
+            rows=[row for row in sheet.rows if row.number not in dropped],
+            rows_left_out=[
+                *sheet.rows_left_out,
+                *(RowLeftOut(number, DUPLICATE) for number in sorted(dropped)),
+            ],
+        )
         rows = sheet.rows_to_send
     other_entries = journal.read_others(rows)
     matches = match(entries, rows, other_entries)
@@ -227,7 +232,6 @@ def compare(
         edits=edits,
         removed=len(matches.missing),
         duplicates=duplicates,
-        dropped=sorted(dropped),
         ids=len(ids),
         refused_ids=refused_ids,
         orphans=orphans,

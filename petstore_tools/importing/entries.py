@@ -26,11 +26,19 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Literal, NamedTuple, TypeVar, get_args
 
-from petstore_tools.importing.values import ABOUT_TABLE, PetValues, RowProblem
+from petstore_tools.importing.values import PetValues, RowProblem
 
 # by how far a row got: of equal entries, the first ones are found in a file
 State = Literal["created", "unknown", "sending", "skipped", "unsent", "rejected"]
 _STATES = get_args(State)
+# what became of rows: the counts that people read, and the state that each counts
+OUTCOMES: dict[str, State] = {
+    "created": "created",
+    "rejected": "rejected",
+    "unknown": "unknown",
+    "not_sent": "unsent",
+    "left_out": "skipped",
+}
 Reason = Literal["equal", "changed list", "the same row key"]
 _VERBS: dict[Reason, str] = {
     "equal": "is",
@@ -103,7 +111,7 @@ class Entry(NamedTuple):
     def __str__(self) -> str:
         if not self.file:
             return f"the animal with id {self.pet_id}"
-        animal = self.state if self.pet_id is None else f"id {self.pet_id}"
+        animal = outcome_of(self.state) if self.pet_id is None else f"id {self.pet_id}"
         return f"row {self.number} of {self.file} ({animal})"
 
     @property
@@ -115,11 +123,6 @@ class Entry(NamedTuple):
     def is_open(self) -> bool:
         """Whether its answer is awaited, so that it is not known yet if it exists."""
         return self.state in ("unsent", "sending", "unknown")
-
-    @property
-    def is_remark(self) -> bool:
-        """Whether it is no animal, but a line about the table."""
-        return any(problem.rule == ABOUT_TABLE for problem in self.problems)
 
     @property
     def reason(self) -> str:
@@ -213,6 +216,17 @@ class Matches:
             and not (self.has_keys and entry.row_key)
             and not (self.has_ids and (entry.has_id or entry.state == "skipped"))
         ]
+
+
+def outcome_of(state: State) -> str:
+    """
+    Return the word for what became of a row.
+
+    >>> outcome_of("skipped")
+    'left out'
+    """
+    words = {stored: outcome for outcome, stored in OUTCOMES.items()}
+    return words.get(state, state).replace("_", " ")
 
 
 def group(values: Iterable[V], key: Callable[[V], K]) -> defaultdict[K, list[V]]:

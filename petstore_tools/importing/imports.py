@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from petstore_tools import sqlite
 from petstore_tools.errors import JournalError, SettingsError
+from petstore_tools.importing.entries import OUTCOMES
 from petstore_tools.listing.frames import text_dtype
 from petstore_tools.text import printable
 
@@ -262,10 +263,6 @@ class ImportInfo:
     bad_rows: int
 
 
-# what became of the rows of an import
-_COUNTS = ("created", "rejected", "skipped", "unsent", "unknown", "ambiguous")
-
-
 def imports_frame(infos: Iterable[ImportInfo]) -> pd.DataFrame:
     """Return imports as `PetStore.imports` does, the last changed first."""
     import pandas as pd
@@ -274,13 +271,13 @@ def imports_frame(infos: Iterable[ImportInfo]) -> pd.DataFrame:
     for info in sorted(infos, key=attrgetter("changed_at"), reverse=True):
         target = info.target
         states = info.states + Counter(unknown=info.states["sending"])
-        counts = [states[name] for name in _COUNTS]
+        counts = [*(states[state] for state in OUTCOMES.values()), states["ambiguous"]]
         names = target.id, target.label, target.environment
         rows.append((*names, *counts, info.changed_at))
     kinds: dict[str, str] = dict.fromkeys(
         ("import", "file", "environment"), text_dtype()
     )
-    kinds |= dict.fromkeys(_COUNTS, "int64")
+    kinds |= dict.fromkeys((*OUTCOMES, "ambiguous"), "int64")
     frame = pd.DataFrame(rows, columns=[*kinds, "changed_at"])
     times = pd.to_datetime(frame["changed_at"], unit="s", utc=True).dt.as_unit("s")
     return frame.assign(changed_at=times).astype(kinds)

@@ -4,7 +4,6 @@ What an import would do, in facts and in words: every problem of the file, and t
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -14,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from petstore_tools.importing.comparison import Comparison, Edit
 from petstore_tools.importing.imports import Target
 from petstore_tools.importing.read_sheet import NOT_SENT, ReadSheet
-from petstore_tools.importing.rows import Fix, group_problems
-from petstore_tools.importing.values import ABOUT_TABLE, RowProblem
+from petstore_tools.importing.rows import Fix, describe_left_out, group_problems
+from petstore_tools.importing.values import ABOVE, RowProblem
 from petstore_tools.listing.frames import text_dtype
 from petstore_tools.tabular.atomic import existing_numbers, numbered
 from petstore_tools.tabular.sources import row_label, row_labels
@@ -140,13 +139,14 @@ class ImportPreview:
 
     @property
     def rows(self) -> int:
-        """Rows below the header, blank ones left out."""
-        return len(self.sheet.rows) + len(self.comparison.dropped)
+        """Rows below the header that are not empty."""
+        below = [row for row in self.sheet.rows_left_out if row.kind != ABOVE]
+        return len(self.sheet.rows) + len(below)
 
     @property
     def bad_rows(self) -> int:
         """Rows that cannot be sent, and that are animals."""
-        return len(self.sheet.problem_rows) - len(self.sheet.remarks)
+        return len(self.sheet.problem_rows)
 
     @property
     def doubtful(self) -> pd.DataFrame:
@@ -245,8 +245,7 @@ class ImportPreview:
                 " .xlsx, hidden rows are left out"
             )
         if options.strict and self.bad_rows:
-            problem_rows = self.sheet.problem_rows
-            first_row = next(row for row in problem_rows if not row.is_remark)
+            first_row = self.sheet.problem_rows[0]
             return (
                 f"{self.bad_rows:,} of {self.rows:,} rows in {self.file} cannot be"
                 " sent, and strict is set. Nothing was created. First:"
@@ -312,7 +311,6 @@ class ImportPreview:
             "journal": self.target.id,
             "blank": self.sheet.blank,
             "duplicates": len(self.comparison.duplicates),
-            "dropped": len(self.comparison.dropped),
             "removed": self.comparison.removed,
             "skipped": self.comparison.states["skipped"],
             **{
@@ -326,7 +324,10 @@ class ImportPreview:
             "notes": list(self.notes),
             "header": self.sheet.layout.header_line,
             "filled": [column._asdict() for column in self.sheet.columns],
-            "left_out": [row._asdict() for row in self.sheet.rows_left_out],
+            "left_out": [
+                {"row": str(row_label(row.number)), "reason": row.reason}
+                for row in self.sheet.rows_left_out
+            ],
             "questions": self.sheet.questions,
             "forecast": asdict(self.forecast),
         }
@@ -348,21 +349,14 @@ class ImportPreview:
 
     def _counts(self) -> list[str]:
         comparison = self.comparison
-        duplicates = comparison.duplicates if self.to_send else ()
-        outcome = (
-            f"sent all the same ({option('drop_duplicates', True)} leaves them out)"
-        )
-        if self.sheet.options.drop_duplicates:
-            duplicates, outcome = comparison.dropped, "left out"
+        is_sent = self.to_send and not self.sheet.options.drop_duplicates
+        duplicates = comparison.duplicates if is_sent else ()
         numbers = first_of(duplicates, SHOWN)
+        left_out = describe_left_out(self.sheet.rows_left_out)
         equal = (
-            f"duplicates (name, category and status of an earlier row), {outcome}: row"
-            f" {numbers}"
+            "duplicates (name, category and status of an earlier row), sent all the"
+            f" same ({option('drop_duplicates', True)} leaves them out): row {numbers}"
         )
-        left_out = defaultdict(list)
-        for row in self.sheet.rows_left_out:
-            left_out[row.reason].append(row.number)
-        remarks = self.sheet.remarks
         counts = {
             "left for the same call without " + option("first"): (
                 self.unsent - self.to_send
@@ -376,12 +370,7 @@ class ImportPreview:
             "left out as doubtful before": comparison.states["skipped"],
             "sent and no longer in the file": comparison.removed,
             equal: len(duplicates),
-            **{
-                f"left out, {reason}: row {first_of(rows, SHOWN)}": len(rows)
-                for reason, rows in left_out.items()
-            },
-            "about the table, skipped (correct one that is an animal): row "
-            f"{first_of(remarks, SHOWN)}": len(remarks),
+            **{f"left out, {text}": count for text, count in left_out.items()},
             "blank, skipped": self.sheet.blank,
         }
         lines = [f"{count:,} {meaning}" for meaning, count in counts.items() if count]
@@ -414,7 +403,7 @@ class ImportPreview:
             "told apart by": [self.told_apart],
             "note": self.notes,
             "read as": sheet.matches,
-            "problem": [fix for fix in self.groups if fix.rule != ABOUT_TABLE],
+            "problem": self.groups,
             "edited": self.edits,
             "forecast": [self.forecast] if self.to_send else [],
             "doubtful": doubtful_rows,

@@ -23,6 +23,7 @@ from petstore_tools.importing.rows import (
     records_below,
 )
 from petstore_tools.importing.values import (
+    ABOVE,
     FIELDS,
     IDENTITY,
     NO_ID,
@@ -132,11 +133,6 @@ class ReadSheet:
         return [row for row in self.rows if row.problems]
 
     @property
-    def remarks(self) -> list[int]:
-        """Numbers of those that say something about the table, and are no animals."""
-        return [row.number for row in self.problem_rows if row.is_remark]
-
-    @property
     def file(self) -> str:
         """
         Name of the file as it can be printed, and of the sheet where there are several.
@@ -222,7 +218,7 @@ def read_sheet(options: ImportOptions) -> ReadSheet:
     """
     layout = open_layout(options)
     rows: list[AnyRow] = [
-        RowLeftOut(number, "above the header")
+        RowLeftOut(number, ABOVE)
         for number, cells in enumerate(layout.cells_above, 1)
         if not are_blank(cells)
     ]

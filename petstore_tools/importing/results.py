@@ -9,29 +9,30 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from petstore_tools.errors import JournalError, SheetError
 from petstore_tools.importing.comparison import Edit
-from petstore_tools.importing.entries import Entry
+from petstore_tools.importing.entries import OUTCOMES, Entry, outcome_of
 from petstore_tools.importing.journal import Journal
 from petstore_tools.importing.layout import ADDED, Layout
 from petstore_tools.importing.preview import ImportPreview
 from petstore_tools.importing.read_sheet import ReadSheet
+from petstore_tools.importing.rows import describe_left_out
 from petstore_tools.importing.send import Stopped
-from petstore_tools.importing.values import FIELDS
+from petstore_tools.importing.values import FIELDS, RowLeftOut
 from petstore_tools.listing.frames import status_dtype, text_dtype
 from petstore_tools.tabular.atomic import existing_numbers, numbered, replace_file
 from petstore_tools.tabular.cells import text_of
-from petstore_tools.tabular.sources import row_labels
+from petstore_tools.tabular.sources import row_label, row_labels
 from petstore_tools.text import pluralize, some_of, utc_text
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-OUTCOMES = ("created", "rejected", "unknown", "unsent", "skipped")
 _ID_TITLE = "petstore_id"
 
 
@@ -51,8 +52,8 @@ class ImportResult:
         rejected: Have a problem, or were refused by the service.
         unknown: May exist or not; not sent again before they are reconciled.
         ambiguous: Of these, rows that a listing could not decide: a person does.
-        unsent: Not sent yet.
-        skipped: Left out: doubtful rows, duplicates, and lines about the table.
+        not_sent: Not sent yet.
+        left_out: Left out because you said so, or because of the sheet.
         created_now: Created by this run.
         skipped_now: Left out by this run as doubtful.
         stopped: Why it ended early, None where it did not.
@@ -61,7 +62,8 @@ class ImportResult:
         notes: What else should be known.
         not_written: Those that could not be written, and why; the same call writes
             them.
-        entries: What became of each row, in the order of the file.
+        entries: What became of each row that is an animal, in the order of the file.
+        rows_left_out: Rows that are left out because of the sheet.
         edits: Rows whose animal is known by its id or its key, with other values.
     """
 
@@ -72,8 +74,8 @@ class ImportResult:
     rejected: int
     unknown: int
     ambiguous: int
-    unsent: int
-    skipped: int
+    not_sent: int
+    left_out: int
     created_now: int
     skipped_now: int
     stopped: Stopped | None
@@ -82,6 +84,7 @@ class ImportResult:
     notes: tuple[str, ...]
     not_written: tuple[str, ...]
     entries: tuple[Entry, ...]
+    rows_left_out: tuple[RowLeftOut, ...]
     edits: tuple[Edit, ...]
 
     @property
@@ -107,10 +110,11 @@ class ImportResult:
         Returns:
             Columns `row` (int64, or the label), `name` (text), `categoryId` (Int64),
             `status` (ordered category), `outcome` (text: created, rejected, unknown,
-            unsent, skipped), `id` (Int64), `at` (datetime64, UTC: when the outcome was
-            known), `detail` (text), `candidates` (text: ids of animals that may be an
-            unknown row), by row. A row with problems has its name as typed, and no
-            other value and no time.
+            not sent, left out), `id` (Int64), `at` (datetime64, UTC: when the outcome
+            was known), `detail` (text), `candidates` (text: ids of animals that may be
+            an unknown row), by row. A row with problems has its name as typed, and no
+            other value and no time. A row that is left out because of the sheet has its
+            reason alone.
         """
         import pandas as pd
 
@@ -126,11 +130,11 @@ class ImportResult:
             "candidates": text,
         }
         edits = {edit.row: f"edited: {edit.changes}" for edit in self.edits}
-        rows = [
+        rows: list[tuple[Any, ...]] = [
             (
                 entry.number,
                 *entry.content,
-                entry.state,
+                outcome_of(entry.state),
                 entry.animal_id,
                 int(entry.changed_at) or None,
                 edits.get(entry.number, entry.reason),
@@ -138,6 +142,12 @@ class ImportResult:
             )
             for entry in self.entries
         ]
+        nothing = [None] * len(FIELDS)
+        rows += [
+            (row.number, *nothing, "left out", None, None, row.reason, "")
+            for row in self.rows_left_out
+        ]
+        rows.sort(key=itemgetter(0))
         frame = pd.DataFrame(rows, columns=["row", *kinds], dtype="object")
         frame = frame.astype(kinds)
         times = pd.to_datetime(frame["at"], unit="s", utc=True).dt.as_unit("s")
@@ -160,12 +170,16 @@ class ImportResult:
             "not_written": list(self.not_written),
             "notes": [*self.notes, *self._doubt()],
             "edits": [*map(str, self.edits)],
+            "rows_left_out": [
+                {"row": str(row_label(row.number)), "reason": row.reason}
+                for row in self.rows_left_out
+            ],
         }
 
     def __str__(self) -> str:
         counts = {name: getattr(self, name) for name in OUTCOMES}
         parts = [
-            f"{count:,} {name}"
+            f"{count:,} {outcome_of(OUTCOMES[name])}"
             for name, count in counts.items()
             if count or name == "created"
         ]
@@ -193,6 +207,8 @@ class ImportResult:
         if self.resumes_at is not None:
             remarks.append(f"the same call goes on from {utc_text(self.resumes_at)}")
         remarks += self.notes
+        left_out = describe_left_out(self.rows_left_out)
+        remarks += [f"left out, {text}" for text in left_out]
         remarks += [f"not written: {file}" for file in self.not_written]
         new_edits = [edit for edit in self.edits if edit.is_new]
         if new_edits:

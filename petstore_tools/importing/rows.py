@@ -16,7 +16,13 @@ from petstore_tools.importing.layout import Layout
 from petstore_tools.importing.values import (
     ABOUT_TABLE,
     ALONE,
+    COMPUTED,
     FIELDS,
+    HEADER_AGAIN,
+    HIDDEN,
+    LEFT_OUT,
+    NO_FIELDS,
+    TOTALS_ROW,
     PetValues,
     RowLeftOut,
     RowProblem,
@@ -30,8 +36,9 @@ from petstore_tools.tabular.cells import (
     are_blank,
     column_letter,
     is_blank,
+    references,
 )
-from petstore_tools.text import first_of, pluralize, quoted
+from petstore_tools.text import clean, first_of, pluralize, quoted
 
 # the attribute of a row that is its own, and what is wrong where another row has it
 _REPETITIONS = {
@@ -52,10 +59,10 @@ _REPETITIONS = {
 _FEW = 3  # rows that a line shows, and values of theirs
 # what a title begins with: no number does
 _TITLE = re.compile(r"\s*[^\W\d_]")
-HIDDEN = "hidden"
-_HEADER_AGAIN = "the header again"
+_EXCERPT = 60  # characters of a formula, or of a line, that are shown
 _HELP_OF_NOTES = "complete the row, or delete it"
-_HELP_OF_SUMS = "delete it; of an animal, type the value in place of the formula"
+# kinds of rows that end a table: what follows may be another one
+_ENDS = (ABOUT_TABLE, COMPUTED, TOTALS_ROW)
 _TITLES = Problem(
     "looks like the titles of another table",
     "delete it with the rows below it, or correct it if it is an animal",
@@ -97,7 +104,8 @@ def _decide_rows(layout: Layout) -> Iterator[AnyRow]:
     columns = layout.columns
     sheet = layout.sheet
     width = len(layout.header)
-    header = [title.strip().casefold() for title in layout.header]
+    header = [clean(title).casefold() for title in layout.header]
+    computed_rows = _find_computed(layout)
     # no row may lack it
     last = max(columns.get(name, -1) for name in spec.REQUIRED)
     # of a field without a column, the cell behind the last one
@@ -118,22 +126,60 @@ def _decide_rows(layout: Layout) -> Iterator[AnyRow]:
         elif number in sheet.hidden:
             yield RowLeftOut(number, HIDDEN)
         elif are_blank(fields):
-            reason = "without name, category and status"
-            yield None if are_blank(cells) else RowLeftOut(number, reason)
-        elif [*map(str.casefold, map(str.strip, whole))] == header:
-            yield RowLeftOut(number, _HEADER_AGAIN)
+            yield None if are_blank(cells) else RowLeftOut(number, NO_FIELDS)
+        elif [clean(cell).casefold() for cell in whole] == header:
+            yield RowLeftOut(number, HEADER_AGAIN)
+        elif any((number, index) in sheet.totals for index in columns.values()):
+            yield RowLeftOut(number, TOTALS_ROW)
+        elif number in computed_rows:
+            yield RowLeftOut(number, COMPUTED, computed_rows[number])
         else:
             yield _decide(number, whole, fields, layout)
 
 
+def _find_computed(layout: Layout) -> dict[int, str]:
+    """
+    Return the rows that are computed from other rows, each with the cell and the
+    formula that show it: a read cell refers to two or more other rows of read columns,
+    and most rows of its column hold no such formula.
+    """
+    columns: dict[int, dict[int, int]] = defaultdict(dict)
+    for (number, column), formula in layout.sheet.formulas.items():
+        if column in layout.columns.values():
+            columns[column][number] = _count_rows(formula, number, layout)
+    computed: dict[int, str] = {}
+    for column, counts in columns.items():
+        records = records_below(layout)
+        filled = sum(not are_blank(cells[column : column + 1]) for _, cells in records)
+        is_running = 2 * sum(map(bool, counts.values())) > filled
+        for number, count in counts.items():
+            if count > 1 and not is_running:
+                formula = layout.sheet.formulas[number, column][:_EXCERPT]
+                place = f"{column_letter(column)}{number}"
+                computed.setdefault(number, f"{place}: {formula}")
+    return computed
+
+
+def _count_rows(formula: str, number: int, layout: Layout) -> int:
+    """Return to how many other rows of read columns a formula refers, at most 2."""
+    others: set[int] = set()
+    for area in references(formula, layout.sheet):
+        if any(area.left <= n <= area.right for n in layout.columns.values()):
+            rows = range(max(area.top, layout.header_row), area.bottom + 1)
+            others.update(rows[:3])  # one of them may be its own
+    return min(2, len(others - {number}))
+
+
 def _decide(
     number: int, cells: tuple[str, ...], fields: Sequence[str], layout: Layout
-) -> Entry:
+) -> Entry | RowLeftOut:
     """Decide each cell of a row that is not empty."""
     values: list[Any] = [*map(layout.matcher.decide, FIELDS, fields)]
     row = Entry(number, PetValues(*values), cells)
-    if note := _note(row, fields, layout):
-        return add_problem(row, "name", note, layout)
+    if remark := _remark(row, fields):
+        return RowLeftOut(number, ABOUT_TABLE, quoted(remark, _EXCERPT))
+    if _stands_alone(row, fields, layout):
+        return add_problem(row, "name", Problem(ALONE, _HELP_OF_NOTES), layout)
     if Problem in map(type, values):  # few rows have one
         for field, value in zip(FIELDS, values, strict=True):
             if isinstance(value, Problem):
@@ -162,37 +208,41 @@ def add_problem(row: Entry, field: str, problem: Problem, layout: Layout) -> Ent
         ),
         pet_id=None if field == "petstore_id" else row.pet_id,
     )
-    return row._replace(state="skipped" if row.is_remark else "rejected")
+    return row._replace(state="rejected")
 
 
-def _note(row: Entry, fields: Sequence[str], layout: Layout) -> Problem | None:
+def _remark(row: Entry, fields: Sequence[str]) -> str:
     """
-    Say why a row is no animal, None where it may be one.
+    Return the cell that says that a row is a total, or a line about the table; "" if
+    the row may be an animal.
 
-    A sum over rows is a total, whatever else stands in its row. No default fills a
-    row that stands alone, beside a note at most, or that begins like a total, a page or
-    a signature; and a total needs a status of its own.
+    A row that begins or ends like a total needs a category and a status to be an
+    animal. A row that begins like a page or a signature needs a category.
     """
-    columns = layout.columns.values()
-    totals = layout.sheet.total_cells
-    if totals and any((row.number, index) in totals for index in columns):
-        return Problem(ABOUT_TABLE, _HELP_OF_SUMS)
     name, category, typed_status = fields
-    has_category = category.strip() or cell_kind(category)
-    has_status = typed_status.strip() and isinstance(row.content.status, str)
+    has_category = clean(category) or cell_kind(category)
+    has_status = clean(typed_status) and isinstance(row.content.status, str)
     if has_category and has_status:
-        return None
-    needs_default = name.strip() and not has_category
-    first_cell = next(filter(str.strip, row.cells), name)
-    is_remark = is_total(name) or (needs_default and is_note(name))
-    if is_remark or (not has_status and name != first_cell and is_total(first_cell)):
-        return Problem(ABOUT_TABLE, _HELP_OF_NOTES)
-    if not needs_default or len(layout.columns.keys() & {*FIELDS}) == 1:
-        return None
+        return ""
+    if is_total(name) or (clean(name) and not has_category and is_note(name)):
+        return name
+    first_cell = next(filter(clean, row.cells), name)
+    is_about = not has_status and name != first_cell and is_total(first_cell)
+    return first_cell if is_about else ""
+
+
+def _stands_alone(row: Entry, fields: Sequence[str], layout: Layout) -> bool:
+    """
+    Say whether a row holds a name and nothing else, or a note at most, so that no
+    default fills it; not in a list of names alone.
+    """
+    name, category, _ = fields
+    has_category = clean(category) or cell_kind(category)
+    if has_category or not clean(name) or len(layout.columns.keys() & {*FIELDS}) == 1:
+        return False
     filled_cells = [cell for cell in row.cells if not is_blank(cell)]
-    is_alone = len(filled_cells) == 1
     has_note = len(filled_cells) == 2 and any(map(is_note, filled_cells))
-    return Problem(ALONE, _HELP_OF_NOTES) if is_alone or has_note else None
+    return len(filled_cells) == 1 or has_note
 
 
 def _mark_other_tables(rows: list[AnyRow], layout: Layout) -> None:
@@ -203,8 +253,11 @@ def _mark_other_tables(rows: list[AnyRow], layout: Layout) -> None:
     problem: Problem | None = None
     last_number = layout.header_row
     for index, (row, next_row) in enumerate(pairwise([*rows, None])):
-        if isinstance(row, RowLeftOut) and row.reason == _HEADER_AGAIN:
-            problem = None
+        if isinstance(row, RowLeftOut):
+            if row.kind == HEADER_AGAIN:
+                problem = None
+            if row.kind in _ENDS:
+                continue
         if isinstance(row, Entry):
             rules = {row_problem.rule for row_problem in row.problems}
             is_apart = row.number - last_number > 1
@@ -214,10 +267,9 @@ def _mark_other_tables(rows: list[AnyRow], layout: Layout) -> None:
                     f"delete these rows; if they are animals, delete row {row.number}",
                 )
                 rows[index] = add_problem(row, "", _TITLES, layout)
-            elif problem and ABOUT_TABLE not in rules:
+            elif problem:
                 rows[index] = add_problem(row, "", problem, layout)
-            # a total, or a caption below a gap
-            if ABOUT_TABLE in rules or (is_apart and ALONE in rules):
+            if is_apart and ALONE in rules:  # a caption below a gap
                 continue
         if row:
             last_number = row.number
@@ -246,14 +298,14 @@ def _are_titles(row: Entry, next_row: AnyRow, layout: Layout) -> bool:
 def identify(rows: list[AnyRow], layout: Layout, field: str) -> None:
     """
     Give each row its id or its key, and make problem rows of those whose id or key
-    cannot be read, or is that of another row, too; not totals, notes and broken lines.
+    cannot be read, or is that of another row, too; not broken lines.
     """
     attribute, repetition = _REPETITIONS[field]
     column = layout.columns[field]
     groups = defaultdict(list)
     row: Any
     for index, row in enumerate(rows):
-        is_row = isinstance(row, Entry) and not row.is_remark
+        is_row = isinstance(row, Entry)
         if is_row and all(problem.field for problem in row.problems):
             value = layout.matcher.decide(field, row.cells[column])
             if isinstance(value, Problem):
@@ -268,6 +320,15 @@ def identify(rows: list[AnyRow], layout: Layout, field: str) -> None:
             for index in indexes:
                 row = rows[index]
                 rows[index] = add_problem(row, field, repetition, layout)
+
+
+def describe_left_out(rows: Iterable[RowLeftOut]) -> dict[str, int]:
+    """Return how many rows each reason leaves out, by a text that names the first."""
+    texts = {}
+    for kind, members in group(rows, attrgetter("kind")).items():
+        help_ = LEFT_OUT.get(kind, "")
+        texts[f"{kind}: row {first_of(members)}{help_}"] = len(members)
+    return texts
 
 
 class Fix(NamedTuple):

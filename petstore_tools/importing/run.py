@@ -26,6 +26,7 @@ from petstore_tools.importing.comparison import (
     compare,
     find_edits,
 )
+from petstore_tools.importing.entries import OUTCOMES
 from petstore_tools.importing.imports import Target
 from petstore_tools.importing.journal import Journal, open_journal, read_journal
 from petstore_tools.importing.lost_rows import (
@@ -39,12 +40,10 @@ from petstore_tools.importing.options import Doubtful, ImportOptions, Progress
 from petstore_tools.importing.preview import ImportPreview
 from petstore_tools.importing.read_sheet import ReadSheet, read_sheet
 from petstore_tools.importing.results import (
-    OUTCOMES,
     ImportResult,
     entries_of_rows,
     write_files,
 )
-from petstore_tools.importing.rows import HIDDEN
 from petstore_tools.importing.send import (
     LAST_ANSWERS_S,
     Sender,
@@ -52,10 +51,11 @@ from petstore_tools.importing.send import (
     await_answers,
     await_threads,
 )
+from petstore_tools.importing.values import ABOVE
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.inventory import Inventory
 from petstore_tools.tabular.atomic import check_writable
-from petstore_tools.text import first_of, option, pluralize, some_of
+from petstore_tools.text import option, pluralize, some_of
 from petstore_tools.throttle.gate import CallOptions
 from petstore_tools.throttle.quota import LIKELY_S, forecast, read_quota
 
@@ -388,14 +388,15 @@ class _Run:
         files, not_written = write_files(
             preview, self._journal, [*entries, *removed_entries]
         )
-        counts = Counter(skipped=len(preview.comparison.dropped))
-        counts.update(entry.state for entry in entries)
+        left_out = [row for row in preview.sheet.rows_left_out if row.kind != ABOVE]
+        counts = Counter[str](entry.state for entry in entries)
+        counts["skipped"] += len(left_out)
         earlier = {e.entry_id for e in self._before.entries if e.state == "created"}
         return ImportResult(
             file=preview.file,
             environment=preview.environment,
             rows=preview.rows,
-            **{outcome: counts[outcome] for outcome in OUTCOMES},
+            **{outcome: counts[state] for outcome, state in OUTCOMES.items()},
             ambiguous=sum(entry.may_be != "" for entry in entries),
             created_now=sum(e.entry_id not in earlier for e in created_entries),
             skipped_now=max(0, skipped - self._before.states["skipped"]),
@@ -406,6 +407,7 @@ class _Run:
             edits=tuple(edits) if self._added else (),  # else nothing was compared
             not_written=not_written,
             entries=tuple(entries),
+            rows_left_out=tuple(left_out),
         )
 
     def _notes_on_rows(self, unnamed: int, skipped: int) -> Iterator[str]:
@@ -421,10 +423,6 @@ class _Run:
                 f"the id of {pluralize(unnamed, 'row')} that was created is not known"
                 " yet, so the created file lacks it: the same call finds it"
             )
-        left_out = self._preview.sheet.rows_left_out
-        if hidden := [row.number for row in left_out if row.reason == HIDDEN]:
-            rows = pluralize(len(hidden), "hidden row")
-            yield f"{rows} left out: row {first_of(hidden)}"
         if skipped and self._options.doubtful == "send":
             rows = pluralize(skipped, "row")
             yield f"not sent, since an earlier answer was skip: {rows}"

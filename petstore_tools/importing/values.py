@@ -64,9 +64,23 @@ _NOTES = frozenset(map(fold, _WORDS["notes"]))
 # what stands in a text file for an error
 ERRORS = frozenset(_WORDS["errors"])
 _LETTERS = re.compile(r"[^\W\d_]+")
-# what is wrong with rows that may be, and that are, no animals
+# what is wrong with a row that may be no animal
 ALONE = "stands alone in its row"
-ABOUT_TABLE = "is a total or a line about the table"
+# why a row is left out
+ABOVE = "above the header"
+HEADER_AGAIN = "the header again"
+HIDDEN = "hidden"
+NO_FIELDS = "without name, category and status"
+DUPLICATE = "a duplicate of an earlier row"
+COMPUTED = "computed from other rows"
+TOTALS_ROW = "the totals row of a table"
+ABOUT_TABLE = "a total or a line about the table"
+# what to do if such a row is an animal, as the rest of a sentence
+LEFT_OUT = {
+    COMPUTED: "; if it is an animal, paste its value",
+    TOTALS_ROW: "; if it is an animal, move it into the table",
+    ABOUT_TABLE: "; if it is an animal, complete the row",
+}
 Value = str | int | None  # of a name, a category, a status, a key, an id
 # of a word until somebody says what it means
 NO_ID = "is not the id of a category"
@@ -321,8 +335,24 @@ class RowProblem(NamedTuple):
 
 class RowLeftOut(NamedTuple):
     """
-    A row that is not empty and not imported; its reason ends a sentence: `hidden`.
+    A row that is not empty and not imported, because of the sheet.
+
+    Attributes:
+        number: As the spreadsheet counts, from 1; of a DataFrame a FrameRow.
+        kind: Why, as the end of a sentence: `hidden`.
+        detail: What shows it, such as its formula; may be empty.
     """
 
     number: int
-    reason: str
+    kind: str
+    detail: str = ""
+
+    def __str__(self) -> str:
+        detail = f" ({self.detail})" if self.detail else ""
+        return f"{self.number}{detail}"
+
+    @property
+    def reason(self) -> str:
+        """Why it is left out, and what to do if it is an animal."""
+        detail = f" ({self.detail})" if self.detail else ""
+        return f"{self.kind}{detail}{LEFT_OUT.get(self.kind, '')}"

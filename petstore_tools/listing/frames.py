@@ -19,7 +19,7 @@ from petstore_tools.models import PetRow
 from petstore_tools.tabular.atomic import write_output
 from petstore_tools.tabular.sources import FrameSource
 from petstore_tools.tabular.text_files import csv_bytes
-from petstore_tools.tabular.xlsx import LAST_ROW, workbook_bytes
+from petstore_tools.tabular.workbooks import LAST_ROW, workbook_bytes
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -21,7 +21,7 @@ from petstore_tools.reporting.presentation import (
     with_names,
 )
 from petstore_tools.tabular.cells import EXACT
-from petstore_tools.tabular.xlsx import WRITER_OPTIONS
+from petstore_tools.tabular.workbooks import WRITER_OPTIONS
 
 SHEETS: dict[str, str] = LOOKS["sheets"]  # of single animals, by their tables
 METHOD = "How this was made"

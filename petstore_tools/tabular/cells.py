@@ -13,6 +13,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Self
 
 from petstore_tools import spec
+from petstore_tools.text import clean
 
 # from here on a double stands for several whole numbers, and nobody can tell which
 EXACT = 2**53
@@ -80,13 +81,25 @@ class MalformedLine(list[str]):
     """A line that no CSV reader can split, as one cell."""
 
 
-# what sums or counts cells of several rows, or a column of a table of Excel
-_TOTAL = re.compile(
-    r"\b(?:SUM\w*|COUNT\w*|AVERAGE\w*|SUBTOTAL|AGGREGATE)\([^()]*?"
-    r"(?:\$?([A-Z]+)\$?(\d*)\]?:(?:\[?\.)?\$?\1\$?(?!\2\b)\d+"
-    r"|\$?([A-Z]+):(?:\.)?\$?\3\b|\w\[(?!#This|@)"
-    r"|\$?([A-Z]+)\$?\d+[,;]\[?\.?\$?\4\$?\d)"
+class Area(NamedTuple):
+    """
+    Cells that a formula refers to: rows from 1, columns from 0, the last ones included.
+    """
+
+    top: int
+    bottom: int
+    left: int
+    right: int
+
+
+_LAST = 1 << 20  # row or column of a reference that names none
+_QUOTED_TEXT = re.compile(r'"[^"]*"')
+_CELL = r"\$?(?P<{0}_column>[A-Z]{{1,3}})?\$?(?P<{0}_row>\d+)?"
+_REFERENCE = re.compile(  # B2, B2:B9, B:B, 2:9, each perhaps with its sheet
+    rf"(?:(?P<sheet>'(?:[^']|'')+'|[\w.]+)!)?(?<![\w.$]){_CELL.format('first')}"
+    rf"(?P<range>:{_CELL.format('last')})?(?![\w.(!])"
 )
+_TABLE_REFERENCE = re.compile(r"([^\W\d][\w.]*)?\[((?:[^][]|\[[^]]*\])*)\]")
 Record = tuple[int, Sequence[str]]  # the number of a row, and its cells
 
 
@@ -102,8 +115,10 @@ class Sheet:
         name: Of a sheet of a workbook, else "".
         names: Of all sheets of the workbook.
         hidden: Rows that the spreadsheet does not show.
-        total_cells: Row and column, from 0, of each cell that sums or counts cells of
-            several rows, or that a table of the workbook has in its totals row.
+        formulas: The formula of a cell, by its row and its column, from 0.
+        table_columns: Where the data of each column of a table of Excel is, by the
+            names of both, in lower case.
+        totals: Row and column, from 0, of the cells in the totals rows of such tables.
         is_unseen: Whether nobody can tell what it hides.
     """
 
@@ -113,7 +128,9 @@ class Sheet:
     name: str = ""
     names: tuple[str, ...] = ()
     hidden: set[int] = field(default_factory=set)
-    total_cells: set[tuple[int, int]] = field(default_factory=set)
+    formulas: dict[tuple[int, int], str] = field(default_factory=dict)
+    table_columns: dict[tuple[str, str], Area] = field(default_factory=dict)
+    totals: set[tuple[int, int]] = field(default_factory=set)
     is_unseen: bool = False
 
     content: ClassVar[Callable[..., bytes]]
@@ -191,7 +208,7 @@ def whole_number(text: str) -> int | None:
         The number (int64), None where the text is not one for sure: `1.000` may be 1 or
         1,000.
     """
-    digits = _WHOLE.fullmatch(text.strip())
+    digits = _WHOLE.fullmatch(clean(text))
     if digits is None:
         return None
     number = Decimal(digits[1])
@@ -203,7 +220,7 @@ def is_blank(cell: str) -> bool:
     """
     Say whether nothing is in a cell; a formula without a saved value is something.
     """
-    return not cell.strip() and getattr(cell, "kind", MERGED).startswith(MERGED)
+    return not clean(cell) and getattr(cell, "kind", MERGED).startswith(MERGED)
 
 
 def are_blank(cells: Iterable[str]) -> bool:
@@ -211,14 +228,40 @@ def are_blank(cells: Iterable[str]) -> bool:
     return all(map(is_blank, cells))
 
 
-def is_total_formula(formula: str) -> bool:
+def references(formula: str, sheet: Sheet) -> Iterator[Area]:
     """
-    Say whether a formula, of .xlsx or .ods, sums or counts cells of several rows.
+    Yield the cells of its own sheet that a formula refers to, as areas.
 
-    >>> is_total_formula("SUM(B2:B9)"), is_total_formula("SUM(B2:D2)")
-    (True, False)
+    >>> [*references("=SUM(B2:B9)+Prices!C3", Sheet())]
+    [Area(top=2, bottom=9, left=1, right=1)]
     """
-    return _TOTAL.search(formula) is not None
+    text = _QUOTED_TEXT.sub("", formula)
+    for table in {table for table, _ in sheet.table_columns}:
+        bare_name = rf"\b{re.escape(table)}\b(?!\[)"
+        text = re.sub(bare_name, f"{table}[]", text, flags=re.IGNORECASE)
+    for table, inner in _TABLE_REFERENCE.findall(text.casefold()):
+        if "@" not in inner and "#this row" not in inner:
+            titles = {*re.findall(r"(?<![#\w])[^][,:#]+", inner)}
+            for (name, title), area in sheet.table_columns.items():
+                if table in ("", name) and title in (titles or {title}):
+                    yield area
+    for match in _REFERENCE.finditer(_TABLE_REFERENCE.sub("", text)):
+        owner = (match["sheet"] or "").strip("'").replace("''", "'")
+        is_cell = match["first_column"] and match["first_row"]
+        if owner in ("", sheet.name) and (match["range"] or is_cell):
+            yield _area(match)
+
+
+def _area(match: re.Match[str]) -> Area:
+    """Return the cells of a reference; a whole column or row goes to the last one."""
+    prefix = "last" if match["range"] else "first"
+    first, last = match["first_column"], match[f"{prefix}_column"]
+    return Area(
+        int(match["first_row"] or 1),
+        int(match[f"{prefix}_row"] or _LAST),
+        column_index(first) if first else 0,
+        column_index(last) if last else _LAST,
+    )
 
 
 @cache

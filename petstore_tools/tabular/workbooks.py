@@ -1,29 +1,79 @@
 """
-Workbooks opened: .xlsx by a reader of its own, others through calamine. Every cell is
-text, and says what it was if it was none.
+Workbooks: read by wolfxl (.xlsx, .xlsm) and calamine (.ods, .xls, .xlsb), and written
+with examples, drop-down lists and bad cells in colour.
+
+Every cell is text. A cell that was no text says what it was.
 """
 
 import re
 import struct
 import zipfile
-from collections.abc import Collection, Iterable, Iterator
-from dataclasses import replace
+from collections import defaultdict
+from collections.abc import (
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import cache, partial
+from html import unescape
 from io import BytesIO
+from itertools import product
+from typing import Any, Protocol
 
 from python_calamine import CalamineWorkbook, PasswordError, SheetVisibleEnum
 
+from petstore_tools import spec
 from petstore_tools.errors import SheetError
 from petstore_tools.tabular.cells import (
+    EXACT,
     FORMATTED,
+    MERGED,
     NUMBER,
-    is_total_formula,
+    Area,
+    NonTextCell,
+    Record,
+    Sheet,
+    column_letter,
+    is_blank,
     text_of,
 )
-from petstore_tools.tabular.xlsx import CATEGORY_SHEET, Worksheet, XlsxBook
 from petstore_tools.text import option
 
-# of an unpacked workbook: a million rows of three columns take half
+# hidden, and by its name never read as animals
+CATEGORY_SHEET = "petstore_categories"
+LAST_ROW = 1_048_575  # of a sheet, counted from 0
+WRITER_OPTIONS = {  # text is never a formula or a link
+    "in_memory": True,
+    "strings_to_formulas": False,
+    "strings_to_urls": False,
+    "default_date_format": "yyyy-mm-dd hh:mm",
+    "nan_inf_to_errors": True,
+}
+_TOO_LONG = -2  # XlsxWriter's answer to a text longer than Excel keeps
+_HINTS = {
+    "name": "The animal's name; it must not be empty.\nExample: Rex",
+    "categoryId": "The category's id, or its name where one can be chosen.\nExample: 3",
+    "status": (
+        f"One of {', '.join(spec.STATUSES)}; it may be empty.\nExample: available"
+    ),
+}
+_TEXT_FORMAT = {"num_format": "@"}  # so that 007 stays 007
+# what spreadsheets call bad
+_BAD_FORMAT = {"bg_color": "#FFC7CE", "font_color": "#9C0006", **_TEXT_FORMAT}
+_CREATED = datetime(2000, 1, 1)  # so that the same rows are the same bytes
+_PLAIN_FORMATS = ("General", "@", "0", "#")  # they show a number as typed
+_ESCAPED_LETTER = re.compile("_x([0-9A-Fa-f]{4})_")
+# of an unpacked workbook, and of one of its parts: wolfxl takes nine times as much
+# memory as the XML of a sheet has
 _MAX_BYTES = 1 << 28
+_MAX_PART_BYTES = 1 << 26
+_ROWS_AT_ONCE = 2_048  # whose cells are held as records of wolfxl
 # of a sheet that calamine reads, from A1 to the last one
 _MAX_CELLS = 8_000_000
 # the records of .xlsb and of .xls that say how far a sheet goes
@@ -31,8 +81,13 @@ _XLSB_SIZE = re.compile(rb"\x94\x01\x10....(.{12})", re.DOTALL)
 _XLS_SIZE = re.compile(rb"\x00\x02\x0e\x00(.{12})\x00\x00", re.DOTALL)
 _ODS_ROW = re.compile(rb"<table:table-row(?=[\s/>])")
 _ODS_CELL = re.compile(rb"<table:(?:covered-)?table-cell([^>]*)>")
+_ODS_BREAKS = {  # calamine leaves them out
+    rb"<text:line-break\s*/>": b"&#10;",
+    rb"<text:tab\s*/>": b"&#9;",
+}
 _HIDDEN = re.compile(rb'table:visibility="(?!visible)')
 _FORMULA = re.compile(rb'table:formula="([^"]*)"')
+_ODS_REFERENCE = re.compile(r"\[\$?((?:'[^']*'|[^\].:'])*)\.([^\]]*)\]")
 _REPEAT_COUNT = re.compile(rb'-repeated="(\d+)"')
 _NUMERIC_BOOLEAN = re.compile(  # which may be shown as TRUE
     rb'<table:table-cell(?![^>]*boolean-value="(?:true|false)")[^>]*value-type="boolean"'
@@ -47,15 +102,304 @@ _UNSEEN_NOTE = (
 )
 
 
+def template_bytes(categories: Mapping[int, str] | None = None) -> bytes:
+    r"""
+    Return an empty workbook (.xlsx) to be filled in, one row for each animal.
+
+    >>> template_bytes({3: "Dogs"})[:4]
+    b'PK\x03\x04'
+
+    Args:
+        categories: Name by id: with it, a category is chosen by its name.
+    """
+    import xlsxwriter
+
+    memory = BytesIO()
+    drop_downs: dict[str, Any] = {"status": [*spec.STATUSES]}
+    with xlsxwriter.Workbook(memory, WRITER_OPTIONS) as book:
+        sheet = book.add_worksheet("animals")
+        sheet.write_row(0, 0, _HINTS, book.add_format({"bold": True}))
+        sheet.freeze_panes(1, 0)
+        if categories:
+            names = sorted(set(categories.values()))
+            hidden_sheet = book.add_worksheet(CATEGORY_SHEET)
+            hidden_sheet.write_column(0, 0, names)
+            hidden_sheet.hide()
+            drop_downs["categoryId"] = f"={CATEGORY_SHEET}!$A$1:$A${len(names)}"
+        for column, (title, hint) in enumerate(_HINTS.items()):
+            rule = {
+                "validate": "list" if title in drop_downs else "any",
+                "source": drop_downs.get(title),
+                "error_type": "warning",  # words and ids are accepted, too
+                "input_message": hint,
+            }
+            sheet.data_validation(1, column, LAST_ROW, column, rule)
+            sheet.set_column(column, column, 24, book.add_format(_TEXT_FORMAT))
+    return memory.getvalue()
+
+
+def workbook_bytes(
+    titles: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    above: Sequence[Sequence[str]] = (),
+    bad_cells: Collection[tuple[int, int]] = (),
+    note: str = "",
+    name: str = "animals",
+) -> bytes:
+    """
+    Return a workbook (.xlsx) of rows, which may wait for a correction.
+
+    Args:
+        titles: Of the columns.
+        rows: Cells as text; one that was none (`NonTextCell`) is written as what it
+            was, and shown as it was.
+        above: Rows above the titles.
+        bad_cells: Positions of the row and of the cell in it that are coloured, both
+            from 0.
+        note: For the properties of the workbook.
+        name: Of its sheet; one that Excel does not allow is replaced.
+
+    Raises:
+        SheetError: A cell is longer than Excel keeps.
+    """
+    import xlsxwriter
+
+    memory = BytesIO()
+    with xlsxwriter.Workbook(memory, WRITER_OPTIONS) as book:
+        book.set_properties({"comments": note, "created": _CREATED})
+        try:
+            sheet = book.add_worksheet(name)
+        except xlsxwriter.exceptions.XlsxWriterException:
+            sheet = book.add_worksheet("animals")
+
+        @cache
+        def cell_format(number_format: str | int, *, is_bad: bool) -> Any:
+            style: dict[str, Any] = {**_BAD_FORMAT} if is_bad else {}
+            if number_format:
+                style["num_format"] = number_format
+            return book.add_format(style) if style else None
+
+        first_row = len(above) + 1
+        for row, cells in enumerate((*above, titles, *rows)):
+            for column, cell in enumerate(cells):
+                is_bad = (row - first_row, column) in bad_cells
+                style = cell_format(getattr(cell, "number_format", 0), is_bad=is_bad)
+                value = _written_value(cell, is_bad=is_bad)
+                if sheet.write(row, column, value, style) == _TOO_LONG:
+                    raise SheetError(
+                        f"a cell of {len(cell):,} characters is too long for a"
+                        " workbook: use CSV"
+                    )
+        sheet.set_row(first_row - 1, None, book.add_format({"bold": True}))
+        sheet.freeze_panes(first_row, 0)
+        sheet.autofit()
+    return memory.getvalue()
+
+
+def _written_value(cell: str, *, is_bad: bool) -> Any:
+    """
+    Return what is written: a bad cell that was no text does not pass for corrected.
+    """
+    if not isinstance(cell, NonTextCell):
+        return cell
+    if is_bad and cell.kind == FORMATTED and not cell.number_format:
+        return "#N/A"
+    if cell.kind in (NUMBER, FORMATTED) and abs(float(cell)) < EXACT:
+        return float(cell)
+    if cell.value is not None:
+        return cell.value
+    return "#N/A" if is_bad and "error" not in cell.kind else str(cell)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Worksheet(Sheet):
+    """
+    A sheet of a workbook.
+
+    Attributes:
+        rows: Its cells from column A on, by row number. Empty rows may be missing.
+        merged: The corners of each merged cell, rows and columns from 0.
+    """
+
+    suffix: str = ".xlsx"
+    rows: dict[int, Sequence[str]] = field(default_factory=dict)
+    merged: list[tuple[tuple[int, int], tuple[int, int]]] = field(default_factory=list)
+    content = staticmethod(workbook_bytes)
+
+    def add(self, number: int, cells: Iterable[tuple[int, str]]) -> None:
+        """Keep a row, cells by column, unless it holds nothing."""
+        filled = {column: cell for column, cell in cells if not is_blank(cell)}
+        if filled:
+            columns = range(max(filled) + 1)
+            # a tuple of texts is nothing that Python's garbage collector walks again
+            self.rows[number] = tuple([filled.get(column, "") for column in columns])
+
+    def records(self) -> Iterator[Record]:
+        """Yield each row with its number."""
+        yield from self.rows.items()
+
+    def mark_merged(self) -> None:
+        """Let each cell that a merged cell covers say so, whatever it holds."""
+        width = max(map(len, self.rows.values()), default=0)
+        for (top, left), (bottom, right) in self.merged:
+            end = min(right + 1, width)
+            kind = f"{MERGED} {column_letter(left)}{top + 1}"
+            for number in self.rows.keys() & range(top + 1, bottom + 2):
+                cells = [*self.rows[number]]
+                cells += [""] * (end - len(cells))
+                start = left + 1 if number == top + 1 else left
+                covered = slice(start, end)
+                cells[covered] = [NonTextCell(cell, kind) for cell in cells[covered]]
+                self.rows[number] = cells
+
+
+class _Book(Protocol):
+    """An open workbook; `sheets` says which of its sheets are visible."""
+
+    sheets: dict[str, bool]
+
+    def read(self, name: str) -> Worksheet:
+        """Read a sheet."""
+
+    def close(self) -> None:
+        """Free its memory."""
+
+
+class _WolfxlBook:
+    """A workbook of Excel (.xlsx, .xlsm)."""
+
+    def __init__(self, content: bytes) -> None:
+        import wolfxl
+
+        # with the saved values of formulas
+        self._book = wolfxl.load_workbook(content, data_only=True)
+        self.sheets = {
+            sheet.title: sheet.sheet_state == "visible"
+            for sheet in self._book.worksheets
+        }
+
+    def close(self) -> None:
+        """Free its memory: an open workbook breaks other threads."""
+        self._book.close()
+
+    def read(self, name: str) -> Worksheet:
+        """Read a sheet in blocks of rows, which may stand in any order in the file."""
+        source = self._book[name]
+        merged = [*map(_corners, source.merged_cells.ranges)]
+        sheet = Worksheet(name=name, merged=merged)
+        unsaved_cells = _unsaved_cells(source)
+        for start in range(1, (source.max_row or 0) + 1, _ROWS_AT_ONCE):
+            rows = _read_block(source, start, sheet)
+            for (row, column), cell in unsaved_cells.items():
+                if start <= row < start + _ROWS_AT_ONCE:
+                    rows[row][column] = cell
+            for number in sorted(rows):
+                sheet.add(number, rows[number].items())
+        heights = source.row_dimensions
+        sheet.hidden.update(source.sheet_visibility()["hidden_rows"])
+        sheet.hidden.update(n for n in sheet.rows if heights[n].height == 0)
+        _add_tables(sheet, source.tables.values())
+        return sheet
+
+
+def _corners(area: Any) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Return the first and the last cell of a merged range, rows and columns from 0."""
+    left, top, right, bottom = area.bounds
+    return (top - 1, left - 1), (bottom - 1, right - 1)
+
+
+def _unsaved_cells(source: Any) -> dict[tuple[int, int], str]:
+    """
+    Return the cells whose formula has no saved value, by row from 1 and column from 0:
+    an empty text is a value.
+    """
+    from xlsxwriter.utility import xl_cell_to_rowcol
+
+    cells: dict[tuple[int, int], str] = {}
+    for place, value in source.cached_formula_values().items():
+        if value is None and source[place].data_type != "str":
+            row, column = xl_cell_to_rowcol(place)
+            cell = NonTextCell("", "a formula without a saved value")
+            cells[row + 1, column] = cell
+    return cells
+
+
+def _read_block(source: Any, start: int, sheet: Worksheet) -> dict[int, dict[int, str]]:
+    """
+    Return the cells of some rows, by row and column, and keep their formulas.
+
+    Raises:
+        OSError: A cell stands twice.
+    """
+    rows: dict[int, dict[int, str]] = defaultdict(dict)
+    records = source.iter_cell_records(
+        start,
+        start + _ROWS_AT_ONCE - 1,
+        include_coordinate=False,
+        include_style_id=False,
+        include_extended_format=False,
+    )
+    for record in records:
+        row = record["row"]
+        column = record["column"] - 1
+        if column in rows[row]:
+            raise OSError(f"row {row} stands twice")
+        rows[row][column] = _value(record)
+        if "formula" in record:
+            sheet.formulas[row, column] = record["formula"]
+    return rows
+
+
+def _value(record: Mapping[str, Any]) -> str:
+    """Return a cell as text."""
+    value = record["value"]
+    number_format = record.get("number_format", 0)
+    match value:
+        case str() if record["data_type"] == "error":
+            return NonTextCell(value, f"the error {value}")
+        case str():
+            if "_x" not in value:
+                return value
+            return _ESCAPED_LETTER.sub(lambda code: chr(int(code[1], 16)), value)
+        case bool():
+            return text_of(value)
+        case int() | float():
+            is_plain = number_format in (0, *_PLAIN_FORMATS)
+            # a number of a workbook is a double, whatever wolfxl makes of it
+            return text_of(
+                float(value), NUMBER if is_plain else FORMATTED, number_format
+            )
+    return text_of(value, number_format=number_format)
+
+
+def _add_tables(sheet: Worksheet, tables: Iterable[Any]) -> None:
+    """Keep where the columns of tables are, and which cells their totals rows have."""
+    from xlsxwriter.utility import xl_cell_to_rowcol
+
+    for table in tables:
+        first, _, last = table.ref.partition(":")
+        top, left = xl_cell_to_rowcol(first)
+        bottom, right = xl_cell_to_rowcol(last or first)
+        # rows from 1: the first one below the header, and the last one with data
+        has_header = table.headerRowCount != 0
+        top += 1 + has_header
+        data_end = bottom + 1 - (table.totalsRowCount or 0)
+        for index, column in enumerate(table.tableColumns, start=left):
+            key = table.displayName.casefold(), column.name.casefold()
+            sheet.table_columns[key] = Area(top, data_end, index, index)
+        totals_rows = range(data_end + 1, bottom + 2)
+        sheet.totals.update(product(totals_rows, range(left, right + 1)))
+
+
 class _CalamineBook:
     """
-    A workbook that calamine reads: .xls, .xlsb and .ods; `sheets` says which are
-    visible.
+    A workbook that calamine reads.
 
     Args:
         content: Of the file.
         views: Of each sheet, what calamine does not tell: the rows that are not shown,
-            and the cells that sum their column; none where that cannot be seen.
+            and the formulas; none if that cannot be seen.
         formatted: Numbers of which a cell shows another text.
     """
 
@@ -72,6 +416,10 @@ class _CalamineBook:
             for sheet in self._book.sheets_metadata
         }
         self._views = dict(zip(self.sheets, views, strict=False))
+
+    def close(self) -> None:
+        """Free its memory."""
+        self._book.close()
 
     def read(self, name: str) -> Worksheet:
         """Read a sheet, each cell from A1 to the last one."""
@@ -97,23 +445,40 @@ _REASONS = {
         "is too large: delete what is beyond the table, or save the sheet as CSV"
     ),
     PasswordError: "has a password: remove it, and save the file",
+    KeyError: (
+        "is an archive (zip) without a workbook: unpack it, and give the path of a"
+        " file in it"
+    ),
 }
 
 
-def _open_zip(content: bytes) -> XlsxBook | _CalamineBook:
-    book = zipfile.ZipFile(BytesIO(content))
-    parts = book.namelist()
-    if sum(part.file_size for part in book.infolist()) > _MAX_BYTES:
+def _open_zip(content: bytes) -> list[Callable[[], _Book]]:
+    """
+    Return what opens a zip archive, in the order to try: calamine reads the values of
+    an .xlsx that wolfxl refuses.
+
+    Raises:
+        KeyError: It holds no workbook.
+        MemoryError: It is too large.
+        PasswordError: It has a password.
+    """
+    archive = zipfile.ZipFile(BytesIO(content))
+    sizes = [part.file_size for part in archive.infolist()]
+    if sum(sizes) > _MAX_BYTES or max(sizes, default=0) > _MAX_PART_BYTES:
         raise MemoryError
-    if "xl/workbook.xml" in parts:
-        return XlsxBook(book)
-    if "content.xml" in parts:
-        return _open_ods(content, book)
-    for part in parts:
-        if "/worksheets/" in part:
-            for end in _XLSB_SIZE.findall(book.read(part)[:4_096]):
+    names = {_part_name(name).casefold(): name for name in archive.namelist()}
+    if "content.xml" in names:
+        return [partial(_open_ods, archive)]
+    for part, name in names.items():
+        if part.startswith("xl/worksheets/sheet") and part.endswith(".bin"):
+            for end in _XLSB_SIZE.findall(archive.read(name)[:4_096]):
                 _check_size(*struct.unpack("<I4xI", end))
-    return _CalamineBook(content)
+    if "xl/workbook.xml" in names:
+        if any(_part_name(name) != name for name in archive.namelist()):
+            content = _repack(archive, {})
+        return [partial(_WolfxlBook, content), partial(_CalamineBook, content)]
+    _ = names["xl/workbook.bin"]
+    return [partial(_CalamineBook, content)]
 
 
 def _check_size(rows: int, columns: int) -> None:
@@ -122,10 +487,10 @@ def _check_size(rows: int, columns: int) -> None:
         raise MemoryError
 
 
-def _open_ods(content: bytes, book: zipfile.ZipFile) -> _CalamineBook:
-    if b"encryption-data" in book.read("META-INF/manifest.xml"):
+def _open_ods(archive: zipfile.ZipFile) -> _CalamineBook:
+    if b"encryption-data" in archive.read("META-INF/manifest.xml"):
         raise PasswordError
-    xml = book.read("content.xml")
+    xml = archive.read("content.xml")
     if _NUMERIC_BOOLEAN.search(xml):
         raise ValueError("it has booleans that are written as numbers")
     if _COVERED_VALUE.search(xml):
@@ -135,14 +500,32 @@ def _open_ods(content: bytes, book: zipfile.ZipFile) -> _CalamineBook:
         for number, text in _DISPLAYED_NUMBER.findall(xml)
         if text.strip().replace(b",", b".") != number
     }
-    views = map(_scan_table, xml.split(b"<table:table ")[1:])
-    return _CalamineBook(content, [*views], formatted)
+    views = [*map(_scan_table, xml.split(b"<table:table ")[1:])]
+    for element, sign in _ODS_BREAKS.items():
+        xml = re.sub(element, sign, xml)
+    content = _repack(archive, {"content.xml": xml})
+    return _CalamineBook(content, views, formatted)
+
+
+def _part_name(name: str) -> str:
+    """Return the name of a part: some programs write a slash first, or backslashes."""
+    return name.replace("\\", "/").lstrip("/")
+
+
+def _repack(archive: zipfile.ZipFile, parts: Mapping[str, bytes]) -> bytes:
+    """Return an archive with other parts, and the names that readers expect."""
+    memory = BytesIO()
+    with zipfile.ZipFile(memory, "w") as copy:
+        for name in archive.namelist():
+            content = parts[name] if name in parts else archive.read(name)
+            copy.writestr(_part_name(name), content)
+    return memory.getvalue()
 
 
 def _scan_table(table: bytes) -> Worksheet:
     """
-    Return which rows of a table of .ods are not shown and hold something, and which
-    cells sum their column.
+    Return which rows of a table of .ods are not shown and hold something, and its
+    formulas.
     """
     view = Worksheet()
     width = 0
@@ -158,18 +541,25 @@ def _scan_table(table: bytes) -> Worksheet:
             if _HIDDEN.search(element):
                 view.hidden.update(range(number, next_number))
         if b"table:formula=" in row:
-            view.total_cells.update((number, column) for column in _total_columns(row))
+            formulas = {(number, column): text for column, text in _formulas(row)}
+            view.formulas.update(formulas)
     return view
 
 
-def _total_columns(row: bytes) -> Iterator[int]:
-    """Yield the columns of a row of .ods whose cells are totals."""
+def _formulas(row: bytes) -> Iterator[tuple[int, str]]:
+    """Yield the formulas of a row of .ods by column, written as Excel writes them."""
     column = 0
     for cell in _ODS_CELL.findall(row):
-        formula = _FORMULA.search(cell)
-        if formula and is_total_formula(formula[1].decode()):
-            yield column
+        if formula := _FORMULA.search(cell):
+            text = "=" + unescape(formula[1].decode()).partition("=")[2]
+            yield column, _ODS_REFERENCE.sub(_excel_reference, text)
         column += _repeat_count(cell)
+
+
+def _excel_reference(reference: re.Match[str]) -> str:
+    """Write a reference of .ods as Excel does: `[.B2:.B9]` is `B2:B9`."""
+    sheet, cells = reference.groups()
+    return (f"{sheet}!" if sheet else "") + cells.replace(":.", ":")
 
 
 def _repeat_count(element: bytes) -> int:
@@ -177,14 +567,14 @@ def _repeat_count(element: bytes) -> int:
     return int(count[1]) if count else 1
 
 
-def _open_ole(content: bytes) -> _CalamineBook:
+def _open_ole(content: bytes) -> list[Callable[[], _Book]]:
     if _ENCRYPTED in content:
         raise PasswordError
     for size in _XLS_SIZE.finditer(content):
         top, rows, left, columns = struct.unpack("<2I2H", size[1])
         if top < rows <= 1 << 16 and left < columns <= 1 << 8:
             _check_size(rows, columns)
-    return _CalamineBook(content)
+    return [partial(_CalamineBook, content)]
 
 
 # by the four bytes that such a file begins with
@@ -198,22 +588,14 @@ def read_workbook(content: bytes, name: str, sheet: str | None) -> list[Workshee
     Args:
         content: Of the file.
         name: Of the file, for messages.
-        sheet: The one that is meant; None: all that are visible.
+        sheet: The sheet that is meant; None: all visible sheets.
 
     Raises:
-        SheetError: It has no such sheet, has a password, is too large or damaged.
+        SheetError: The workbook has no such sheet, has a password, is too large or
+            damaged.
     """
     try:
-        book = OPENERS[content[:4]](content)
-        sheet_names = tuple(title for title in book.sheets if title != CATEGORY_SHEET)
-        worksheets = [
-            replace(book.read(title), names=sheet_names)
-            for title in sheet_names
-            if title == sheet or (sheet is None and book.sheets[title])
-        ]
-        for worksheet in worksheets:
-            worksheet.mark_merged()
-            worksheet.drop_running_totals()
+        names, worksheets = _read_first(OPENERS[content[:4]](content), sheet)
     except Exception as error:  # whatever a foreign file makes its readers raise
         unreadable = (
             f"is not a workbook that can be read ({error}): open it in a spreadsheet"
@@ -222,8 +604,41 @@ def read_workbook(content: bytes, name: str, sheet: str | None) -> list[Workshee
         reason = _REASONS.get(type(error), unreadable)
         raise SheetError(f"{name} {reason}") from error
     if not worksheets:
-        listed = ", ".join(map(repr, sheet_names))
+        listed = ", ".join(map(repr, names))
         lack = "no visible sheet" if sheet is None else f"no sheet {sheet!r}"
         spelling = option("sheet", "…")
         raise SheetError(f"{name} has {lack}; it has {listed}: name one ({spelling})")
     return worksheets
+
+
+def _read_first(
+    openers: Sequence[Callable[[], _Book]], sheet: str | None
+) -> tuple[list[str], list[Worksheet]]:
+    """Return the names of all sheets, and those to read, by the first that can."""
+    *openers, last = openers
+    for open_book in openers:
+        try:
+            return _read_sheets(open_book, sheet)
+        except OSError:  # the sheet is damaged, and half of it would not do
+            raise
+        except BaseException as error:
+            is_panic = type(error).__name__ == "PanicException"  # of Rust
+            if not (is_panic or isinstance(error, Exception)):
+                raise
+    return _read_sheets(last, sheet)
+
+
+def _read_sheets(
+    open_book: Callable[[], _Book], sheet: str | None
+) -> tuple[list[str], list[Worksheet]]:
+    """Return the names of all sheets of a workbook, and those to read."""
+    with closing(open_book()) as book:
+        names = [title for title in book.sheets if title != CATEGORY_SHEET]
+        worksheets = [
+            replace(book.read(title), names=tuple(names))
+            for title in names
+            if title == sheet or (sheet is None and book.sheets[title])
+        ]
+    for worksheet in worksheets:
+        worksheet.mark_merged()
+    return names, worksheets

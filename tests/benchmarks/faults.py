@@ -52,7 +52,7 @@ def ours(path, base_url, key):
     )
     for _ in range(10):
         result = store.import_pets(path)
-        if not result.unsent:
+        if not result.not_sent:
             break
     return result.created
 

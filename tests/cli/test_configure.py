@@ -27,7 +27,7 @@ from petstore_tools.errors import SettingsError
 from petstore_tools.listing.evidence import EXAMPLES
 from petstore_tools.listing.schemes import parse
 from petstore_tools.service.server import ThreadedServer
-from petstore_tools.tabular.xlsx import CATEGORY_SHEET
+from petstore_tools.tabular.workbooks import CATEGORY_SHEET
 
 PAGINATIONS = re.findall(r'"([a-z]+=[^"]+)"', EXAMPLES)
 

@@ -35,10 +35,16 @@ def test_json_is_one_object_with_every_exit_code(
     assert ("doubtful" in facts) == of_a_preview
     if not error and not of_a_preview:
         fields = (
-            "rows created rejected unknown unsent skipped stopped resumes_at journal"
+            "rows created rejected unknown not_sent left_out stopped resumes_at journal"
             " files"
         )
-        assert list(facts) == [*fields.split(), "not_written", "notes", "edits"]
+        assert list(facts) == [
+            *fields.split(),
+            "not_written",
+            "notes",
+            "edits",
+            "rows_left_out",
+        ]
     assert (box.traffic()["method"] == "POST").sum() == facts.get("created", 0)
 
 

@@ -13,7 +13,7 @@ from tables import read_json
 from petstore_tools.importing.entries import Entry
 from petstore_tools.importing.options import ImportOptions
 from petstore_tools.importing.read_sheet import open_layout, read_rows
-from petstore_tools.tabular.xlsx import workbook_bytes
+from petstore_tools.tabular.workbooks import workbook_bytes
 
 ROUNDED = "is a number that may have been rounded"
 

@@ -21,7 +21,7 @@ from petstore_tools.importing.imports import Target
 from petstore_tools.importing.journal import read_journal
 from petstore_tools.tabular.cells import NonTextCell
 from petstore_tools.tabular.sources import open_source
-from petstore_tools.tabular.xlsx import workbook_bytes
+from petstore_tools.tabular.workbooks import workbook_bytes
 
 HEADER = "name,categoryId,status,note"
 
@@ -160,14 +160,28 @@ def test_every_row_stands_in_the_frame_with_its_outcome(fast, tmp_path):
     result = run(fast, path, drop_duplicates=True)
 
     frame = result.frame
-    assert list(frame["outcome"]) == ["rejected", "created", "skipped"]
-    assert list(frame["name"]) == ["Mia", "Rex", "Total"]
+    assert list(frame["outcome"]) == [
+        "rejected",
+        "created",
+        "left out",
+        "left out",
+    ]
+    assert list(frame["row"]) == [2, 3, 4, 5]
+    assert list(frame["name"])[:2] == ["Mia", "Rex"]
+    assert list(frame["detail"])[2:] == [
+        "a duplicate of an earlier row",
+        "a total or a line about the table ('Total'); if it is an animal, complete the"
+        " row",
+    ]
     assert "'x' is not the id of a category" in frame["detail"][0]
     files = (
         "go on with pets.sandbox.created.csv; rejected rows: pets.sandbox.rejected.csv"
     )
-    counts = "pets.csv → sandbox: 4 rows: 1 created, 1 rejected, 2 skipped"
-    assert str(result) == f"{counts}; {files}"
+    counts = "pets.csv → sandbox: 4 rows: 1 created, 1 rejected, 2 left out"
+    left_out = "left out, a total or a line about the table: row 5 ('Total')"
+    assert str(result).startswith(counts)
+    assert left_out in str(result)
+    assert str(result).endswith(files)
 
 
 def test_a_duplicate_that_was_created_before_is_not_left_out(fast, tmp_path):
@@ -220,7 +234,7 @@ def test_hidden_rows_stand_in_the_result(fast, tmp_path):
 
     result = run(fast, path)
 
-    assert ": 2 created; 1 hidden row left out: row 2; go on with" in str(result)
+    assert "2 created, 1 left out; left out, hidden: row 2; go on with" in str(result)
 
 
 def test_a_created_row_whose_id_is_not_known_stands_in_no_list(fast, tmp_path):

@@ -174,7 +174,7 @@ def test_four_imports_at_once_with_equal_rows(fast, tmp_path):
 
     assert stored_animals(fast) == {(f"Rex {i}", 3, "sold"): 1 for i in range(12)}
     assert sum(result.created for result in results) == 12
-    assert sum(result.skipped for result in results) == 36
+    assert sum(result.left_out for result in results) == 36
 
 
 @pytest.mark.parametrize("status", [401, 404])
@@ -184,7 +184,7 @@ def test_a_wrong_key_or_address_stops_after_one_request(fast, file, status):
         with pytest.raises(PetstoreError, match=str(status)) as caught:
             connect_through(fast, proxy).import_pets(file)
         assert proxy.counts["POST"] == 1
-    assert caught.value.result.unsent == 60
+    assert caught.value.result.not_sent == 60
 
 
 def test_a_budget_that_fails_ends_the_run_with_its_result(fast, file):

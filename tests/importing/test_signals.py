@@ -123,14 +123,14 @@ def test_an_edited_copy_is_asked_about_while_its_list_is_sent(fast, tmp_path):
         # the rows that were shown, which have their animals now
         result = store.import_pets(copy, doubtful="skip")
 
-    assert result.skipped == len(ROWS)
+    assert result.left_out == len(ROWS)
     doubtful = asked.value.preview.doubtful
     assert len(doubtful) == len(ROWS)
     assert doubtful["reason"].value_counts().to_dict() == {
         "equal": len(ROWS) - 1,
         "changed list": 1,
     }
-    assert "row 41 of a.csv (unsent) is missing here" in doubtful["because"].iloc[-1]
+    assert "row 41 of a.csv (not sent) is missing here" in doubtful["because"].iloc[-1]
     assert stored_animals(fast) == dict.fromkeys(ANIMALS, 1)
 
 

@@ -42,8 +42,9 @@ def outcome(store, path, options):
         return " ".join(["asks", *numbers, str(error), *reasons]), ""
     except SheetError as error:
         return f"refused {error}", ""
+    words = result.frame["outcome"].str.replace(" ", "_")
     edited = [f"edited {edit.row}" for edit in result.edits]
-    return " ".join([*result.frame["outcome"], *edited]), str(result)
+    return " ".join([*words, *edited]), str(result)
 
 
 def look_at(folder, verb, text):

@@ -124,7 +124,7 @@ def test_the_file_that_a_question_names_is_never_asked_about(fast, tmp_path):
     table.to_csv(tmp_path / name, index=False)
     result = fast.store.import_pets(tmp_path / name)
 
-    assert (result.created, result.skipped, len(result.edits)) == (3, 0, 1)
+    assert (result.created, result.left_out, len(result.edits)) == (3, 0, 1)
     assert stored_animals(fast).total() == 3
 
 

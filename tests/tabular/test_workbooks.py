@@ -1,4 +1,4 @@
-"""What only the XML of a workbook shows."""
+"""Workbooks as programs write them, and as the toolkit reads and writes them."""
 
 import re
 import resource
@@ -9,13 +9,19 @@ from multiprocessing import get_context
 
 import pytest
 import xlsxwriter
+from office import list_rules, workbook_part
 from tables import CORPUS, read_json, soak_parts
 
 from petstore_tools.errors import SheetError
 from petstore_tools.importing.options import ImportOptions
 from petstore_tools.importing.read_sheet import open_layout, read_rows
-from petstore_tools.tabular.cells import NonTextCell
+from petstore_tools.tabular.cells import FORMATTED, NonTextCell
 from petstore_tools.tabular.sources import open_source
+from petstore_tools.tabular.workbooks import (
+    CATEGORY_SHEET,
+    template_bytes,
+    workbook_bytes,
+)
 
 SPACE = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 
@@ -104,7 +110,7 @@ def test_what_would_fill_the_memory_or_is_locked_is_refused(tmp_path):
     xlsb_size = b"\x94\x01\x10" + struct.pack("<4I", 0, 1_048_575, 0, 16_383)
     manifest = "META-INF/manifest.xml"
     encrypted = {manifest: "<manifest:encryption-data/>", "content.xml": ""}
-    bomb = {"xl/workbook.xml": b" " * (1 << 28), "xl/more.xml": b" "}
+    bomb = {"xl/workbook.xml": b" " * (1 + (1 << 26)), "xl/more.xml": b" "}
     write_zip(tmp_path / "bomb.xlsx", bomb)
     write_zip(tmp_path / "far.ods", {manifest: "<manifest/>", "content.xml": far})
     write_zip(tmp_path / "far.xlsb", {"xl/worksheets/sheet1.bin": xlsb_size})
@@ -129,6 +135,41 @@ def test_what_would_fill_the_memory_or_is_locked_is_refused(tmp_path):
         with pytest.raises(SheetError, match=reason):
             open_source(tmp_path / name)
     assert open_source(tmp_path / "large.xls")[0].is_unseen
+
+
+def test_a_date_beyond_the_calendar_leaves_the_values(tmp_path):
+    """
+    A chip number in a column of dates: calamine reads the values, and what the workbook
+    hides cannot be seen.
+    """
+    path = tmp_path / "chips.xlsx"
+    with xlsxwriter.Workbook(path) as book:
+        sheet = book.add_worksheet("animals")
+        sheet.write_row(0, 0, ["name", "chip"])
+        sheet.write(1, 0, "Rex")
+        sheet.write(1, 1, 20_260_401, book.add_format({"num_format": "dd.mm.yyyy"}))
+
+    [sheet] = open_source(path)
+
+    assert sheet.is_unseen
+    assert [cells[0] for _, cells in sheet.records()] == ["name", "Rex"]
+
+
+def test_names_of_parts_are_read_as_programs_write_them(tmp_path):
+    """With a slash first, or with backslashes; hidden rows are still seen."""
+    with xlsxwriter.Workbook(tmp_path / "a.xlsx") as book:
+        sheet = book.add_worksheet("animals")
+        sheet.write_column(0, 0, ["name", "Rex", "Mia"])
+        sheet.set_row(2, options={"hidden": True})
+    with zipfile.ZipFile(tmp_path / "a.xlsx") as book:
+        parts = {name: book.read(name) for name in book.namelist()}
+    write_zip(tmp_path / "b.xlsx", {f"/{name}": parts[name] for name in parts})
+    other_names = {name.replace("/", "\\"): parts[name] for name in parts}
+    write_zip(tmp_path / "c.xlsx", other_names)
+
+    for name in "abc":
+        [sheet] = open_source(tmp_path / f"{name}.xlsx")
+        assert ([*sheet.rows], sheet.hidden) == ([1, 2, 3], {3})
 
 
 def measure_reading(path):
@@ -159,3 +200,85 @@ def test_many_rows_stay_within_their_memory(tmp_path, count):
 
     assert rows == count
     assert growth_kib < 1.5 * count
+
+
+CATEGORIES = {3: "Dogs", 4: "Cats", 7: "Vögel", 8: "Cats", 9: "12"}
+
+
+def coloured_cells(content):
+    """
+    Return the cells below the header that have a format beside that of their column.
+    """
+    styled = re.findall(
+        r'<c r="(\w+)" s="(\d+)"', workbook_part(content, "xl/worksheets/sheet1.xml")
+    )
+    (_, header), *_ = styled
+    return [cell for cell, style in styled if style not in ("1", header)]
+
+
+def test_a_template_has_examples_drop_downs_and_a_frozen_header(tmp_path):
+    """
+    Categories stand on a hidden sheet, each name once, which is not read as animals.
+    """
+    (tmp_path / "template.xlsx").write_bytes(template_bytes(CATEGORIES))
+    content = template_bytes()
+
+    assert list_rules(content) == {"C": "list available,pending,sold"}
+    assert (
+        list_rules(tmp_path / "template.xlsx")["B"]
+        == f"list {CATEGORY_SHEET}!$A$1:$A$4"
+    )
+    sheet = workbook_part(content, "xl/worksheets/sheet1.xml")
+    assert len(re.findall('prompt="[^"]*Example:', sheet)) == 3
+    assert 'state="frozen"' in sheet
+    assert "<cols>" in sheet
+    book = workbook_part(tmp_path / "template.xlsx", "xl/workbook.xml")
+    assert 'state="hidden"' in book
+    [animals] = open_source(tmp_path / "template.xlsx")
+    assert animals.name == "animals"
+
+
+def test_rejects_show_the_bad_cells():
+    """There is no drop-down, and a correction is text, so that 007 stays 007."""
+    rows = [["Rex", "Dgos"], ["Total", NonTextCell("3", "a number")]]
+    content = workbook_bytes(["Tier", "Art"], rows, bad_cells={(0, 1), (1, 0)})
+
+    assert list_rules(content) == {}
+    styles = workbook_part(content, "xl/styles.xml")
+    assert "FFFFC7CE" in styles
+    assert 'formatCode="@"' in styles
+    assert coloured_cells(content) == ["B2", "A3"]
+
+
+def test_a_bad_cell_that_was_no_text_does_not_pass_for_corrected(tmp_path):
+    """
+    It is an error as long as nobody types something: what it was is not known.
+    """
+    bad = [
+        NonTextCell("", "a formula without a saved value"),
+        NonTextCell("", "part of the merged cell A1"),
+        NonTextCell("7", FORMATTED),
+    ]
+    positions = {(0, column) for column in range(len(bad))}
+    content = workbook_bytes(["name", "b", "c"], [bad], bad_cells=positions)
+    (tmp_path / "rejects.xlsx").write_bytes(content)
+
+    [sheet] = open_source(tmp_path / "rejects.xlsx")
+
+    _, (_, cells) = sheet.records()
+    assert [*cells] == ["#N/A"] * len(bad)
+
+
+def test_a_cell_that_excel_cannot_keep_is_refused():
+    """It would be cut."""
+    with pytest.raises(
+        SheetError, match="32,768 characters is too long for a workbook"
+    ):
+        workbook_bytes(["name"], [["x" * 32_768]])
+
+
+def test_the_same_rows_are_the_same_bytes_whenever_they_are_written():
+    """By these an import knows that nobody changed its file."""
+    properties = workbook_part(workbook_bytes(["name"], [["Rex"]]), "docProps/core.xml")
+
+    assert {*re.findall(r">(\d{4}-[^<]*)<", properties)} == {"2000-01-01T00:00:00Z"}
