@@ -18,7 +18,7 @@ from petstore_tools.listing.completeness import Listing, digest
 from petstore_tools.models import PetRow
 from petstore_tools.tabular.atomic import write_output
 from petstore_tools.tabular.sources import FrameSource
-from petstore_tools.tabular.text_files import csv_bytes
+from petstore_tools.tabular.text_files import csv_bytes, mark_utf8
 from petstore_tools.tabular.workbooks import LAST_ROW, workbook_bytes
 
 if TYPE_CHECKING:
@@ -166,9 +166,18 @@ def named_statuses(pets: pd.DataFrame) -> pd.Series:
     Return the statuses of animals as text, `unset` where there is none, as every table
     names them.
     """
-    statuses = pets["status"].astype("category").cat.rename_categories(status_name)
+    statuses = _as_category(pets["status"]).cat.rename_categories(status_name)
     with_unset = statuses.cat.add_categories([UNSET]).fillna(UNSET)
     return with_unset.astype(text_dtype()).rename(None)
+
+
+def _as_category(column: pd.Series) -> pd.Series:
+    """Return a column as a category of pandas, also one of Arrow that has nulls."""
+    import pandas as pd
+
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return column
+    return column.astype("object").astype("category")
 
 
 def status_name(status: str | None) -> str:
@@ -189,7 +198,7 @@ def count_statuses(pets: pd.DataFrame) -> dict[str, int]:
     >>> count_statuses(store.list_pets())
     {'available': 129, 'pending': 50, 'sold': 59, 'unset': 12}
     """
-    column = pets["status"].astype("category")
+    column = _as_category(pets["status"])
     numbers = column.value_counts()
     statuses = status_dtype(column.cat.categories).categories
     counts = {status_name(status): int(numbers.get(status, 0)) for status in statuses}
@@ -221,7 +230,7 @@ def write_frame(frame: pd.DataFrame, path: Path) -> None:
     """
     match path.suffix.casefold():
         case ".csv":
-            content = csv_bytes(*frame_cells(frame))
+            content = mark_utf8(csv_bytes(*frame_cells(frame)))
         case ".xlsx":
             if len(frame) > LAST_ROW:
                 raise SheetError(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from petstore_tools.errors import ArgumentError
 from petstore_tools.tabular.cells import whole_number
 from petstore_tools.tabular.sources import open_source
+from petstore_tools.text import clean
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -121,7 +122,7 @@ def read_words(source: Categories) -> CategoryWords:
                 f"categories: {origin}: {text!r} is not an id (a whole number within"
                 " int64)"
             )
-        pairs.append((word.strip(), number))
+        pairs.append((clean(word), number))
     return CategoryWords(pairs, is_list)
 
 
@@ -137,7 +138,7 @@ def _rows(sheets: Iterable[Sheet], file: str) -> Iterator[tuple[str, str, str]]:
             record for record in sheet.records() if any(map(str.strip, record[1]))
         ]
         for index, (_, header) in enumerate(records[:_HEADER_WITHIN]):
-            titles = [cell.strip().casefold() for cell in header]
+            titles = [clean(cell).casefold() for cell in header]
             if titles.count("id") == titles.count("name") == 1:
                 for number, cells in records[index + 1 :]:
                     row = dict(zip(titles, cells, strict=False))

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date, time, timedelta
-from decimal import Decimal
+from decimal import Context, Decimal
 from functools import cache
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Self
@@ -19,8 +19,11 @@ from petstore_tools.text import clean
 EXACT = 2**53
 MERGED = "part of the merged cell"  # the beginning of the kind of such a cell
 NUMBER = "a number"
+ROUNDED = "a number that may have been rounded"
 FORMATTED = "a number that the sheet shows otherwise"  # 007, 50 %
 # 7.0, but not 1.000, which may be a thousand
+_FRACTION = re.compile(r"-?\d+[.,]\d{4,17}", re.ASCII)  # a double
+_AS_EXCEL = Context(prec=15)  # significant digits: Excel has no more
 _WHOLE = re.compile(r"(?!-?[1-9]\d{0,2}[.,]000$)(-?\d+)(?:[.,]0+)?", re.ASCII)
 
 
@@ -77,10 +80,6 @@ class FrameRow(int):
         return repr(self.label) if isinstance(self.label, str) else str(self.label)
 
 
-class MalformedLine(list[str]):
-    """A line that no CSV reader can split, as one cell."""
-
-
 class Area(NamedTuple):
     """
     Cells that a formula refers to: rows from 1, columns from 0, the last ones included.
@@ -93,8 +92,9 @@ class Area(NamedTuple):
 
 
 _LAST = 1 << 20  # row or column of a reference that names none
+_OTHER_WORKBOOK = re.compile(r"(?<!\w)\[(\d+)\]")
 _QUOTED_TEXT = re.compile(r'"[^"]*"')
-_CELL = r"\$?(?P<{0}_column>[A-Z]{{1,3}})?\$?(?P<{0}_row>\d+)?"
+_CELL = r"\$?(?P<{0}_column>[a-z]{{1,3}})?\$?(?P<{0}_row>\d+)?"
 _REFERENCE = re.compile(  # B2, B2:B9, B:B, 2:9, each perhaps with its sheet
     rf"(?:(?P<sheet>'(?:[^']|'')+'|[\w.]+)!)?(?<![\w.$]){_CELL.format('first')}"
     rf"(?P<range>:{_CELL.format('last')})?(?![\w.(!])"
@@ -116,6 +116,7 @@ class Sheet:
         names: Of all sheets of the workbook.
         hidden: Rows that the spreadsheet does not show.
         formulas: The formula of a cell, by its row and its column, from 0.
+        cell_names: The cells that a name of the workbook stands for, in lower case.
         table_columns: Where the data of each column of a table of Excel is, by the
             names of both, in lower case.
         totals: Row and column, from 0, of the cells in the totals rows of such tables.
@@ -129,6 +130,7 @@ class Sheet:
     names: tuple[str, ...] = ()
     hidden: set[int] = field(default_factory=set)
     formulas: dict[tuple[int, int], str] = field(default_factory=dict)
+    cell_names: dict[str, str] = field(default_factory=dict)
     table_columns: dict[tuple[str, str], Area] = field(default_factory=dict)
     totals: set[tuple[int, int]] = field(default_factory=set)
     is_unseen: bool = False
@@ -161,11 +163,14 @@ def text_of(value: Any, number_kind: str = NUMBER, number_format: str | int = 0)
             text = str(value).upper()
             kind = "a boolean"
         case float() if abs(value) < EXACT:
-            text = str(int(value)) if value.is_integer() else str(value)
-            return NonTextCell(text, number_kind, number_format=number_format)
+            # Excel has no more digits
+            shown = value if value.is_integer() else float(f"{value:.15g}")
+            text = str(int(shown)) if shown.is_integer() else str(shown)
+            noise = None if shown == value else value
+            return NonTextCell(text, number_kind, noise, number_format)
         case float():  # or no number at all: NaN
             text = f"{value:.0f}"
-            kind = "a number that may have been rounded"
+            kind = ROUNDED
         case Integral():  # Python writes no int of more than 4,300 digits
             return text_of(Decimal(int(value)), number_kind, number_format)
         case Real():
@@ -197,21 +202,39 @@ class Problem(NamedTuple):
     help: str
 
 
+class MalformedLine(list[str]):
+    """
+    A line that cannot be read, as one cell.
+
+    Attributes:
+        problem: Why, and what fixes it.
+    """
+
+    def __init__(self, line: str, problem: Problem) -> None:
+        super().__init__([line])
+        self.problem = problem
+
+
 def whole_number(text: str) -> int | None:
     """
-    Read a whole number; `7.0` and `7,0` are 7.
+    Read a whole number: `7.0`, `7,0`, and 6.9999999999999996, which Excel shows as 7.
 
-    >>> whole_number("7,0"), whole_number("Dogs")
-    (7, None)
+    >>> whole_number("7,0"), whole_number("Dogs"), whole_number("6.9999999999999996")
+    (7, None, 7)
 
     Returns:
         The number (int64), None where the text is not one for sure: `1.000` may be 1 or
         1,000.
     """
-    digits = _WHOLE.fullmatch(clean(text))
-    if digits is None:
+    text = clean(text)
+    if digits := _WHOLE.fullmatch(text):
+        number = Decimal(digits[1])
+    elif _FRACTION.fullmatch(text):
+        number = _AS_EXCEL.plus(Decimal(text.replace(",", ".")))
+    else:
         return None
-    number = Decimal(digits[1])
+    if number != number.to_integral_value():
+        return None
     is_int64 = spec.INT64_MIN <= number <= spec.INT64_MAX
     return int(number) if is_int64 else None
 
@@ -235,11 +258,14 @@ def references(formula: str, sheet: Sheet) -> Iterator[Area]:
     >>> [*references("=SUM(B2:B9)+Prices!C3", Sheet())]
     [Area(top=2, bottom=9, left=1, right=1)]
     """
-    text = _QUOTED_TEXT.sub("", formula)
-    for table in {table for table, _ in sheet.table_columns}:
-        bare_name = rf"\b{re.escape(table)}\b(?!\[)"
-        text = re.sub(bare_name, f"{table}[]", text, flags=re.IGNORECASE)
-    for table, inner in _TABLE_REFERENCE.findall(text.casefold()):
+    text = formula.casefold()
+    if "dummyfunction" not in text:  # Google keeps its own functions in a text
+        text = _QUOTED_TEXT.sub("", text)
+    text = _OTHER_WORKBOOK.sub(r"_\1_", text).replace(":offset(", f":{_LAST},(")
+    tables = {table: f"{table}[]" for table, _ in sheet.table_columns}
+    for name, cells in {**sheet.cell_names, **tables}.items():
+        text = re.sub(rf"(?<![\w.]){re.escape(name)}(?![\w.\[(!])", cells, text)
+    for table, inner in _TABLE_REFERENCE.findall(text):
         if "@" not in inner and "#this row" not in inner:
             titles = {*re.findall(r"(?<![#\w])[^][,:#]+", inner)}
             for (name, title), area in sheet.table_columns.items():
@@ -248,7 +274,7 @@ def references(formula: str, sheet: Sheet) -> Iterator[Area]:
     for match in _REFERENCE.finditer(_TABLE_REFERENCE.sub("", text)):
         owner = (match["sheet"] or "").strip("'").replace("''", "'")
         is_cell = match["first_column"] and match["first_row"]
-        if owner in ("", sheet.name) and (match["range"] or is_cell):
+        if owner in ("", sheet.name.casefold()) and (match["range"] or is_cell):
             yield _area(match)
 
 
@@ -259,8 +285,8 @@ def _area(match: re.Match[str]) -> Area:
     return Area(
         int(match["first_row"] or 1),
         int(match[f"{prefix}_row"] or _LAST),
-        column_index(first) if first else 0,
-        column_index(last) if last else _LAST,
+        column_index(first.upper()) if first else 0,
+        column_index(last.upper()) if last else _LAST,
     )
 
 

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from petstore_tools.errors import SheetError
 from petstore_tools.tabular.cells import (
+    EXACT,
+    ROUNDED,
     FrameRow,
     NonTextCell,
     Record,
@@ -28,6 +30,14 @@ if TYPE_CHECKING:
 
 _TEXTS = (".csv", ".tsv", ".txt")
 FORMATS = (*_TEXTS, ".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
+_ADDRESS = re.compile("https?:/", re.IGNORECASE)
+_NO_SHEETS = {  # by their first bytes
+    b"%PDF": "a PDF",
+    b"\x89PNG": "a picture",
+    b"\xff\xd8\xff": "a picture",
+    b"\x1f\x8b": "a compressed file",
+    b"{\\rtf": "a text document",
+}
 # no file and no request can hold it
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 # the method that gives their rows, and the attribute with their titles
@@ -77,12 +87,22 @@ class FrameSource(Sheet):
         """
         yield 1, [str(title) for title in self.frame.columns]
         values = self.frame.astype("object").where(self.frame.notna(), "")
+        exact = [*map(_exact_below, self.frame.dtypes)]
         for number, (label, *cells) in enumerate(values.itertuples(name=None), start=2):
-            yield FrameRow(number, label), [_cell_text(cell) for cell in cells]
+            texts = [*map(_cell_text, cells, exact)]
+            yield FrameRow(number, label), texts
 
 
-def _cell_text(value: Any) -> str:
+def _exact_below(dtype: Any) -> int:
+    """Return up to which number a column holds each whole number."""
+    sizes = {2: 1 << 11, 4: 1 << 24}  # float16, float32
+    return sizes.get(dtype.itemsize, EXACT) if dtype.kind == "f" else EXACT
+
+
+def _cell_text(value: Any, exact: int) -> str:
     """Return a value as text that can be sent."""
+    if isinstance(value, float) and exact <= abs(value) < EXACT:
+        return NonTextCell(f"{value:.0f}", ROUNDED)
     if isinstance(value, str) and _LONE_SURROGATE.search(value):
         text = _LONE_SURROGATE.sub("�", value)
         return NonTextCell(text, "a text with a broken character")
@@ -139,6 +159,12 @@ def open_source(
         return [FrameSource(frame=frame)]
     path = Path(source)
     suffix = path.suffix.casefold()
+    if _ADDRESS.match(str(source)):
+        raise SheetError(
+            f"{printable(str(source))} is an address, not a file: download the sheet"
+            " (in Google Sheets: File, Download, Microsoft Excel), and give the path of"
+            " the file"
+        )
     if os.path.isdir(path):  # also of a name that is too long
         raise SheetError(f"{path.name or path} is a folder: give the path of a file")
     if path.name.startswith("~$"):
@@ -155,6 +181,12 @@ def open_source(
     from petstore_tools.tabular.workbooks import OPENERS, read_workbook
 
     content = _read_file(path)
+    for beginning, kind in _NO_SHEETS.items():
+        if content.startswith(beginning):
+            raise SheetError(
+                f"{path.name} is {kind}, not a spreadsheet: give the sheet itself, as"
+                " .xlsx or .csv"
+            )
     # programs call texts .xls, and people rename files
     if content[:4] in OPENERS:
         return read_workbook(content, path.name, sheet)

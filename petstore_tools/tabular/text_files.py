@@ -9,14 +9,15 @@ import io
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import count
+from itertools import chain, count, pairwise
 from types import SimpleNamespace
 from typing import Any
 
 from petstore_tools.errors import ArgumentError, SheetError
-from petstore_tools.tabular.cells import MalformedLine, Record, Sheet
+from petstore_tools.tabular.cells import MalformedLine, Problem, Record, Sheet
 from petstore_tools.text import option, quoted
 
 _DELIMITERS = (",", ";", "\t", "|")
@@ -24,16 +25,30 @@ _UTF16_BY_NUL = {0: "utf-16-be", 1: "utf-16-le"}  # position of the first NUL
 _FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r", "'")
 _OUR_TITLES = {"petstore_id", "petstore_row"}  # of files that the toolkit wrote
 _EXCERPT_LENGTH = 80  # characters of a line that are shown
+_BROKEN = Problem("cannot be split", "check its quotation marks")
+_TOO_LONG = Problem(
+    f"has a cell of more than {csv.field_size_limit():,} characters",
+    "shorten the cell, or remove it if the column is not needed",
+)
+_CUT_OFF = Problem(
+    "may be cut off: the file ends in it, and it has fewer cells than the line before",
+    "complete the row, and end it with a line break",
+)
 _SAMPLE_LENGTH = 100_000  # characters that tell the delimiter
 # the first line may name the delimiter, as Excel takes it
 _DELIMITER_LINE = re.compile(r'"?sep=([^"\r\n])"?[\r\n]', re.IGNORECASE)
 # letters of UTF-8 that are no accident: in cp1252, É before a sign looks like a single
 # one
 _ONLY_UTF8 = re.compile("[^\0-\x7f\u0180-\u07ff]|[\u0180-\u07ff]{2}")
+_WEB_PAGE = re.compile(  # a saved page or archive, or XML
+    r"\s*(?:<|MIME-Version:|From: <Saved by)", re.IGNORECASE
+)
 _BYTE_ORDER_MARKS = {
     codecs.BOM_UTF8: "utf-8-sig",
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
+    codecs.BOM_UTF32_LE: "utf-32",  # it begins like that of UTF-16
+    codecs.BOM_UTF32_BE: "utf-32",
 }
 
 
@@ -53,10 +68,23 @@ class CsvSource(Sheet):
     is_ours: bool = False
 
     def records(self) -> Iterator[Record]:
-        """Yield each record with its number as a spreadsheet shows it."""
-        for number, cells in records(self.text, self.delimiter):
+        """
+        Yield each record with its number as a spreadsheet shows it.
+
+        If the text ends without a line end, in a line with fewer cells than the line
+        before, a download may have broken off there.
+        """
+        width = 0
+        ends_open = not self.text.endswith(("\n", "\r"))
+        lines = pairwise(chain(records(self.text, self.delimiter), [None]))
+        for line, next_line in lines:
+            assert line is not None
+            number, cells = line
             if self.is_ours and not isinstance(cells, MalformedLine):
                 cells = [*map(unescape, cells)]
+            if len(cells) < width and ends_open and next_line is None:
+                cells = MalformedLine(self.delimiter.join(cells), _CUT_OFF)
+            width = len(cells)
             yield number, cells
 
     def content(
@@ -70,13 +98,14 @@ class CsvSource(Sheet):
         """Return a file like this one, of which a spreadsheet runs no cell."""
         lines = ([*map(escape, cells)] for cells in (*above, titles, *rows))
         is_quoted = f'"{self.delimiter}"' in self.text
-        return csv_bytes(
+        content = csv_bytes(
             next(lines),
             lines,
             encoding=self.encoding,
             delimiter=self.delimiter,
             quoting=csv.QUOTE_ALL if is_quoted else csv.QUOTE_MINIMAL,
         )
+        return mark_utf8(content) if self.encoding == "utf-8" else content
 
 
 def escape(cell: str) -> str:
@@ -117,10 +146,10 @@ def read_csv(content: bytes, name: str, encoding: str | None = None) -> CsvSourc
     text = decoded.text
     if not text.strip():
         raise SheetError(f"{name} is empty: save it with its rows, and try again")
-    if text.lstrip().startswith("<"):
+    if _WEB_PAGE.match(text):
         raise SheetError(
-            f"{name} is a web page or XML: open it in a spreadsheet program, and"
-            " save it as .xlsx"
+            f"{name} is a web page or XML, whatever its name says: open it in a"
+            " spreadsheet program, and save it as .xlsx"
         )
     sample = text[:_SAMPLE_LENGTH]
     delimiter_line = _DELIMITER_LINE.match(text)
@@ -205,6 +234,28 @@ def _refuse_mixture(content: bytes, name: str) -> None:
         )
 
 
+def repair(text: str) -> str:
+    """
+    Return what a text may be that was saved as UTF-8 and read as Windows-1252.
+
+    >>> repair("ZoÃ«"), repair("Zoë")
+    ('Zoë', 'Zoë')
+    """
+    if text.isascii():
+        return text
+    controls = range(0x80, 0xA0)  # in place of signs that Windows-1252 lacks
+    for garbled in (text, f"{text}\xa0"):  # à at the end lost its blank
+        with suppress(UnicodeError):
+            letters = [
+                sign.encode("latin-1" if ord(sign) in controls else "cp1252")
+                for sign in garbled
+            ]
+            meant = b"".join(letters).decode()
+            if _ONLY_UTF8.search(meant):
+                return meant
+    return text
+
+
 def records(text: str, delimiter: str) -> Iterator[Record]:
     r"""
     Split CSV text, row numbers as a spreadsheet shows them.
@@ -230,13 +281,22 @@ def records(text: str, delimiter: str) -> Iterator[Record]:
             record_end = file.tell()
         except StopIteration:
             return
-        except csv.Error:
+        except csv.Error as error:
             file.seek(record_end)
             line = file.readline()
             record_end = file.tell()
-            cells = MalformedLine([line.rstrip("\r\n")])
+            problem = _TOO_LONG if "field limit" in str(error) else _BROKEN
+            cells = MalformedLine(line.rstrip("\r\n"), problem)
             reader = read()
         yield number, cells  # an interrupt is lost in a `try` that is closed here
+
+
+def mark_utf8(content: bytes) -> bytes:
+    """
+    Put a byte order mark before UTF-8 that has a letter beyond ASCII: Excel reads it
+    rightly only with the mark.
+    """
+    return content if content.isascii() else codecs.BOM_UTF8 + content
 
 
 def csv_bytes(

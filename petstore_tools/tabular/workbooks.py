@@ -299,6 +299,9 @@ class _WolfxlBook:
         heights = source.row_dimensions
         sheet.hidden.update(source.sheet_visibility()["hidden_rows"])
         sheet.hidden.update(n for n in sheet.rows if heights[n].height == 0)
+        names = {**self._book.defined_names, **source.defined_names}
+        for cell_name, definition in names.items():
+            sheet.cell_names[cell_name.casefold()] = definition.attr_text.casefold()
         _add_tables(sheet, source.tables.values())
         return sheet
 

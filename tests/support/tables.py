@@ -12,6 +12,14 @@ WIRE = sorted((TESTS / "wire").glob("*.json"))
 STEP = re.compile(r'("[^"]+"|[\w./-]+)(?:: | )(\S.*)')
 
 
+def corpus_file(name):
+    """
+    Return the path of a file of the corpus, which has a folder for each topic; also of
+    a file that does not exist.
+    """
+    return next(CORPUS.rglob(name), CORPUS / name)
+
+
 def read_cases(test_file, name):
     """
     Read a table beside a test, one case a line: `title: cell | cell`.

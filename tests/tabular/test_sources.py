@@ -5,7 +5,7 @@ import zipfile
 
 import pytest
 from click.testing import CliRunner
-from tables import CORPUS, read_json
+from tables import corpus_file, read_json
 
 from petstore_tools.cli import cli
 from petstore_tools.errors import SheetError
@@ -23,7 +23,7 @@ def test_a_file_is_read_as_what_it_holds_and_its_created_file_is_known(
     ending. The created file is the list to go on with, and stays it: nothing of it is
     sent again.
     """
-    (tmp_path / name).write_bytes((CORPUS / source).read_bytes())
+    (tmp_path / name).write_bytes(corpus_file(source).read_bytes())
     sheet = None
 
     if source in (
@@ -69,7 +69,7 @@ def test_what_cannot_be_opened_is_named(tmp_path, name, reason):
     (tmp_path / "folder.xlsx").mkdir()
     (tmp_path / "text.csv").write_text("name,categoryId")
     os.mkfifo(tmp_path / "pipe.csv")
-    (tmp_path / "cut.xlsx").write_bytes((CORPUS / "plain.xlsx").read_bytes()[:500])
+    (tmp_path / "cut.xlsx").write_bytes(corpus_file("plain.xlsx").read_bytes()[:500])
     with zipfile.ZipFile(tmp_path / "lost.xlsx", "w") as book:
         book.writestr("xl/workbook.xml", '<workbook><sheet name="A"/></workbook>')
 

@@ -10,7 +10,7 @@ from multiprocessing import get_context
 import pytest
 import xlsxwriter
 from office import list_rules, workbook_part
-from tables import CORPUS, read_json, soak_parts
+from tables import corpus_file, read_json, soak_parts
 
 from petstore_tools.errors import SheetError
 from petstore_tools.importing.options import ImportOptions
@@ -116,7 +116,7 @@ def test_what_would_fill_the_memory_or_is_locked_is_refused(tmp_path):
     write_zip(tmp_path / "far.xlsb", {"xl/worksheets/sheet1.bin": xlsb_size})
     write_zip(tmp_path / "locked.ods", encrypted)
     size = struct.pack("<2I3H", 0, 65_536, 0, 256, 0)
-    near = (CORPUS / "plain.xls").read_bytes()
+    near = corpus_file("plain.xls").read_bytes()
     far_xls = re.sub(rb"(?s)(\x00\x02\x0e\x00).{14}", rb"\1" + size, near)
     (tmp_path / "far.xls").write_bytes(far_xls)
     large_xls = near[:44] + b"\xff" + near[45:]  # as many tables as 16 MB have
