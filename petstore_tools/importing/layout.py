@@ -22,7 +22,7 @@ from petstore_tools.importing.values import (
     fold,
 )
 from petstore_tools.tabular.cells import Sheet, are_blank, column_letter, is_blank
-from petstore_tools.text import first_of, option
+from petstore_tools.text import clean, first_of, option
 
 HEADER_WITHIN = 1_000  # rows in which the header is searched
 ADDED = ["petstore_row", "petstore_problem"]  # columns of a rejects file
@@ -68,7 +68,7 @@ class Layout:
 
     def __post_init__(self) -> None:
         """Find the fields in the header (§2.1, required fields)."""
-        titles = [cell.strip() for cell in self.header]
+        titles = [*map(_title, self.header)]
         fields, self.answers, self.errors = _name_fields(titles, self.options)
         self.columns: dict[str, int] = {}
         self.proposals: dict[str, str] = {}
@@ -120,6 +120,18 @@ class Layout:
         return [rows.get(number, ()) for number in range(1, end)]
 
     @property
+    def question_of_sheet(self) -> str:
+        """What is asked about a sheet that may hide rows; "" if that can be seen."""
+        if not self.sheet.is_unseen or self.options.sheet:
+            return ""
+        name = option("sheet", self.sheet.name)
+        return (
+            "this kind of workbook does not show which rows are hidden:"
+            f" {name} sends every row of that sheet; saved as .xlsx, hidden rows are"
+            " left out"
+        )
+
+    @property
     def header_line(self) -> str:
         """Where the header is, and its cells, the first of very many."""
         if not self.has_header:
@@ -134,7 +146,7 @@ class Layout:
         Return what names a column in `columns=`: its title, or its letter where that is
         not clear, or where the others are named so.
         """
-        titles = [cell.strip() for cell in self.header]
+        titles = [*map(_title, self.header)]
         title = titles[index] if index < len(titles) else ""
         is_clear = titles.count(title) == 1 and title.isprintable()
         if self.options.by_letter or not title or not is_clear:
@@ -144,7 +156,8 @@ class Layout:
     def label(self, index: int) -> str:
         """Return a column as people find it: `A 'Name'`."""
         letter = column_letter(index)
-        return f"{letter} {self.header[index]!r}" if self.has_header else letter
+        title = "".join(self.header[index : index + 1])
+        return f"{letter} {title!r}" if self.has_header else letter
 
     @property
     def is_complete(self) -> bool:
@@ -190,6 +203,11 @@ class Layout:
         return len(fields), len(filled)
 
 
+def _title(cell: str) -> str:
+    """Return a title as people type it: in one line, without invisible characters."""
+    return " ".join(clean(cell).split())
+
+
 def find_layout(sheet: Sheet, options: ImportOptions) -> Layout:
     """
     Find the header: the first row that names all required fields; where they are named
@@ -225,7 +243,7 @@ def _take_header(
     is_data = any(
         isinstance(layout.matcher.decide(field, header[index]), int | str)
         for field, index in layout.columns.items()
-        if field in ("categoryId", "status") and header[index].strip()
+        if field in ("categoryId", "status") and clean(header[index])
     )
     # our own files always have a header
     if (options.header or added or "petstore_id" in header) and not is_data:
@@ -245,7 +263,7 @@ def _name_fields(
     answers: dict[str, str] = {}
     errors = []
     for key, name in (options.columns or {}).items():
-        title = str(key).strip()
+        title = _title(str(key))
         if name not in FIELDS and title in FIELDS:
             errors.append(f"{title!r} is the field, and {name!r} the title")
             title, name = name, title
@@ -263,7 +281,7 @@ def _name_fields(
         if exact not in ("", *answers.values()):
             fields.setdefault(index, exact)
     if options.row_key is not None:
-        indexes = _find_columns(titles, options.row_key.strip())
+        indexes = _find_columns(titles, _title(options.row_key))
         if len(indexes) == 1 and indexes[0] not in fields:
             fields[indexes[0]] = "row_key"
         else:

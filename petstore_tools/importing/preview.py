@@ -235,15 +235,9 @@ class ImportPreview:
     @cached_property
     def refusal(self) -> str:
         """Why nothing is sent as asked, and what to choose; "" where it can go."""
-        sheet = self.sheet.layout.sheet
         options = self.sheet.options
-        if sheet.is_unseen and not options.sheet:
-            name = option("sheet", sheet.name)
-            return (
-                "whether rows are hidden cannot be seen in this kind of workbook."
-                f" Nothing was created. {name} sends every row of that sheet; saved as"
-                " .xlsx, hidden rows are left out"
-            )
+        if question := self.sheet.layout.question_of_sheet:
+            return f"nothing was created: {question}"
         if options.strict and self.bad_rows:
             first_row = self.sheet.problem_rows[0]
             return (

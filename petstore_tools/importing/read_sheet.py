@@ -5,7 +5,7 @@ that asks for what is missing.
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -43,10 +43,24 @@ from petstore_tools.tabular.cells import (
     whole_number,
 )
 from petstore_tools.tabular.sources import open_source
-from petstore_tools.text import first_of, option, pluralize, printable, quoted, wrap
+from petstore_tools.text import (
+    clean,
+    first_of,
+    option,
+    pluralize,
+    printable,
+    quoted,
+    some_of,
+    wrap,
+)
 
 COLUMNS = 30  # of the file that are shown
 SAMPLES = 3  # values shown of a column
+WORDS = 12  # of a column that may be meant, and such columns
+_NOT_USED = (
+    "These columns are not used yet. If you name one that holds words, say what they"
+    ' mean, too: categories={"WORD": ID}, statuses={"WORD": "sold"}.'
+)
 # categories, and status words, that one call asks for
 MOST_WORDS = 50
 NOT_SENT = "not sent"
@@ -197,11 +211,28 @@ class ReadSheet:
         for row in self.rows_to_send:
             for field, index, value in zip(FIELDS, indexes, row.content, strict=True):
                 cell = "" if index is None else row.cells[index]
-                is_number = field == "name" and isinstance(cell, NonTextCell)
-                is_same = cell == str(value) or (value is None and is_blank(cell))
-                if is_number or not is_same:
-                    counts[field, str(cell), value] += 1
+                is_number = isinstance(cell, NonTextCell)
+                noise = cell.value if isinstance(cell, NonTextCell) else None
+                typed = str(cell if noise is None else noise)
+                is_same = typed == str(value) or (value is None and is_blank(cell))
+                if (is_number and field == "name") or not is_same:
+                    counts[field, typed, value] += 1
         return [Match(*match, count) for match, count in counts.most_common()]
+
+    @property
+    def notes(self) -> list[str]:
+        """What should be known of the sheet and its rows."""
+        return [*self.layout.notes, *some_of(self.names_of_two_lines, SAMPLES)]
+
+    @property
+    def names_of_two_lines(self) -> list[str]:
+        """Rows to send whose name has a line break: it may be two animals."""
+        return [
+            f"row {row.number}: the name {quoted(row.content.name)} has two lines; if"
+            " these are two animals, give each a row of its own"
+            for row in self.rows_to_send
+            if "\n" in row.content.name
+        ]
 
     @property
     def problems(self) -> tuple[RowProblem, ...]:
@@ -318,10 +349,17 @@ def write_questions(layout: Layout, reasons: Sequence[str] = (), **answers: Any)
     answers["columns"] = [*columns.items(), *blanks]
     if options.row_key is not None and "row_key" not in layout.columns:
         answers["row_key"] = "…"
+    if layout.question_of_sheet and reasons:
+        answers.setdefault("sheet", layout.sheet.name)
+        reasons = [*reasons, layout.question_of_sheet]
     problems = _open_words(layout)
     answers |= _meanings(options, problems)
     call = options.spell(answers)
     hints = []
+    if missing and free_columns:
+        columns_shown = some_of([*_describe(layout, free_columns)], WORDS)
+        lines = [wrap(line, "  ") for line in columns_shown]
+        hints += [wrap(_NOT_USED), *lines]
     if "…" in call:
         hints.append(
             "Replace each … by the title or letter, the id or the word that is meant,"
@@ -387,6 +425,15 @@ def _open_words(layout: Layout) -> list[RowProblem]:
     ]
 
 
+def _describe(
+    layout: Layout, free_columns: Mapping[int, Sequence[str]]
+) -> Iterator[str]:
+    """Yield what is in each column, so that a title and its words are one answer."""
+    for index in sorted(free_columns):
+        values = [*dict.fromkeys(map(quoted, map(clean, free_columns[index])))]
+        yield f"{layout.label(index)}: {first_of(values, WORDS)}"
+
+
 def _meanings(options: ImportOptions, problems: Iterable[RowProblem]) -> dict[str, Any]:
     """
     Return the meanings of categories and status words: the given ones, the likely ones,
@@ -394,7 +441,7 @@ def _meanings(options: ImportOptions, problems: Iterable[RowProblem]) -> dict[st
     """
     words: dict[str, dict[str, str]] = {NO_ID: {}, NO_STATUS: {}}
     for problem in problems:
-        word = problem.value.strip()
+        word = clean(problem.value)
         words[problem.rule].setdefault(fold(word), word)
     categories, statuses = [[*words[rule].values()][:MOST_WORDS] for rule in words]
     meanings = {word: STATUS_WORDS.get(fold(word), "…") for word in statuses}

@@ -33,7 +33,7 @@ from petstore_tools import spec
 from petstore_tools.importing.entries import Entry, State, content_of, group
 from petstore_tools.importing.values import PetValues
 from petstore_tools.models import ErrorBody, Pet
-from petstore_tools.text import pluralize
+from petstore_tools.text import clean, pluralize
 
 LONGEST = 1_000  # characters of a reason
 
@@ -249,5 +249,5 @@ def similarity_key(content: PetValues) -> tuple[str, int]:
     Return what near values share: they differ in status, or in case, blanks or normal
     form of the name.
     """
-    name = normalize("NFKC", normalize("NFKC", content.name).casefold())
+    name = normalize("NFKC", normalize("NFKC", clean(content.name)).casefold())
     return "".join(name.split()), content.category_id

@@ -20,7 +20,7 @@ from petstore_tools.importing.journal import Journal
 from petstore_tools.importing.layout import ADDED, Layout
 from petstore_tools.importing.preview import ImportPreview
 from petstore_tools.importing.read_sheet import ReadSheet
-from petstore_tools.importing.rows import describe_left_out
+from petstore_tools.importing.rows import describe_left_out, group_problems
 from petstore_tools.importing.send import Stopped
 from petstore_tools.importing.values import FIELDS, RowLeftOut
 from petstore_tools.listing.frames import status_dtype, text_dtype
@@ -207,6 +207,8 @@ class ImportResult:
         if self.resumes_at is not None:
             remarks.append(f"the same call goes on from {utc_text(self.resumes_at)}")
         remarks += self.notes
+        problems = [problem for row in self.entries for problem in row.problems]
+        remarks += [f"problem: {fix}" for fix in some_of(group_problems(problems))]
         left_out = describe_left_out(self.rows_left_out)
         remarks += [f"left out, {text}" for text in left_out]
         remarks += [f"not written: {file}" for file in self.not_written]

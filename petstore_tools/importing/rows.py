@@ -21,7 +21,10 @@ from petstore_tools.importing.values import (
     HEADER_AGAIN,
     HIDDEN,
     LEFT_OUT,
+    NO_CATEGORY,
     NO_FIELDS,
+    NO_ID,
+    NO_STATUS,
     TOTALS_ROW,
     PetValues,
     RowLeftOut,
@@ -31,6 +34,7 @@ from petstore_tools.importing.values import (
     is_total,
 )
 from petstore_tools.tabular.cells import (
+    FrameRow,
     MalformedLine,
     Problem,
     are_blank,
@@ -61,11 +65,18 @@ _FEW = 3  # rows that a line shows, and values of theirs
 _TITLE = re.compile(r"\s*[^\W\d_]")
 _EXCERPT = 60  # characters of a formula, or of a line, that are shown
 _HELP_OF_NOTES = "complete the row, or delete it"
+_HELP_OF_BLOCKS = (
+    "if the category goes on, fill the cells; delete a row that is no animal"
+)
 # kinds of rows that end a table: what follows may be another one
 _ENDS = (ABOUT_TABLE, COMPUTED, TOTALS_ROW)
 _TITLES = Problem(
     "looks like the titles of another table",
     "delete it with the rows below it, or correct it if it is an animal",
+)
+_NO_STATUS_HERE = Problem(
+    "is empty, each row above has a status, and the row may be a line about the table",
+    "if it is an animal, give it a status; else delete it",
 )
 _NOTHING = PetValues("", None, None)  # type: ignore[arg-type]
 AnyRow = Entry | RowLeftOut | None
@@ -90,7 +101,11 @@ def read_rows(layout: Layout) -> list[AnyRow]:
     is left out, or None where every cell is empty.
     """
     rows = [*_decide_rows(layout)]
+    if "categoryId" in layout.columns:
+        _mark_blocks(rows, layout)
     _mark_other_tables(rows, layout)
+    if "status" in layout.columns:
+        _mark_lines_without_status(rows, layout)
     return rows
 
 
@@ -106,6 +121,7 @@ def _decide_rows(layout: Layout) -> Iterator[AnyRow]:
     width = len(layout.header)
     header = [clean(title).casefold() for title in layout.header]
     computed_rows = _find_computed(layout)
+    last_number = layout.header_row
     # no row may lack it
     last = max(columns.get(name, -1) for name in spec.REQUIRED)
     # of a field without a column, the cell behind the last one
@@ -116,7 +132,7 @@ def _decide_rows(layout: Layout) -> Iterator[AnyRow]:
         beyond = cells if len(cells) <= last else cells[width:]
         problem = None
         if isinstance(cells, MalformedLine):
-            problem = Problem("cannot be split", "check its quotation marks")
+            problem = cells.problem
         elif beyond and not (sheet.name or are_blank(beyond)):
             rule = f"has {pluralize(len(cells), 'cell')} where the header has {width}"
             problem = Problem(rule, "check for a missing quote or comma")
@@ -134,7 +150,10 @@ def _decide_rows(layout: Layout) -> Iterator[AnyRow]:
         elif number in computed_rows:
             yield RowLeftOut(number, COMPUTED, computed_rows[number])
         else:
-            yield _decide(number, whole, fields, layout)
+            is_apart = number - last_number > 1
+            yield _decide(number, whole, fields, layout, is_apart=is_apart)
+        if not are_blank(cells):
+            last_number = number
 
 
 def _find_computed(layout: Layout) -> dict[int, str]:
@@ -155,8 +174,8 @@ def _find_computed(layout: Layout) -> dict[int, str]:
         for number, count in counts.items():
             if count > 1 and not is_running:
                 formula = layout.sheet.formulas[number, column][:_EXCERPT]
-                place = f"{column_letter(column)}{number}"
-                computed.setdefault(number, f"{place}: {formula}")
+                detail = f"{_place(number, column)}: {formula}"
+                computed.setdefault(number, detail)
     return computed
 
 
@@ -171,14 +190,20 @@ def _count_rows(formula: str, number: int, layout: Layout) -> int:
 
 
 def _decide(
-    number: int, cells: tuple[str, ...], fields: Sequence[str], layout: Layout
+    number: int,
+    cells: tuple[str, ...],
+    fields: Sequence[str],
+    layout: Layout,
+    *,
+    is_apart: bool,
 ) -> Entry | RowLeftOut:
     """Decide each cell of a row that is not empty."""
     values: list[Any] = [*map(layout.matcher.decide, FIELDS, fields)]
     row = Entry(number, PetValues(*values), cells)
     if remark := _remark(row, fields):
         return RowLeftOut(number, ABOUT_TABLE, quoted(remark, _EXCERPT))
-    if _stands_alone(row, fields, layout):
+    may_be_title = is_apart or not isinstance(values[1], Problem)
+    if may_be_title and _stands_alone(row, fields, layout):
         return add_problem(row, "name", Problem(ALONE, _HELP_OF_NOTES), layout)
     if Problem in map(type, values):  # few rows have one
         for field, value in zip(FIELDS, values, strict=True):
@@ -245,6 +270,42 @@ def _stands_alone(row: Entry, fields: Sequence[str], layout: Layout) -> bool:
     return len(filled_cells) == 1 or has_note
 
 
+def _place(number: int, column: int) -> str:
+    """Return how people find a cell: `B2`, or its row of a DataFrame."""
+    is_labelled = isinstance(number, FrameRow)
+    return (
+        f"the cell of row {number}"
+        if is_labelled
+        else f"{column_letter(column)}{number}"
+    )
+
+
+def _mark_blocks(rows: list[AnyRow], layout: Layout) -> None:
+    """
+    Make problem rows of those without a category in a list of which other rows have
+    one: a default would make a cat of the second block a dog.
+    """
+    column = layout.columns["categoryId"]
+    above = ""
+    empty_rows = []
+    for index, row in enumerate(rows):
+        if isinstance(row, Entry) and all(problem.field for problem in row.problems):
+            category = row.cells[column]
+            if not is_blank(category):
+                above = f", and {_place(row.number, column)} is {quoted(category)}"
+            elif not cell_kind(category):
+                empty_rows.append((index, row, above))
+    if not above:
+        return
+    for index, row, above in empty_rows:
+        rule = f"{NO_CATEGORY.rule}{above}"
+        help_ = _HELP_OF_BLOCKS if above else NO_CATEGORY.help
+        problems = [p for p in row.problems if p[-2:] != NO_CATEGORY]
+        row = row._replace(problems=tuple(problems))
+        if ALONE not in {problem.rule for problem in problems}:
+            rows[index] = add_problem(row, "categoryId", Problem(rule, help_), layout)
+
+
 def _mark_other_tables(rows: list[AnyRow], layout: Layout) -> None:
     """
     Make problem rows of those below a line of other titles, behind a gap or a total,
@@ -273,6 +334,58 @@ def _mark_other_tables(rows: list[AnyRow], layout: Layout) -> None:
                 continue
         if row:
             last_number = row.number
+
+
+def _mark_lines_without_status(rows: list[AnyRow], layout: Layout) -> None:
+    """
+    Make problem rows of those without a status, though each row above has one, if they
+    stand below an empty row, have a default in place of a category, or lack each other
+    column that all rows above fill.
+    """
+    column = layout.columns["status"]
+    usual: set[int] = set()  # columns that all rows above fill
+    last_number = layout.header_row
+    is_below_gap = False
+    count = 0
+    for index, row in enumerate(rows):
+        if not row:
+            continue
+        is_below_gap |= bool(usual) and row.number - last_number > 1
+        last_number = row.number
+        if not isinstance(row, Entry) or _is_marked(row):
+            continue
+        filled = _columns_beside_name(row, layout)
+        if column in filled:
+            usual = usual & filled or filled
+            is_below_gap = False
+            count += 1
+        elif not usual:
+            return
+        elif (
+            is_below_gap
+            or _lacks_category(row, layout)
+            or (count > _FEW and len(usual - filled) > 1)
+        ):
+            rows[index] = add_problem(row, "status", _NO_STATUS_HERE, layout)
+        else:
+            return
+
+
+def _is_marked(row: Entry) -> bool:
+    """Say whether a row has a problem that no word for a cell solves."""
+    return any(problem.rule not in (NO_ID, NO_STATUS) for problem in row.problems)
+
+
+def _columns_beside_name(row: Entry, layout: Layout) -> set[int]:
+    """Return the columns that a row fills, without its name and its category."""
+    filled = {index for index, cell in enumerate(row.cells) if not is_blank(cell)}
+    return filled - {layout.columns.get(field) for field in spec.REQUIRED}
+
+
+def _lacks_category(row: Entry, layout: Layout) -> bool:
+    """Say whether a row has no category of its own."""
+    column = layout.columns.get("categoryId")
+    return column is None or is_blank(row.cells[column])
 
 
 def _are_titles(row: Entry, next_row: AnyRow, layout: Layout) -> bool:

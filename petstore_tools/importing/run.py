@@ -38,7 +38,7 @@ from petstore_tools.importing.lost_rows import (
 )
 from petstore_tools.importing.options import Doubtful, ImportOptions, Progress
 from petstore_tools.importing.preview import ImportPreview
-from petstore_tools.importing.read_sheet import ReadSheet, read_sheet
+from petstore_tools.importing.read_sheet import SAMPLES, ReadSheet, read_sheet
 from petstore_tools.importing.results import (
     ImportResult,
     entries_of_rows,
@@ -150,7 +150,7 @@ def check(inventory: Inventory, sheet: ReadSheet, journal: Journal) -> ImportPre
         unsent -= len(comparison.doubts)
     to_send = min(unsent, options.first or unsent)
     requests = 0
-    notes = sheet.layout.notes
+    notes = sheet.notes
     if comparison.needs_listing:
         size = inventory.memory.evidence.sizes.get("")
         requests = ceil((size or 0) / spec.LIMIT_MAX)
@@ -423,6 +423,7 @@ class _Run:
                 f"the id of {pluralize(unnamed, 'row')} that was created is not known"
                 " yet, so the created file lacks it: the same call finds it"
             )
+        yield from some_of(self._preview.sheet.names_of_two_lines, SAMPLES)
         if skipped and self._options.doubtful == "send":
             rows = pluralize(skipped, "row")
             yield f"not sent, since an earlier answer was skip: {rows}"

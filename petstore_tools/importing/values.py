@@ -24,7 +24,8 @@ from petstore_tools.tabular.cells import (
     Problem,
     whole_number,
 )
-from petstore_tools.text import option, quoted
+from petstore_tools.tabular.text_files import repair
+from petstore_tools.text import clean, option, quoted
 
 if TYPE_CHECKING:
     from petstore_tools.importing.options import ImportOptions
@@ -41,7 +42,7 @@ def fold(text: str) -> str:
     """
     if text.isascii():
         return text.strip().lower()
-    lower = normalize("NFC", text.strip()).casefold()
+    lower = normalize("NFC", clean(text)).casefold()
     return normalize("NFC", lower).replace("i\u0307", "i").replace("\u0131", "i")
 
 
@@ -85,6 +86,7 @@ Value = str | int | None  # of a name, a category, a status, a key, an id
 # of a word until somebody says what it means
 NO_ID = "is not the id of a category"
 NO_STATUS = "is not a status"
+NO_CATEGORY = Problem("is empty", "give the id or the word of the category")
 _AS_TEXT = "format the column as text and give the value again"
 _HELPS = {  # by a word for what a cell is in place of text
     "formula": (
@@ -209,16 +211,14 @@ class Matcher:
                 return Problem(f"is {kind}", *(helps or [_AS_TEXT]))
         read = self._readers[field]
         if field not in self._words:  # nearly all are distinct
-            return read(cell.strip())
+            return read(clean(cell))
         if cell not in decided:  # a number is read as the text that it shows
-            decided[cell] = read(cell.strip())
+            decided[cell] = read(clean(cell))
         return decided[cell]
 
     def _category(self, text: str) -> Value | Problem:
         if not text:
-            help_ = option("defaults", {"categoryId": "ID"})
-            empty = Problem("is empty", f"give the id of the category, or {help_}")
-            return self.defaults.get("categoryId", empty)
+            return self.defaults.get("categoryId", NO_CATEGORY)
         number = whole_number(text)
         ids: set[int] = {*self._ids.get(fold(text), ())}
         if number is not None and number in (self._known_ids or {number}):
@@ -253,6 +253,9 @@ def _name(text: str) -> str | Problem:
         return Problem("is empty", "give a name")
     if "\0" in text:
         return Problem("holds a NUL character", "retype it")
+    if (meant := repair(text)) != text:
+        rule = f"was saved in the wrong encoding: it may be {meant!r}"
+        return Problem(rule, "correct the name, or import a file that shows it rightly")
     return text
 
 
@@ -280,7 +283,7 @@ def cell_kind(cell: str) -> str:
     Return what a cell is in place of text, "" where it is text; a text file holds
     errors, and numbers that a program shortened, as text.
     """
-    text = cell.strip()
+    text = clean(cell)
     if _SHORTENED.fullmatch(text):
         return "a number that the spreadsheet shortened"
     if isinstance(cell, NonTextCell):

@@ -35,7 +35,7 @@ def test_what_a_person_types(run, box, monkeypatch, steps):
             case "never":
                 assert not re.search(text, done.stdout + done.stderr)
             case "reads":
-                content = Path(name).read_text("utf-8")
+                content = Path(name).read_text("utf-8-sig")
                 assert re.search(part, content, re.MULTILINE), content
             case "requests":
                 assert len(box.traffic()) - before == int(text)

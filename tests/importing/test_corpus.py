@@ -12,7 +12,7 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
-from tables import CORPUS
+from tables import CORPUS, corpus_file
 
 from petstore_tools import Sandbox
 from petstore_tools.cli.import_ import CommandOptions
@@ -27,7 +27,7 @@ TABLES = {
     "kategorien.csv",
     "kinds_by_number.csv",
 }
-FILES = sorted(path for path in CORPUS.iterdir() if path.suffix != ".json")
+FILES = sorted(path for path in CORPUS.rglob("*.*") if path.suffix != ".json")
 CASES = [
     pytest.param(path, case, id=f"{path.name} {' '.join(case.get('options', ()))}")
     for path in FILES
@@ -56,7 +56,7 @@ def test_each_file_imports_or_says_what_helps(box, path, case):
     options = dict(case.get("options", {}))
     assert len(options) <= 2 + ("encoding" in options) + ("sheet" in options)
     if isinstance(options.get("categories"), str):
-        options["categories"] = CORPUS / options["categories"]
+        options["categories"] = corpus_file(options["categories"])
     if "refusal" in case:
         with pytest.raises(SheetError) as refused:
             box.store.preview_import(path, **options)

@@ -63,7 +63,7 @@ OBJECTS = {
     "10**5000": (10**5_000, "is not the id of a category"),
     "2**64": (2**64, "is not the id of a category"),
     "bytes": (b"7", "is of type bytes"),
-    "missing": (None, "stands alone in its row"),
+    "missing": (None, "is empty"),
 }
 
 
@@ -101,7 +101,7 @@ def test_missing_values_of_a_frame_are_empty_cells():
 
     assert read(frame) == [
         ("Rex", 3, "sold"),
-        "stands alone in its row",
+        "is empty, and the cell of row 0 is '3'",
         ("7", 7, "pending"),
         "is empty",
     ]

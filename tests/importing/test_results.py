@@ -13,7 +13,7 @@ import pytest
 from harms import full_disk
 from inventories import connect_through, faulty_creates, write_rows
 from raw import reply_bytes
-from tables import CORPUS, read_json
+from tables import corpus_file, read_json
 
 from petstore_tools import PetStore
 from petstore_tools.errors import OutputError, UnauthorizedError
@@ -48,7 +48,7 @@ def test_result_files_keep_what_was_typed_and_how_it_looked(
     """
     for name, text, *encoding in imports:
         path = tmp_path / name
-        path.write_bytes(text.encode(*encoding) or (CORPUS / name).read_bytes())
+        path.write_bytes(text.encode(*encoding) or corpus_file(name).read_bytes())
         result = run(fast, path, doubtful="send")
 
     contents = {
@@ -230,7 +230,7 @@ def test_an_import_counts_the_animals_that_it_made_itself(fast, tmp_path):
 
 def test_hidden_rows_stand_in_the_result(fast, tmp_path):
     """They may be animals, and a filter that was left on hides them."""
-    path = shutil.copy(CORPUS / "hidden_rows.xlsx", tmp_path)
+    path = shutil.copy(corpus_file("hidden_rows.xlsx"), tmp_path)
 
     result = run(fast, path)
 

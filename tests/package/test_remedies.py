@@ -8,7 +8,7 @@ import pytest
 from commands import end_main
 from inventories import stored_animals, write_rows
 from paging_server import PagingService
-from tables import read_table
+from tables import corpus_file, read_table
 from true_listings import make_listing
 from wires import KEY
 
@@ -26,7 +26,6 @@ from petstore_tools.service.server import ThreadedServer
 from petstore_tools.text import option
 from petstore_tools.throttle.throttle import PLAN_ADVICE
 
-CORPUS = Path(__file__).parents[1] / "importing" / "corpus"
 RECONCILE = "petstore-tools imports reconcile .*? --absent"
 CALL = re.compile(r"^store\.\w+\(.*\)$", re.MULTILINE)
 
@@ -85,7 +84,7 @@ def test_the_command_that_asks_for_titles_imports(shop, capsys):
 
 def test_a_sheet_whose_hidden_rows_cannot_be_seen_is_named(fast):
     """With the option that the refusal prints."""
-    path = CORPUS / "hidden_by_filter.xls"
+    path = corpus_file("hidden_by_filter.xls")
     refused = refusal(SheetError, fast.store.import_pets, path)
 
     result = fast.store.import_pets(path, **option_of(refused, "sheet"))
