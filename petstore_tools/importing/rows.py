@@ -119,7 +119,7 @@ def _decide_rows(layout: Layout) -> Iterator[AnyRow]:
     columns = layout.columns
     sheet = layout.sheet
     width = len(layout.header)
-    header = [clean(title).casefold() for title in layout.header]
+    header = _folded(layout.header)
     computed_rows = _find_computed(layout)
     last_number = layout.header_row
     # no row may lack it
@@ -143,9 +143,9 @@ def _decide_rows(layout: Layout) -> Iterator[AnyRow]:
             yield RowLeftOut(number, HIDDEN)
         elif are_blank(fields):
             yield None if are_blank(cells) else RowLeftOut(number, NO_FIELDS)
-        elif [clean(cell).casefold() for cell in whole] == header:
+        elif _folded(whole[:1]) == header[:1] and _folded(whole) == header:
             yield RowLeftOut(number, HEADER_AGAIN)
-        elif any((number, index) in sheet.totals for index in columns.values()):
+        elif not sheet.totals.isdisjoint((number, n) for n in columns.values()):
             yield RowLeftOut(number, TOTALS_ROW)
         elif number in computed_rows:
             yield RowLeftOut(number, COMPUTED, computed_rows[number])
@@ -154,6 +154,11 @@ def _decide_rows(layout: Layout) -> Iterator[AnyRow]:
             yield _decide(number, whole, fields, layout, is_apart=is_apart)
         if not are_blank(cells):
             last_number = number
+
+
+def _folded(cells: Iterable[str]) -> list[str]:
+    """Return cells as they are compared with the titles."""
+    return [clean(cell).casefold() for cell in cells]
 
 
 def _find_computed(layout: Layout) -> dict[int, str]:
@@ -200,12 +205,15 @@ def _decide(
     """Decide each cell of a row that is not empty."""
     values: list[Any] = [*map(layout.matcher.decide, FIELDS, fields)]
     row = Entry(number, PetValues(*values), cells)
+    kinds = [*map(type, values)]
+    if kinds == [str, int, str] and all(fields):  # most rows are
+        return row
     if remark := _remark(row, fields):
         return RowLeftOut(number, ABOUT_TABLE, quoted(remark, _EXCERPT))
     may_be_title = is_apart or not isinstance(values[1], Problem)
     if may_be_title and _stands_alone(row, fields, layout):
         return add_problem(row, "name", Problem(ALONE, _HELP_OF_NOTES), layout)
-    if Problem in map(type, values):  # few rows have one
+    if Problem in kinds:
         for field, value in zip(FIELDS, values, strict=True):
             if isinstance(value, Problem):
                 row = add_problem(row, field, value, layout)
@@ -272,12 +280,9 @@ def _stands_alone(row: Entry, fields: Sequence[str], layout: Layout) -> bool:
 
 def _place(number: int, column: int) -> str:
     """Return how people find a cell: `B2`, or its row of a DataFrame."""
-    is_labelled = isinstance(number, FrameRow)
-    return (
-        f"the cell of row {number}"
-        if is_labelled
-        else f"{column_letter(column)}{number}"
-    )
+    if isinstance(number, FrameRow):
+        return f"the cell of row {number}"
+    return f"{column_letter(column)}{number}"
 
 
 def _mark_blocks(rows: list[AnyRow], layout: Layout) -> None:
@@ -286,20 +291,23 @@ def _mark_blocks(rows: list[AnyRow], layout: Layout) -> None:
     one: a default would make a cat of the second block a dog.
     """
     column = layout.columns["categoryId"]
-    above = ""
+    filled_row: Entry | None = None
     empty_rows = []
     for index, row in enumerate(rows):
         if isinstance(row, Entry) and all(problem.field for problem in row.problems):
             category = row.cells[column]
             if not is_blank(category):
-                above = f", and {_place(row.number, column)} is {quoted(category)}"
+                filled_row = row
             elif not cell_kind(category):
-                empty_rows.append((index, row, above))
-    if not above:
+                empty_rows.append((index, row, filled_row))
+    if not filled_row:
         return
     for index, row, above in empty_rows:
-        rule = f"{NO_CATEGORY.rule}{above}"
-        help_ = _HELP_OF_BLOCKS if above else NO_CATEGORY.help
+        rule, help_ = NO_CATEGORY
+        if above:
+            value = quoted(above.cells[column])
+            rule += f", and {_place(above.number, column)} is {value}"
+            help_ = _HELP_OF_BLOCKS
         problems = [p for p in row.problems if p[-2:] != NO_CATEGORY]
         row = row._replace(problems=tuple(problems))
         if ALONE not in {problem.rule for problem in problems}:

@@ -243,6 +243,8 @@ def is_blank(cell: str) -> bool:
     """
     Say whether nothing is in a cell; a formula without a saved value is something.
     """
+    if cell.isascii() and cell.strip():  # nearly all are
+        return False
     return not clean(cell) and getattr(cell, "kind", MERGED).startswith(MERGED)
 
 

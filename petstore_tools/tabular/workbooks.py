@@ -68,6 +68,9 @@ _TEXT_FORMAT = {"num_format": "@"}  # so that 007 stays 007
 _BAD_FORMAT = {"bg_color": "#FFC7CE", "font_color": "#9C0006", **_TEXT_FORMAT}
 _CREATED = datetime(2000, 1, 1)  # so that the same rows are the same bytes
 _PLAIN_FORMATS = ("General", "@", "0", "#")  # they show a number as typed
+_UNSAVED = "a formula without a saved value"
+_ERRORS = ("#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#N/A")
+_FLAT_ROW = re.compile(rb"""\sht=["']0(?:\.0*)?["']""")
 _ESCAPED_LETTER = re.compile("_x([0-9A-Fa-f]{4})_")
 # of an unpacked workbook, and of one of its parts: wolfxl takes nine times as much
 # memory as the XML of a sheet has
@@ -267,13 +270,21 @@ class _Book(Protocol):
 
 
 class _WolfxlBook:
-    """A workbook of Excel (.xlsx, .xlsm)."""
+    """
+    A workbook of Excel (.xlsx, .xlsm).
 
-    def __init__(self, content: bytes) -> None:
+    Args:
+        content: Of the file.
+        has_flat_rows: Some rows may have the height 0; asking for each height takes
+            long.
+    """
+
+    def __init__(self, content: bytes, *, has_flat_rows: bool) -> None:
         import wolfxl
 
-        # with the saved values of formulas
-        self._book = wolfxl.load_workbook(content, data_only=True)
+        self._open_values = partial(wolfxl.load_workbook, content, data_only=True)
+        self._has_flat_rows = has_flat_rows
+        self._book = wolfxl.load_workbook(content)
         self.sheets = {
             sheet.title: sheet.sheet_state == "visible"
             for sheet in self._book.worksheets
@@ -288,44 +299,46 @@ class _WolfxlBook:
         source = self._book[name]
         merged = [*map(_corners, source.merged_cells.ranges)]
         sheet = Worksheet(name=name, merged=merged)
-        unsaved_cells = _unsaved_cells(source)
         for start in range(1, (source.max_row or 0) + 1, _ROWS_AT_ONCE):
             rows = _read_block(source, start, sheet)
-            for (row, column), cell in unsaved_cells.items():
-                if start <= row < start + _ROWS_AT_ONCE:
-                    rows[row][column] = cell
             for number in sorted(rows):
                 sheet.add(number, rows[number].items())
+        self._drop_empty_texts(sheet)
         heights = source.row_dimensions
         sheet.hidden.update(source.sheet_visibility()["hidden_rows"])
-        sheet.hidden.update(n for n in sheet.rows if heights[n].height == 0)
+        if self._has_flat_rows:
+            sheet.hidden.update(n for n in sheet.rows if heights[n].height == 0)
         names = {**self._book.defined_names, **source.defined_names}
         for cell_name, definition in names.items():
             sheet.cell_names[cell_name.casefold()] = definition.attr_text.casefold()
         _add_tables(sheet, source.tables.values())
         return sheet
 
+    def _drop_empty_texts(self, sheet: Worksheet) -> None:
+        """
+        Empty the cells of a formula whose saved value is an empty text: only a workbook
+        that is opened for its values tells them from formulas without a saved value.
+        """
+        places = [
+            (number, column)
+            for number, cells in sheet.rows.items()
+            for column, cell in enumerate(cells)
+            if getattr(cell, "kind", "") == _UNSAVED
+        ]
+        if not places:
+            return
+        with closing(self._open_values()) as values:
+            source = values[sheet.name]
+            for number, column in places:
+                if source.cell(number, column + 1).data_type == "str":
+                    cells = sheet.rows[number]
+                    sheet.rows[number] = (*cells[:column], "", *cells[column + 1 :])
+
 
 def _corners(area: Any) -> tuple[tuple[int, int], tuple[int, int]]:
     """Return the first and the last cell of a merged range, rows and columns from 0."""
     left, top, right, bottom = area.bounds
     return (top - 1, left - 1), (bottom - 1, right - 1)
-
-
-def _unsaved_cells(source: Any) -> dict[tuple[int, int], str]:
-    """
-    Return the cells whose formula has no saved value, by row from 1 and column from 0:
-    an empty text is a value.
-    """
-    from xlsxwriter.utility import xl_cell_to_rowcol
-
-    cells: dict[tuple[int, int], str] = {}
-    for place, value in source.cached_formula_values().items():
-        if value is None and source[place].data_type != "str":
-            row, column = xl_cell_to_rowcol(place)
-            cell = NonTextCell("", "a formula without a saved value")
-            cells[row + 1, column] = cell
-    return cells
 
 
 def _read_block(source: Any, start: int, sheet: Worksheet) -> dict[int, dict[int, str]]:
@@ -342,6 +355,7 @@ def _read_block(source: Any, start: int, sheet: Worksheet) -> dict[int, dict[int
         include_coordinate=False,
         include_style_id=False,
         include_extended_format=False,
+        include_cached_formula_value=True,
     )
     for record in records:
         row = record["row"]
@@ -357,22 +371,25 @@ def _read_block(source: Any, start: int, sheet: Worksheet) -> dict[int, dict[int
 def _value(record: Mapping[str, Any]) -> str:
     """Return a cell as text."""
     value = record["value"]
+    is_error = record["data_type"] == "error"
+    if "formula" in record:
+        value = record.get("cached_value")
+        is_error = isinstance(value, str) and value in _ERRORS
     number_format = record.get("number_format", 0)
     match value:
-        case str() if record["data_type"] == "error":
+        case None:
+            return NonTextCell("", _UNSAVED)
+        case str() if is_error:
             return NonTextCell(value, f"the error {value}")
         case str():
             if "_x" not in value:
                 return value
             return _ESCAPED_LETTER.sub(lambda code: chr(int(code[1], 16)), value)
-        case bool():
-            return text_of(value)
-        case int() | float():
+        case int() | float() if not isinstance(value, bool):
             is_plain = number_format in (0, *_PLAIN_FORMATS)
             # a number of a workbook is a double, whatever wolfxl makes of it
-            return text_of(
-                float(value), NUMBER if is_plain else FORMATTED, number_format
-            )
+            kind = NUMBER if is_plain else FORMATTED
+            return text_of(float(value), kind, number_format)
     return text_of(value, number_format=number_format)
 
 
@@ -479,7 +496,10 @@ def _open_zip(content: bytes) -> list[Callable[[], _Book]]:
     if "xl/workbook.xml" in names:
         if any(_part_name(name) != name for name in archive.namelist()):
             content = _repack(archive, {})
-        return [partial(_WolfxlBook, content), partial(_CalamineBook, content)]
+        sheets = [name for part, name in names.items() if "/worksheets/" in part]
+        flat = any(_FLAT_ROW.search(archive.read(name)) for name in sheets)
+        excel = partial(_WolfxlBook, content, has_flat_rows=flat)
+        return [excel, partial(_CalamineBook, content)]
     _ = names["xl/workbook.bin"]
     return [partial(_CalamineBook, content)]
 
