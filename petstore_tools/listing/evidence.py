@@ -66,7 +66,7 @@ class NextPage:
     def is_refused(self, status: int) -> bool:
         """Say whether a status means that the service does not page so."""
         leads_nowhere = not self.continues and (status in _ENDS or status >= 500)
-        return self.is_trial and (status in (400, 403, 422) or leads_nowhere)
+        return self.is_trial and (status in (400, 403, 405, 422) or leads_nowhere)
 
 
 OVERLAPPED = 40  # animals of a page from which on each page repeats one
@@ -109,6 +109,7 @@ class PageRecord:
         ids: The different ids, in the order they came.
         new_ids: Ids of the last page that had not come before.
         last_page: Ids of the last page that was not empty.
+        last_url: Address of that page.
         longest: Length of the longest page.
         page_count: Pages that were taken.
         empty_pages: Empty pages in a row.
@@ -131,6 +132,7 @@ class PageRecord:
     ids: dict[int, None] = field(default_factory=dict)
     new_ids: list[int] = field(default_factory=list)
     last_page: tuple[int, ...] = ()
+    last_url: str = ""
     longest: int = 0
     page_count: int = 0
     empty_pages: int = 0
@@ -161,7 +163,9 @@ class PageRecord:
         self.urls.add(page.url)
         self.longest = max(self.longest, len(ids))
         self.empty_pages = 0 if ids else self.empty_pages + 1
-        self.last_page = ids or last_page
+        if ids:
+            self.last_page = ids
+            self.last_url = page.url
         self.has_other_status |= reply.has_other_status
         self.totals.add(schemes.total(reply.headers))
 

@@ -158,7 +158,7 @@ def _read_to_end(record: PageRecord) -> Steps[End]:
 
 def _read_listing(record: PageRecord) -> Steps[End]:
     page = NextPage(record.url)
-    reply = yield page
+    reply = yield from _ask_twice(record, page)
     assert reply is not None
     record.take(page, reply)
     scheme, pagination = record.evidence.scheme, record.pagination
@@ -177,6 +177,39 @@ def _read_listing(record: PageRecord) -> Steps[End]:
         if pagination is not None and record.row_count > 1:
             return record.end_unproven(f"it does not page by {scheme.parameter!r}")
     return (yield from _find_way(record))
+
+
+def _ask_twice(record: PageRecord, page: NextPage) -> Steps[PageReply | None]:
+    """
+    Ask for a page. If the answer shows an end, ask again for the page before it, to see
+    whether the inventory has moved, and then for the page itself: the second answer
+    counts.
+    """
+    reply = yield page
+    if not _shows_end(record, page, reply):
+        return reply
+    if record.last_page and not record.empty_pages:
+        last = yield NextPage(record.last_url, is_trial=True, continues=True)
+        ids = set(last.ids) if last is not None else set()
+        has_new = not page.is_gapless and not ids <= record.ids.keys()
+        record.has_moved |= has_new or record.last_page[-1] not in ids
+    return (yield page)
+
+
+def _shows_end(record: PageRecord, page: NextPage, reply: PageReply | None) -> bool:
+    """
+    Say whether an answer shows an end: it is refused or empty, or it repeats the last
+    animals, and it names no next page.
+    """
+    if reply is None:
+        return True
+    ids = reply.ids
+    if ids and (ids[-1] not in record.ids or len(ids) == page.overlap):
+        return False
+    last_ids = islice(reversed(record.ids), len(ids))
+    if [*last_ids] != [*reversed(ids)]:
+        return False
+    return not schemes.next_target(reply.headers, record.url, record.pagination)
 
 
 def _follow_signs(record: PageRecord, reply: PageReply) -> Steps[End | None]:
@@ -203,7 +236,7 @@ def _follow_signs(record: PageRecord, reply: PageReply) -> Steps[End | None]:
         # nobody knows yet whether a service takes a token by its usual parameter
         is_trial = not evidence.signals and "Link" not in reply.headers
         page = NextPage(url, is_trial=is_trial)
-        next_reply = yield page
+        next_reply = yield from _ask_twice(record, page)
         is_lost = False
         if next_reply and next_reply.ids:
             is_lost = record.ids.keys() >= set(next_reply.ids)
@@ -300,14 +333,14 @@ def _read_on_by(record: PageRecord, scheme: Scheme) -> Steps[End]:
     record.scheme = record.evidence.scheme = scheme
     while True:
         page = _next_page(record, scheme)
-        reply = yield page
+        reply = yield from _ask_twice(record, page)
+        if reply is None and scheme.counts == "pages" and record.page_count == 1:
+            return (yield from _end_of_way(record, page, scheme))
         if reply is None:
             return record.end_unproven(
                 f"it refuses the next page by {scheme.parameter!r}"
             )
-        last_ids = islice(reversed(record.ids), len(reply.ids))
-        is_repeated = [*last_ids] == [*reversed(reply.ids)]  # or empty
-        if is_repeated and not page.overlap:
+        if not page.overlap and _shows_end(record, page, reply):
             if reply.is_end or scheme.counts == "id":
                 return (yield from _end_of_way(record, page, scheme))
             record.take(page, replace(reply, ids=()))
@@ -333,7 +366,7 @@ def _skip_empty_page(record: PageRecord, scheme: Scheme) -> Steps[bool]:
     # numbers of pages counted it already
     page = _next_page(record, scheme, int(scheme.counts == "rows"))
     page = replace(page, is_gapless=False, continues=False)
-    reply = yield page
+    reply = yield from _ask_twice(record, page)
     if reply is None or record.ids.keys() >= set(reply.ids):
         return False
     record.skipped += record.longest
@@ -429,7 +462,11 @@ def _prove_page_numbers(record: PageRecord, likely: Scheme) -> Steps[Scheme | No
     ]
     third = max(1, len(page) // 3)
     reply = yield from _ask(record, **{"limit": third, parameter: 2})
-    if reply is None or reply.ids[:1] == page[:1]:
+    if reply is None:  # a service whose pages have one size may have one page
+        first_page = yield from _ask(record, **{parameter: likely.base})
+        is_proven = first_page is not None and first_page.ids == page
+        return likely if is_proven else None
+    if reply.ids[:1] == page[:1]:
         return None
     size = len(reply.ids)
     for scheme in schemes_by_base:

@@ -83,8 +83,8 @@ def test_a_page_that_was_read_is_known_in_another_spelling(before):
     ("kind", "ends", "refusals"),
     [
         ({}, [], []),
-        ({"is_trial": True}, [], [400, 403, 404, 416, 422, 500, 503]),
-        ({"is_trial": True, "continues": True}, [404, 416], [400, 403, 422]),
+        ({"is_trial": True}, [], [400, 403, 404, 405, 416, 422, 500, 503]),
+        ({"is_trial": True, "continues": True}, [404, 416], [400, 403, 405, 422]),
     ],
 )
 def test_what_a_status_means_depends_on_why_a_page_is_asked_for(kind, ends, refusals):
@@ -93,7 +93,7 @@ def test_what_a_status_means_depends_on_why_a_page_is_asked_for(kind, ends, refu
     and is tried again after a 5xx, since no other way follows it.
     """
     page = NextPage(URL, **kind)
-    statuses = (200, 204, 400, 401, 403, 404, 416, 422, 500, 503)
+    statuses = (200, 204, 400, 401, 403, 404, 405, 416, 422, 500, 503)
 
     assert [status for status in statuses if page.is_end(status)] == ends
     assert [status for status in statuses if page.is_refused(status)] == refusals
