@@ -76,7 +76,7 @@ class Client:
             BadRequestError: The service refuses it; nothing was created.
             TransportError: With `may_have_left`: the animal may exist; list the animals
                 before trying again.
-            ApiError: With a status of 500 or more: likewise.
+            ApiError: With a status such as 408 or 500: likewise.
         """
         url = self.base_url + spec.PETS_PATH
         reply = self.call("POST", url, pet.wire(), call_options=call_options)

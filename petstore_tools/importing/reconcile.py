@@ -36,6 +36,9 @@ from petstore_tools.models import ErrorBody, Pet
 from petstore_tools.text import clean, pluralize
 
 LONGEST = 1_000  # characters of a reason
+REJECTIONS = (400, 409, 413, 422)
+# the request is wrong, not the row, so the service did not get as far as the row
+REFUSALS = (401, 403, 404, 405, 406, 410, 411, 414, 415, 431)
 
 
 class Outcome(NamedTuple):
@@ -65,10 +68,11 @@ def judge(status: int, body: bytes, row: Entry) -> Outcome:
     comes here.
 
     Returns:
-        Created, rejected or unknown; unsent where our request is wrong and not the row.
+        Created, rejected, unsent if the answer proves that nothing was created, or
+        unknown.
 
-    Spec: §4.2, §7. 409, 413 and 422 are read as 400; any other 4xx means that the
-    request is wrong.
+    Spec: §4.2, §7. The document names 201, 400 and 401; how the toolkit reads the other
+    statuses is our choice.
     """
     if status == HTTPStatus.CREATED:
         return _created(body, row)
@@ -77,9 +81,9 @@ def judge(status: int, body: bytes, row: Entry) -> Outcome:
         reason = f"{status} {error.code}: {error.message}"[:LONGEST]
     except ValidationError:
         reason = f"{status} without an Error body"
-    if status in (400, 409, 413, 422):
+    if status in REJECTIONS:
         return Outcome("rejected", detail=reason)
-    return Outcome("unsent" if 400 <= status < 500 else "unknown", detail=reason)
+    return Outcome("unsent" if status in REFUSALS else "unknown", detail=reason)
 
 
 def _created(body: bytes, row: Entry) -> Outcome:

@@ -315,7 +315,8 @@ class Sender:
             self._connections = connections(self.client.plan.per_minute, latency_s)
         outcome = judge(reply.status, reply.body, entry)
         note(outcome)
-        if outcome.state == "unsent":  # our request is wrong, not the row
+        if outcome.state == "unsent" or 300 <= reply.status < 400:
+            # the request is wrong, so no other row can be created
             expect(reply, HTTPStatus.CREATED)
 
     def _record(

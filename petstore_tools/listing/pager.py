@@ -460,25 +460,36 @@ def _prove_page_numbers(record: PageRecord, likely: Scheme) -> Steps[Scheme | No
     schemes_by_base = [
         replace(likely, base=base) for base in (likely.base, 1 - likely.base)
     ]
-    third = max(1, len(page) // 3)
-    reply = yield from _ask(record, **{"limit": third, parameter: 2})
-    if reply is None:  # a service whose pages have one size may have one page
-        first_page = yield from _ask(record, **{parameter: likely.base})
-        is_proven = first_page is not None and first_page.ids == page
-        return likely if is_proven else None
+    query = {"limit": max(1, len(page) // 3), parameter: 2}
+    reply = yield from _ask(record, **query)
+    if reply is None or not reply.ids:
+        # a service whose pages have one size may have one page
+        likely_schemes = [likely] if reply is None else schemes_by_base
+        scheme = yield from _find_base(record, likely_schemes)
+        if scheme is None:
+            return None
+        reply = yield from _ask(record, **query)
+        if reply is None or not reply.ids:
+            return scheme
     if reply.ids[:1] == page[:1]:
         return None
     size = len(reply.ids)
     for scheme in schemes_by_base:
         start = (2 - scheme.base) * size
-        if reply.ids and reply.ids == page[start : start + size]:
+        if reply.ids == page[start : start + size]:
             return scheme
-    for scheme in schemes_by_base:
-        first_page = yield from _ask(record, **{parameter: scheme.base})
-        if first_page is not None and first_page.ids == page:
-            return scheme
-    if set(reply.ids) & set(page):
+    scheme = yield from _find_base(record, schemes_by_base)
+    if scheme is None and set(reply.ids) & set(page):
         raise PageChanged
+    return scheme
+
+
+def _find_base(record: PageRecord, usual: Iterable[Scheme]) -> Steps[Scheme | None]:
+    """Return the scheme whose first page is the page in hand, None if there is none."""
+    for scheme in usual:
+        first_page = yield from _ask(record, **{scheme.parameter: scheme.base})
+        if first_page is not None and first_page.ids == record.last_page:
+            return scheme
     return None
 
 

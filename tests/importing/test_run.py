@@ -177,14 +177,35 @@ def test_four_imports_at_once_with_equal_rows(fast, tmp_path):
     assert sum(result.left_out for result in results) == 36
 
 
-@pytest.mark.parametrize("status", [401, 404])
-def test_a_wrong_key_or_address_stops_after_one_request(fast, file, status):
-    """401 and 404 are about the request: nothing is called rejected."""
+@pytest.mark.parametrize(("status", "unknown"), [(401, 0), (404, 0), (304, 1)])
+def test_a_wrong_key_or_address_stops_after_one_request(fast, file, status, unknown):
+    """
+    Such an answer is about the request: nothing is called rejected. After a redirect,
+    also after one without an address, no one knows whether the row was created.
+    """
     with faulty_creates(fast, lambda _: reply_bytes(status)) as proxy:
         with pytest.raises(PetstoreError, match=str(status)) as caught:
             connect_through(fast, proxy).import_pets(file)
         assert proxy.counts["POST"] == 1
-    assert caught.value.result.not_sent == 60
+    result = caught.value.result
+    assert (result.not_sent, result.unknown) == (60 - unknown, unknown)
+
+
+def test_a_create_that_is_answered_408_after_it_was_done_is_made_once(fast, tmp_path):
+    """The row is unknown, and a listing shows its animal."""
+    path = write_rows(tmp_path / "a.csv", *_rows(4))
+
+    def finish_late(ask, request):
+        ask(request)
+        return reply_bytes(408)
+
+    with faulty_creates(fast, lambda n: finish_late if n == 2 else "pass") as proxy:
+        store = connect_through(fast, proxy, plan=SLOW)
+        first = store.import_pets(path)
+        store.import_pets(path)
+
+    assert outcomes(first) == "created created created created"
+    assert stored_animals(fast).total() == 4
 
 
 def test_a_budget_that_fails_ends_the_run_with_its_result(fast, file):
