@@ -101,8 +101,9 @@ def test_a_page_that_is_no_list_of_animals_is_an_error_not_a_short_frame(
 
 def test_null_in_place_of_an_empty_list_is_an_empty_list(wire, store):
     """Some services write it where nothing is left."""
-    wire.get(f"{BASE}/pets", json=[PET], headers=ONWARD)
-    wire.get(f"{BASE}/pets", body=" null\n", headers=rate_headers())
+    for _ in range(2):  # an end needs two answers
+        wire.get(f"{BASE}/pets", json=[PET], headers=ONWARD)
+        wire.get(f"{BASE}/pets", body=" null\n", headers=rate_headers())
 
     listing = Listing.of(store.list_pets())
 
