@@ -6,14 +6,20 @@ from dataclasses import dataclass
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
+from math import inf
 
 from petstore_tools import spec
 from petstore_tools.plans import PERIODS, WindowName
+from petstore_tools.text import parse_duration
 
 # after a 429; more is taken for nonsense: our choice
 LONGEST_RETRY_AFTER_S = 7 * spec.DAY_S
 POLICY_HEADER = "RateLimit-Policy"  # of a draft (IETF), which §8.3 does not name
 _POLICY = re.compile(r'"(?:[^"\\]|\\.)*"((?:\s*;[^;,]*)*)')
+# the parts of a list; a comma behind a weekday belongs to a date
+_PART = re.compile(
+    r"(?:\s*(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*,)?[^,]+", re.IGNORECASE
+)
 _PARAMETER = re.compile(r";\s*([a-z]+)\s*=\s*(\d{1,9})(?![\w.])")
 LONGEST_PAUSE_S = 300.0  # after a 503: a service that fails cannot say how long
 
@@ -29,8 +35,8 @@ class RateReply:
             meant.
         remaining: X-RateLimit-Remaining, likewise.
         reset: X-RateLimit-Reset in the service's Unix seconds, not yet believed.
-        retry_after_s: Seconds from the answer on, at most 300 after a 503; None where
-            absent, negative or nonsense.
+        retry_after_s: Seconds from the answer on, of several the largest, at most 300
+            after a 503; None if the header is missing, negative or nonsense.
         date: The service's clock, whole seconds rounded down.
         banned: The body says that the key is banned.
         policy_window: The window that its headers speak of, as `RateLimit-Policy` says;
@@ -115,14 +121,30 @@ def _read_number(text: str) -> float | None:
 
 
 def _read_retry_after(status: int, text: str, now: float) -> float | None:
+    """
+    Return the longest wait that the header names: a proxy may add its own to the
+    service's, and then a comma stands between them.
+
+    >>> _read_retry_after(429, "5, 12s, Thu, 01 Jan 1970 00:00:30 GMT", now=20.0)
+    12.0
+    """
+    is_pause = status == HTTPStatus.SERVICE_UNAVAILABLE
+    waits = [_read_wait(part, now) for part in _PART.findall(text)]
+    most_s = inf if is_pause else LONGEST_RETRY_AFTER_S
+    longest_s = max((wait for wait in waits if 0 <= wait <= most_s), default=None)
+    if is_pause and longest_s is not None:
+        return min(longest_s, LONGEST_PAUSE_S)
+    return longest_s
+
+
+def _read_wait(text: str, now: float) -> float:
+    """Read seconds, an age such as `12s`, or a date; -1 if it is none of these."""
     seconds = _read_number(text)
+    if seconds is None:
+        seconds = parse_duration(text)
     if seconds is None and (retry_at := _read_date(text)) is not None:
         seconds = retry_at - now
-    if seconds is None or seconds < 0:
-        return None
-    if status == HTTPStatus.SERVICE_UNAVAILABLE:
-        return min(seconds, LONGEST_PAUSE_S)
-    return seconds if seconds <= LONGEST_RETRY_AFTER_S else None
+    return -1.0 if seconds is None else seconds
 
 
 def _read_date(text: str) -> float | None:

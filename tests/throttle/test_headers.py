@@ -16,9 +16,9 @@ NOW = 1_800_000_000.0  # Fri, 15 Jan 2027 08:00:00 GMT
 )
 def test_each_header_has_one_reading(status, headers, fields):
     """
-    Retry-After is seconds or a date; limits are whole numbers (§8.3). The one policy
-    names the window; of several the one with the limit that came; two such, or none,
-    is as without it. Nonsense is none.
+    Retry-After is seconds, an age or a date, and of several the largest; limits are
+    whole numbers (§8.3). The one policy names the window; of several the one with the
+    limit that came; two such, or none, is as without it. Nonsense is none.
     """
     reply = read_reply(status, headers, now=NOW)
 
