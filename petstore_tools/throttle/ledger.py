@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _FORMAT: Literal[3] = 3  # of what is stored; each ledger refuses another one
 _STATE = TypeAdapter(tuple[Literal[3], Budget])
+_NEW_BUDGET = json.dumps((_FORMAT, {}))  # an empty state was emptied
 _TABLE = f"""
 PRAGMA user_version = {_FORMAT};
 CREATE TABLE key_budget (subject TEXT PRIMARY KEY, state TEXT NOT NULL) WITHOUT ROWID
@@ -115,7 +116,7 @@ class Ledger(ABC):
         results: list[T] = []
 
         def replace_state(state: str) -> str:
-            budget = _STATE.validate_json(state)[1] if state else Budget()
+            budget = _STATE.validate_json(state)[1]
             results.append(change(budget))
             # `dump_json` would turn an interrupt into an error of its own
             fields = _STATE.dump_python(
@@ -188,7 +189,7 @@ class SqliteLedger(Ledger):
         with sqlite.transaction(self._connection.get()) as db:
             self._check_file()
             query = "SELECT state FROM key_budget WHERE subject = ?"
-            (state,) = db.execute(query, (self._subject,)).fetchone() or ("",)
+            (state,) = db.execute(query, (self._subject,)).fetchone() or (_NEW_BUDGET,)
             db.execute(
                 "INSERT OR REPLACE INTO key_budget VALUES (?, ?)",
                 (self._subject, replace_state(state)),
@@ -331,8 +332,8 @@ class PostgresLedger(Ledger):
                     " state text NOT NULL)"
                 )
             db.execute(
-                "INSERT INTO petstore_budget VALUES (%s, '') ON CONFLICT DO NOTHING",
-                (self._subject,),
+                "INSERT INTO petstore_budget VALUES (%s, %s) ON CONFLICT DO NOTHING",
+                (self._subject, _NEW_BUDGET),
             )
             return db
         # not the driver's error: its attributes or traceback may hold the password

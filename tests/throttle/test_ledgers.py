@@ -195,15 +195,19 @@ def test_a_process_that_is_killed_or_stopped_stops_nobody(where, ledger, how):
         assert ledger.update(lambda budget: len(budget.in_flight)) == 2
 
 
-def test_a_budget_in_a_database_that_another_version_wrote_is_refused(postgres):
-    """Its fields may mean something else; a file says so by its `user_version`."""
+@pytest.mark.parametrize("state", ["[1, {}]", ""])
+def test_a_budget_in_a_database_that_another_version_wrote_is_refused(postgres, state):
+    """
+    Its fields may mean something else; a file says so by its `user_version`. Nor is an
+    emptied budget a new one.
+    """
     import psycopg
 
     url = postgres.database()
     with closing(opened(url)) as ledger:
         ask(ledger)
         with psycopg.connect(url) as database:
-            database.execute("UPDATE petstore_budget SET state = '[1, {}]'")
+            database.execute("UPDATE petstore_budget SET state = %s", (state,))
 
         with pytest.raises(LedgerError, match="another version of the toolkit"):
             ask(ledger)
