@@ -193,7 +193,10 @@ def _ask_twice(record: PageRecord, page: NextPage) -> Steps[PageReply | None]:
         ids = set(last.ids) if last is not None else set()
         has_new = not page.is_gapless and not ids <= record.ids.keys()
         record.has_moved |= has_new or record.last_page[-1] not in ids
-    return (yield page)
+    second = yield page
+    if second is not None and not (reply and reply.is_end):
+        second = replace(second, is_end=False)  # a 404 counts if both answers are 404
+    return second
 
 
 def _shows_end(record: PageRecord, page: NextPage, reply: PageReply | None) -> bool:
