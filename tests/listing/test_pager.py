@@ -8,9 +8,11 @@ from random import Random
 import pytest
 from tables import read_json, soak_parts
 from ways import (
+    DISTURBANCES,
     ORDINARY,
     STATUSES,
     WAYS,
+    DisturbedService,
     Service,
     Way,
     alternatives,
@@ -217,6 +219,39 @@ def test_what_is_complete_while_animals_change_lacks_none_that_stood(kind):
 
             if outcome.complete and not outcome.may_have_hole:
                 assert stood - changing.touched <= set(outcome.ids), (way, status)
+
+
+LOOKED_UP = alternatives(
+    "after|starting_after|link|X-Next-Cursor=cursor cap=7|cap=100 by_id=yes"
+    " looks_up=yes"
+)
+DISTURBED = [way for way in [*LOOKED_UP, *WAYS, *ORDINARY] if "cap=1 " not in f"{way} "]
+
+
+@pytest.mark.parametrize("part", soak_parts(range(16)))
+@pytest.mark.parametrize("kind", DISTURBANCES)
+def test_what_happens_once_ends_no_listing_as_complete_that_is_not(kind, part):
+    """
+    A wrong answer, or an animal that comes or goes, at each request of a listing: none
+    is complete that lacks an animal that stood. One animal may be hidden if the listing
+    says that it may have a hole.
+    """
+    for way, count, status in product(DISTURBED[part::16], (5, 101), (None, "sold")):
+        first = list_animals(way, count, status)
+        for evidence in (None, first.evidence):
+            number = 0
+            has_happened = first.complete
+            while has_happened:
+                service = DisturbedService(Way.read(way), animals(count), kind=kind)
+                service.number = number
+                outcome = read_service(service, status, evidence=evidence)
+                has_happened = service.happened
+                number += 1
+                stood = {*truth(count, status)} - service.touched
+                hidden = stood - {*outcome.ids}
+                is_told = service.touched and outcome.may_have_hole and len(hidden) == 1
+
+                assert not (hidden and outcome.complete) or is_told, (way, service)
 
 
 RULES = "strict=400|strict=500|cap=64|order=descending|past_end=404|past_end=repeat"

@@ -71,6 +71,7 @@ class Way:
         hides: Rows that are hidden behind the cut, such as `100-200`; "" for none.
         stride: Rows that a page number stands for, whatever a page has; 0 for its size.
         numbered: Rows of a page that is asked for by its number; 0 for those of others.
+        looks_up: The animal behind an id is looked up: without it the page is empty.
     """
 
     speaks: str = "link"
@@ -94,6 +95,7 @@ class Way:
     hides: str = ""
     stride: int = 0
     numbered: int = 0
+    looks_up: bool = False
 
     @classmethod
     def read(cls, line):
@@ -175,9 +177,12 @@ class Service:
         if value is None:
             return 0
         number = int(value)
+        ids = [pet_id for pet_id, _ in rows]
+        if self.way.looks_up and number not in ids:
+            return len(rows)
         if scheme.counts == "id":
             sign = -1 if self.way.order == "descending" else 1
-            return len([pet_id for pet_id, _ in rows if sign * pet_id <= sign * number])
+            return len([pet_id for pet_id in ids if sign * pet_id <= sign * number])
         if scheme.counts == "pages":
             return max(0, (number - scheme.base) * (self.way.stride or size))
         return number
@@ -198,6 +203,62 @@ class Service:
         if parameter and (more or way.everywhere):
             headers[header] = token if more else ""
         return headers
+
+
+WRONG_ANSWERS = {"404": 404, "500": 500, "empty 200": 200, "empty 204": 204}
+DISTURBANCES = [
+    *WRONG_ANSWERS,
+    "repeat",
+    "removed",
+    "last removed",
+    "added",
+    "inserted",
+]
+
+
+@dataclass
+class DisturbedService(Service):
+    """
+    A service that something happens to, once.
+
+    Args:
+        kind: One of `DISTURBANCES`: a wrong answer, also the last one again; the middle
+            animal, or the last one of the last page, is removed; an animal is added at
+            the end, or inserted at the head.
+        number: Of the request, from 0.
+    """
+
+    kind: str = ""
+    number: int = 0
+    touched: set[int] = field(default_factory=set)
+    happened: bool = False
+    last_answer: tuple = (200, {}, [])
+
+    def answer(self, query):
+        """Return status, headers and animals."""
+        if len(self.queries) - 1 == self.number:
+            self.happened = True
+            if self.kind in WRONG_ANSWERS:
+                return WRONG_ANSWERS[self.kind], {}, []
+            if self.kind == "repeat":
+                return self.last_answer
+            self._disturb()
+        self.last_answer = super().answer(query)
+        return self.last_answer
+
+    def _disturb(self):
+        position = len(self.rows) // 2
+        if self.kind == "last removed" and self.last_answer[2]:
+            position = self.rows.index(self.last_answer[2][-1])
+        if "removed" in self.kind:
+            pet_id, _ = self.rows.pop(position)
+        elif self.kind == "added":
+            pet_id = self.rows[-1][0] + 1
+            self.rows.append((pet_id, "sold"))
+        else:
+            pet_id = self.rows[0][0] - 1
+            self.rows.insert(0, (pet_id, "sold"))
+        self.touched.add(pet_id)
 
 
 @dataclass(frozen=True)
@@ -231,9 +292,11 @@ def read_service(service, status=None, *, limit=100, pagination=None, **options)
         if instruction.is_refused(status_code):
             instruction = pager.feed(None)
             continue
-        assert status_code in (200, 204) or instruction.is_end(status_code), (
-            "only a trial may be refused"
-        )
+        if status_code not in (200, 204) and not instruction.is_end(status_code):
+            assert isinstance(service, DisturbedService), "only a trial may be refused"
+            if status_code < 500:  # else the client asks again
+                instruction = End("cut", f"the service answered {status_code}")
+            continue
         statuses = dict(rows)
         is_unfiltered = status is not None and any(value != status for _, value in rows)
         instruction = pager.feed(
