@@ -105,6 +105,9 @@ class Ledger(ABC):
         self._subject = subject
         self._unusable = (error, OSError, ValueError)
         self._connection = sqlite.PerProcess(self._open)
+        # what this process wrote last, as text and as it is, so it need not be parsed
+        self._state: str | None = None
+        self._budget = Budget()
 
     def update(self, change: Callable[[Budget], T]) -> T:
         """
@@ -116,13 +119,16 @@ class Ledger(ABC):
         results: list[T] = []
 
         def replace_state(state: str) -> str:
-            budget = _STATE.validate_json(state)[1]
-            results.append(change(budget))
+            if state != self._state:
+                self._budget = _STATE.validate_json(state)[1]
+            self._state = None  # a change that breaks off leaves half of it
+            results.append(change(self._budget))
             # `dump_json` would turn an interrupt into an error of its own
             fields = _STATE.dump_python(
-                (_FORMAT, budget), mode="json", exclude_defaults=True
+                (_FORMAT, self._budget), mode="json", exclude_defaults=True
             )
-            return json.dumps(fields)
+            self._state = json.dumps(fields)
+            return self._state
 
         with _LOCK:
             try:
