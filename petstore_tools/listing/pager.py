@@ -202,7 +202,7 @@ def _ask_twice(record: PageRecord, page: NextPage) -> Steps[PageReply | None]:
 def _shows_end(record: PageRecord, page: NextPage, reply: PageReply | None) -> bool:
     """
     Say whether an answer shows an end: it is refused or empty, or it repeats the last
-    animals, and it names no next page.
+    animals. As long as no way is proven, a next page that it names speaks against it.
     """
     if reply is None:
         return True
@@ -212,7 +212,8 @@ def _shows_end(record: PageRecord, page: NextPage, reply: PageReply | None) -> b
     last_ids = islice(reversed(record.ids), len(ids))
     if [*last_ids] != [*reversed(ids)]:
         return False
-    return not schemes.next_target(reply.headers, record.url, record.pagination)
+    target = schemes.next_target(reply.headers, record.url, record.pagination)
+    return record.scheme is not None or not target
 
 
 def _follow_signs(record: PageRecord, reply: PageReply) -> Steps[End | None]:
