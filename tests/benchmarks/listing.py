@@ -10,7 +10,9 @@ Run: python tests/benchmarks/listing.py [ANIMALS | --rows]
 
 import sys
 import tempfile
+import time
 import warnings
+from collections import Counter
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urljoin
@@ -19,6 +21,9 @@ import pandas as pd
 from programs import costs, head, measured, row, run_readme_loop, serving
 from services import keyed_session
 
+from petstore_tools import spec
+
+PER_MINUTE = 10_000_000  # requests, which no peer reaches
 KEY = {"Authorization": "Bearer k"}
 
 
@@ -92,7 +97,7 @@ def ours(url):
     store = PetStore(
         base_url=url,
         api_key="k",
-        plan=Plan(10_000_000, 1_000_000_000),
+        plan=Plan(PER_MINUTE, 1_000_000_000),
         state_dir=tempfile.mkdtemp(),
         progress=False,
     )
@@ -124,12 +129,27 @@ SERVERS = {  # and how each pages
 
 @contextmanager
 def serve(way, animals, latency_s):
-    """Run the paging service of the tests."""
+    """Run the paging service of the tests, with the rate headers of §8.3."""
     from paging_server import PagingService
 
     from petstore_tools.service.server import ThreadedServer
 
     service = PagingService(animals, way, latency_s=latency_s)
+    answer = service.answer
+    used = Counter()
+
+    def answer_with_rate(query):
+        status, headers, page = answer(query)
+        minute = int(time.time()) // spec.MINUTE_S
+        used[minute] += 1
+        rate = {
+            spec.HEADER_LIMIT: PER_MINUTE,
+            spec.HEADER_REMAINING: PER_MINUTE - used[minute],
+            spec.HEADER_RESET: (minute + 1) * spec.MINUTE_S,
+        }
+        return status, headers | rate, page
+
+    service.answer = answer_with_rate
     server = ThreadedServer(service).start()
     yield server.base_url
     server.stop()
