@@ -26,6 +26,7 @@ from urllib3.exceptions import (
     ConnectTimeoutError,
     DecodeError,
     HTTPError,
+    LocationValueError,
     NameResolutionError,
     NewConnectionError,
     ReadTimeoutError,
@@ -45,6 +46,7 @@ TIMEOUT_S = (5.0, 30.0)  # to connect; of silence while an answer is awaited
 IDLE_S = 4.0
 SHORTEST_KEY = 8  # a shorter one may stand in a name, and is no secret
 PART_SIZE = 1 << 16
+_LENGTHS = {"content-length", "transfer-encoding"}
 
 
 @dataclass(frozen=True)
@@ -235,6 +237,9 @@ def _read_body(response: requests.Response, ends_at: float) -> bytes:
                 raise _DeadlineError
         if response.status_code < HTTPStatus.OK:  # it only announces another one
             raise ConnectionError
+        has_length = response.headers.keys() & _LENGTHS
+        if response.status_code == HTTPStatus.OK and not (parts or has_length):
+            raise ConnectionError  # its head was cut off
     except (HTTPError, OSError):
         if response.status_code != HTTPStatus.CREATED:
             raise
@@ -250,6 +255,8 @@ _BEFORE_A_BYTE = (
     requests.exceptions.InvalidURL,
     requests.exceptions.InvalidSchema,
 )
+_OTHER_HOST = {62, 64}  # X509_V_ERR_HOSTNAME_MISMATCH, ..._IP_ADDRESS_MISMATCH
+_BASE_ADDRESS = "PETSTORE_BASE_URL, in staging PETSTORE_STAGING_BASE_URL"
 _HANDSHAKE = {
     "WRONG_VERSION_NUMBER",
     "UNSUPPORTED_PROTOCOL",
@@ -302,19 +309,16 @@ def _describe(
         return any(isinstance(cause, kinds) for cause in causes)
 
     if has(ssl.SSLCertVerificationError):
-        return (
-            "the service's certificate is not trusted; ask who runs the service, and"
-            " name its certificates in REQUESTS_CA_BUNDLE"
-        )
+        return _describe_certificate(causes, url)
     if type(causes[0]) is OSError:
         return f"{causes[0]}; correct REQUESTS_CA_BUNDLE or CURL_CA_BUNDLE"
-    if has(requests.exceptions.ProxyError):
-        return "the proxy did not pass the request on; check HTTPS_PROXY"
+    if fault := _describe_proxy(causes, f"{url.scheme.upper()}_PROXY or ALL_PROXY"):
+        return fault
     if has(NameResolutionError):
         return (
-            f"the host name {url.hostname} is not known; correct the base address"
-            " (PETSTORE_BASE_URL, in staging PETSTORE_STAGING_BASE_URL), or run"
-            " petstore-tools doctor"
+            f"the host name {url.hostname} was not found. If this computer has no"
+            " network, connect it. If it has a network, correct the base address"
+            f" ({_BASE_ADDRESS}), or run petstore-tools doctor"
         )
     if any(map(_is_plain_http, causes)):
         return (
@@ -322,7 +326,10 @@ def _describe(
             " base address"
         )
     if never_left:
-        return f"no service answers at {url.netloc}; is the service running?"
+        return (
+            f"no service answers at {url.netloc}; is the service running, and does this"
+            " computer have a network?"
+        )
     if has(_DeadlineError):
         return f"the answer was not whole after {LOST_AFTER_S:g} s"
     if has(requests.Timeout, ReadTimeoutError):
@@ -333,6 +340,42 @@ def _describe(
     if never_answered and url.scheme == "http":
         fault += "; if the service uses https, write https:// in the base address"
     return fault
+
+
+def _describe_certificate(causes: list[BaseException], url: SplitResult) -> str:
+    """Say why a certificate was refused."""
+    codes = {getattr(cause, "verify_code", None) for cause in causes}
+    if codes & _OTHER_HOST:
+        return (
+            f"the service's certificate is for another host name than {url.hostname};"
+            f" correct the base address ({_BASE_ADDRESS}), or ask who runs the service"
+        )
+    return (
+        "the service's certificate is not trusted; ask who runs the service, and"
+        " name its certificates in REQUESTS_CA_BUNDLE"
+    )
+
+
+def _describe_proxy(causes: list[BaseException], variable: str) -> str:
+    """
+    Say what is wrong with a proxy, "" if nothing is. Its address is not shown: it may
+    hold a password.
+    """
+    error = causes[0]
+    if isinstance(error, requests.exceptions.ProxyError):
+        return f"the proxy did not pass the request on; check {variable}"
+    if isinstance(error, requests.exceptions.InvalidSchema):
+        return (
+            "a SOCKS proxy needs the package PySocks: install it (pip install PySocks),"
+            f" or name an http proxy in {variable}"
+        )
+    faults = (requests.exceptions.InvalidProxyURL, LocationValueError)
+    if any(isinstance(cause, faults) for cause in causes):
+        return (
+            f"the address of the proxy cannot be used; correct {variable}, which must"
+            " look like http://HOST:PORT"
+        )
+    return ""
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:

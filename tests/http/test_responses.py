@@ -75,7 +75,7 @@ def test_an_error_shows_no_key_and_no_control_character(wire):
 @pytest.mark.parametrize(
     "body",
     [
-        *("0", "{}", "<html>proxy</html>", '[{"id": 1}]', "[1, 2", ""),
+        *("0", "{}", "<html>proxy</html>", '[{"id": 1}]', "[1, 2", " "),
         json.dumps(AWAY),
         pytest.param("[" * 99_999, id="deep"),
     ],
@@ -274,7 +274,7 @@ def test_a_host_name_that_nobody_knows_is_named_with_what_sets_it():
     """With the command that looks further."""
     message = str(refusal("https://shop.invalid/v1"))
 
-    assert "the host name shop.invalid is not known" in message
+    assert "the host name shop.invalid was not found" in message
     assert "PETSTORE_BASE_URL, in staging PETSTORE_STAGING_BASE_URL" in message
     assert "petstore-tools doctor" in message
 

@@ -290,6 +290,62 @@ def test_a_failed_handshake_proves_that_nothing_left(fault, tls, monkeypatch):
     assert ("correct REQUESTS_CA_BUNDLE" in str(error)) is (fault == "no bundle")
 
 
+PROXIES = {
+    "http://": "address of the proxy cannot be used",
+    "http://me:secret@x:abc": "address of the proxy cannot be used",
+    "foo://x:1": "address of the proxy cannot be used",
+    "socks5://127.0.0.1:9": "needs the package PySocks",
+}
+
+
+@pytest.mark.parametrize("proxy", PROXIES)
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_a_proxy_that_cannot_be_used_is_named(proxy, scheme, monkeypatch):
+    """
+    Nothing has left. The message names the variable, and not the address, which may
+    hold a password.
+    """
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv(f"{scheme}_proxy", proxy)
+
+    error = fail_to_send(f"{scheme}://127.0.0.1:9/v1", PROXIES[proxy])
+
+    assert not error.may_have_left
+    assert f"{scheme.upper()}_PROXY" in str(error)
+    assert "secret" not in str(error)
+
+
+def test_a_certificate_for_another_host_is_not_called_untrusted(
+    certificate, tls, monkeypatch
+):
+    """The name in the base address is wrong, not the certificate."""
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(certificate))
+    fault = "for another host name than localhost"
+    with RawServer(fixed_reply(200), tls=tls) as server:
+        error = fail_to_send(f"https://localhost:{server.port}/v1", fault)
+
+    assert not error.may_have_left
+
+
+HEADS = ["", "Content-Type: appl", "Content-Type: application/json\r\n"]
+
+
+@pytest.mark.parametrize("head", HEADS)
+def test_an_answer_whose_head_is_cut_off_is_asked_for_again(head):
+    """It is no empty page: the service was about to send animals."""
+    answers = [fixed_bytes(f"HTTP/1.1 200 OK\r\n{head}".encode())]
+    page = fixed_reply(200, json.dumps([PET]).encode(), X_Next_Cursor="")
+
+    def answer(connection, request):
+        (answers.pop() if answers else page)(connection, request)
+
+    with RawServer(answer) as server, store_at(server.base_url) as store:
+        assert len(store.list_pets()) == 1
+    with RawServer(fixed_bytes(b"HTTP/1.1 200 OK\r\n")) as server:
+        assert fail_to_send(server.base_url, "broke before").may_have_left
+
+
 def held_by(thing):
     """Return all that can be reached from a thing; what masks itself is not opened."""
     reachable = {}  # by `id`: most of it has no hash

@@ -294,7 +294,8 @@ def read_service(service, status=None, *, limit=100, pagination=None, **options)
             continue
         if status_code not in (200, 204) and not instruction.is_end(status_code):
             assert isinstance(service, DisturbedService), "only a trial may be refused"
-            if status_code < 500:  # else the client asks again
+            # after a 5xx the client asks again, up to five times
+            if status_code < 500 or service.queries[-5:] == [sent_query] * 5:
                 instruction = End("cut", f"the service answered {status_code}")
             continue
         statuses = dict(rows)
