@@ -181,14 +181,18 @@ class HistoryDatabase:
             )
         return int(number)
 
-    def add(self, frame: pd.DataFrame, listing: Listing, counts: dict[str, int]) -> int:
+    def add(
+        self, frame: pd.DataFrame, listing: Listing, counts: dict[str, int]
+    ) -> tuple[int, float]:
         """
-        Keep the animals of a listing, and return its number.
+        Keep the animals of a listing; return the snapshot's number and its end.
 
         Raises:
             HistoryError: It began before the newest snapshot ended.
         """
         started_at = round(listing.started_at, 6)  # as a datetime holds it
+        # the clock may have been set back while the animals were listed
+        ended_at = max(started_at, round(listing.ended_at, 6))
         with self._open("BEGIN IMMEDIATE") as database:
             newest = self._check_order(database, started_at)
             number = newest + 1
@@ -202,14 +206,13 @@ class HistoryDatabase:
             row = (
                 number,
                 started_at,
-                # the clock may be set back meanwhile
-                max(started_at, round(listing.ended_at, 6)),
+                ended_at,
                 listing.may_have_hole,
                 json.dumps(counts),
                 json.dumps(listing.to_dict()),
             )
             database.execute("INSERT INTO snapshots VALUES (?, ?, ?, ?, ?, ?)", row)
-        return number
+        return number, ended_at
 
     def mark_reported(self, number: int) -> None:
         """
@@ -256,12 +259,14 @@ class Snapshot:
 
     Attributes:
         number: Counts up in the order of keeping.
-        listing: What it is a listing of; `ended_at` is its time.
+        ended_at: When its last page was read (Unix seconds), never before its begin.
+        listing: What it is a listing of.
         counts: Animals by status, `unset` included.
         present: The same, with those that it alone did not show, and may have missed.
     """
 
     number: int
+    ended_at: float
     listing: Listing
     counts: dict[str, int]
     present: dict[str, int]
@@ -269,7 +274,7 @@ class Snapshot:
     @property
     def as_of(self) -> datetime:
         """When its last page was read (UTC)."""
-        return self.listing.as_of
+        return datetime.fromtimestamp(self.ended_at, UTC)
 
 
 class Snapshots(tuple[Snapshot, ...]):
@@ -285,17 +290,16 @@ class Snapshots(tuple[Snapshot, ...]):
     def __repr__(self) -> str:
         if not self:
             return self.damage or "no snapshots yet"
-        first = self[0].listing
-        last = self[-1].listing
-        times = f"from {utc_text(first.ended_at)} to {utc_text(last.ended_at)}"
-        animals = pluralize(last.rows, "animal")
+        last = self[-1]
+        times = f"from {utc_text(self[0].ended_at)} to {utc_text(last.ended_at)}"
+        animals = pluralize(last.listing.rows, "animal")
         text = f"{pluralize(len(self), 'snapshot')} {times}, the newest of {animals}"
         return "; ".join(filter(None, [text, self.damage]))
 
     def ended_by(self, end_s: float) -> Snapshots:
         """Return those that had ended by then (Unix seconds)."""
         end_s = round(end_s, 6)  # as a datetime holds it
-        return Snapshots(s for s in self if round(s.listing.ended_at, 6) <= end_s)
+        return Snapshots(s for s in self if s.ended_at <= end_s)
 
     def up_to(
         self, moment: Moment, begin_s: float, zone: tzinfo | None = None
@@ -305,9 +309,9 @@ class Snapshots(tuple[Snapshot, ...]):
         "".
 
         Args:
-            moment: An age: the one nearest to it, from begin to begin, of two at the
-                same distance the older; a date (its end) or a time: the newest that had
-                ended by then.
+            moment: An age: the one nearest to it, from begin to begin, of several at
+                the same distance the oldest; a date (its end) or a time: the newest
+                that had ended by then.
             begin_s: From which an age counts back (Unix seconds).
             zone: Of what names no offset, None for that of this machine.
 
@@ -318,18 +322,16 @@ class Snapshots(tuple[Snapshot, ...]):
         if not self or not is_age(moment):
             matches = self.ended_by(end)
             for newest in matches[-1:]:
-                if newest.listing.ended_at < end - FRESH_S:
-                    as_of = utc_text(newest.listing.ended_at)
+                if newest.ended_at < end - FRESH_S:
+                    as_of = utc_text(newest.ended_at)
                     return matches, f"the newest snapshot by {moment} is of {as_of}"
             return matches, ""
-        distances = {}
-        for snapshot in self:
-            started_at = snapshot.listing.started_at
-            distances[round(abs(started_at - begin), 3), started_at] = snapshot
-        (distance_s, _), nearest = min(distances.items())
+        distances = [round(abs(s.listing.started_at - begin), 3) for s in self]
+        distance_s = min(distances)
+        nearest = self[distances.index(distance_s)]  # of several the oldest
         note = ""
         if distance_s > (begin_s - begin) / 2 > 0:
-            as_of = utc_text(nearest.listing.ended_at)
+            as_of = utc_text(nearest.ended_at)
             note = f"no snapshot is about {moment} old: the nearest one is of {as_of}"
         return Snapshots(s for s in self if s.number <= nearest.number), note
 
@@ -433,6 +435,8 @@ def check_past(
 
 
 def _parse_date(text: str) -> date | None:
+    if "W" in text:  # the ISO form of a week would be read as its Monday
+        return None
     for parse in (
         lambda text: datetime.strptime(text, "%d.%m.%Y").date(),
         date.fromisoformat,

@@ -58,12 +58,12 @@ _NO_REPORT = (
     "no such report was written to a file before, so the newest snapshot is compared"
 )
 _SNAPSHOT = TypeAdapter(
-    tuple[int, Json[Listing], Json[dict[str, int]], Json[list[str | None]]]
+    tuple[int, float, Json[Listing], Json[dict[str, int]], Json[list[str | None]]]
 )
 # with the statuses of the animals that it missed; texts as bytes, since SQLite stops at
 # one that is no UTF-8; CROSS: it begins with the few that were missed
 _SNAPSHOTS = """
-SELECT number, CAST(listing AS BLOB), CAST(counts AS BLOB), (
+SELECT number, ended_at, CAST(listing AS BLOB), CAST(counts AS BLOB), (
     SELECT json_group_array(status) FROM missed CROSS JOIN stays
     ON stays.id = missed.id AND missed.number BETWEEN first AND closed - 1
     WHERE missed.number = snapshots.number
@@ -126,13 +126,15 @@ class History(HistoryDatabase):
             rows = database.execute(_SNAPSHOTS).fetchall()
         for row in rows:
             try:
-                number, listing, counts, missed = _SNAPSHOT.validate_python(row)
+                facts = _SNAPSHOT.validate_python(row)
             except ValueError:
                 damaged_numbers.append(row[0])
                 continue
+            number, ended_at, listing, counts, missed = facts
             present = Counter(map(status_name, missed))
             present.update(counts)
-            read_snapshots.append(Snapshot(number, listing, counts, present))
+            snapshot = Snapshot(number, ended_at, listing, counts, present)
+            read_snapshots.append(snapshot)
         snapshots = Snapshots(read_snapshots)
         if damaged_numbers:
             snapshots.damage = (
@@ -198,7 +200,8 @@ class History(HistoryDatabase):
                 " store.snapshot()"
             )
         counts = count_statuses(frame)
-        return Snapshot(self.add(frame, listing, counts), listing, counts, counts)
+        number, ended_at = self.add(frame, listing, counts)
+        return Snapshot(number, ended_at, listing, counts, counts)
 
     @staticmethod
     @contextmanager
@@ -242,7 +245,7 @@ class History(HistoryDatabase):
         earliest_s = inventory.client.clock.now() - age_s
         with self.noting(notes, "the history was not read"):
             for snapshot in self.snapshots()[-1:]:
-                if earliest_s <= snapshot.listing.ended_at <= earliest_s + age_s:
+                if earliest_s <= snapshot.ended_at <= earliest_s + age_s:
                     return self.rebuild(snapshot)
         frame = inventory.list_pets(query, wait=wait, show=show)
         if Listing.as_listed(frame).complete:

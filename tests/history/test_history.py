@@ -536,6 +536,28 @@ def test_an_age_is_measured_to_the_begin_of_a_listing(history):
     assert len(nearest) == 2
 
 
+def test_an_age_means_the_older_of_two_listings_of_one_instant(history):
+    """A clock that stands still lets two listings begin at once."""
+    for name in ("Rex", "Mia"):
+        history.keep(make_listing({1: (name, 1, "sold")}, T0).frame)
+
+    nearest, _ = history.snapshots().up_to("7d", T0 + 7 * spec.DAY_S)
+
+    assert len(nearest) == 1
+
+
+def test_a_listing_whose_clock_was_set_back_has_not_ended_before_it_began(history):
+    """A time before it means the listing before it."""
+    history.keep(make_listing({}, T0).frame)
+    late = make_listing({}, T0 + spec.DAY_S, T0 + spec.DAY_S - 5)
+    history.keep(late.frame)
+    moment = datetime.fromtimestamp(T0 + spec.DAY_S - 2, UTC)
+
+    matches, _ = history.snapshots().up_to(moment, T0 + 2 * spec.DAY_S)
+
+    assert len(matches) == 1
+
+
 def test_an_age_is_the_nearest_listing_from_begin_to_begin(history):
     """
     A listing takes time: seven days of a nightly job are seven nights, and one day is

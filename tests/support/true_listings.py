@@ -251,13 +251,13 @@ def count_animals(animals):
 
 def nearest_position(listings, age_s, begin_s):
     """
-    Return the position of the listing whose begin is nearest to an age, of two at the
-    same distance the older one, of some that began at once the newest.
+    Return the position of the listing whose begin is nearest to an age, of several at
+    the same distance the oldest.
     """
 
     def rank(n):
         position_s = listings[n].facts.started_at
-        return round(abs(begin_s - position_s - age_s), 3), position_s, -n
+        return round(abs(begin_s - position_s - age_s), 3), n
 
     return min(range(len(listings)), key=rank)
 
