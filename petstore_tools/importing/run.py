@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
-from math import ceil
 from pathlib import Path
 from traceback import clear_frames
 
@@ -152,8 +151,9 @@ def check(inventory: Inventory, sheet: ReadSheet, journal: Journal) -> ImportPre
     requests = 0
     notes = sheet.notes
     if comparison.needs_listing:
-        size = inventory.memory.evidence.sizes.get("")
-        requests = ceil((size or 0) / spec.LIMIT_MAX)
+        evidence = inventory.memory.evidence
+        size = evidence.sizes.get("")
+        requests = 0 if size is None else evidence.count_requests(size)
         things = "ids" if comparison.ids and not comparison.waiting else "rows"
         cost = ""
         if size is None:

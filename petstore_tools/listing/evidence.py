@@ -5,8 +5,10 @@ said of its end (§4.1).
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import ceil
 from urllib.parse import parse_qsl, urlsplit
 
+from petstore_tools import spec
 from petstore_tools.listing import schemes
 from petstore_tools.listing.completeness import End
 from petstore_tools.listing.schemes import Scheme, holds_id
@@ -76,6 +78,9 @@ EXAMPLES = (
     " PETSTORE_PAGINATION=offset=startAt"
 )
 FIRST_PAGES = 4  # which repeat one whatever their size
+# requests to prove a known way again, and for both answers of its end
+_BEYOND_PAGES = {"id": 4, "rows": 7, "pages": 6, "token": 0}
+_EMPTY_LISTING = 4  # its first page twice, and a later one by two ways
 
 
 @dataclass
@@ -94,6 +99,19 @@ class Evidence:
     signals: bool = False
     filters_first: bool = False
     sizes: dict[str, int] = field(default_factory=dict)
+
+    def count_requests(self, animals: int) -> int:
+        """
+        Return about how many requests a listing of so many animals takes, with those
+        that its end needs.
+
+        >>> Evidence(Scheme("page", "pages", 1)).count_requests(250)
+        9
+        """
+        if not animals:
+            return _EMPTY_LISTING
+        pages = ceil(animals / spec.LIMIT_MAX)
+        return pages + (_BEYOND_PAGES[self.scheme.counts] if self.scheme else 0)
 
 
 @dataclass

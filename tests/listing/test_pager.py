@@ -131,6 +131,23 @@ def test_a_way_to_page_is_found_and_remembered_at_a_bounded_cost(case, part):
                 assert outcome.requests - max(1, pages) <= bound, (way, count, bound)
 
 
+FORECAST = (
+    "link|X-Next-Cursor=cursor|offset|skip|page|page0|after|starting_after"
+    " past_end=empty|past_end=404"
+)
+
+
+@pytest.mark.parametrize("way", alternatives(FORECAST))
+def test_a_forecast_counts_the_requests_of_an_end(way):
+    """Of a way that is known: no fewer than a listing takes, and at most three more."""
+    evidence = list_animals(way).evidence
+    for count in (0, 5, 99, 100, 101, 250, 1_000):
+        outcome = list_animals(way, count, evidence=evidence)
+        forecast = evidence.count_requests(count)
+
+        assert outcome.requests <= forecast <= outcome.requests + 3, (way, count)
+
+
 def play(way, story):
     """Read a service as a story of `ends.json` tells."""
     rows = animals(story.get("animals", 0))
