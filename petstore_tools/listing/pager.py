@@ -40,12 +40,23 @@ proven, and counts from 1. The listing goes on by it, with pages of the full siz
 >>> feed(101, 200)
 '/pets?limit=100&page=3'
 
-A page of 50 is no end, since a service may cut pages short. Nor is one empty page,
-since a service may hide animals; two behind the pages of a proven way are. `page`
-repeats no animal, so there may be a hole.
+A page of 50 is no end, since a service may cut pages short. Nor is one empty page: the
+answer may be wrong, or the last animal of the page before was removed. So the pager
+asks again for the page before, and then for the empty page.
 
 >>> feed(201, 250)
 '/pets?limit=100&page=4'
+>>> feed()
+'/pets?limit=100&page=3'
+>>> feed(201, 250)
+'/pets?limit=100&page=4'
+
+The second answer is empty, too. Since a service may hide the animals of a page, the
+pager asks for the page after it, twice if that is empty. Then the end is proven. `page`
+repeats no animal, so there may be a hole.
+
+>>> feed()
+'/pets?limit=100&page=5'
 >>> feed()
 '/pets?limit=100&page=5'
 >>> feed()
