@@ -288,6 +288,7 @@ def read_service(service, status=None, *, limit=100, pagination=None, **options)
         sent_query = dict(parse_qsl(urlsplit(instruction.url).query))
         service.change(service)
         service.queries.append(sent_query)
+        assert len(service.queries) < 5_000, "the listing does not end"
         status_code, headers, rows = service.answer(sent_query)
         if instruction.is_refused(status_code):
             instruction = pager.feed(None)
