@@ -34,7 +34,8 @@ class PageReply:
     is_end: bool = False
 
 
-_ENDS = (404, 416)
+ENDS: tuple[int, ...] = (404, 416)
+ENDS_OF_ONE_PAGE = (*ENDS, 400, 422)  # by numbers, if there is one page
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,7 @@ class NextPage:
         overlap: How many animals of the page before it repeats if nothing has moved.
         is_gapless: No animal can hide before it: it is asked for by the last id.
         continues: It goes on by a way to page that is proven, or that the caller named.
+        ends: Statuses that mean that no such page exists, if it continues.
     """
 
     url: str
@@ -55,6 +57,7 @@ class NextPage:
     overlap: int = 0
     is_gapless: bool = False
     continues: bool = False
+    ends: tuple[int, ...] = ENDS
 
     @property
     def retries_5xx(self) -> bool:
@@ -63,12 +66,14 @@ class NextPage:
 
     def is_end(self, status: int) -> bool:
         """Say whether a status means that no such page exists."""
-        return self.continues and status in _ENDS
+        return self.continues and status in self.ends
 
     def is_refused(self, status: int) -> bool:
         """Say whether a status means that the service does not page so."""
-        leads_nowhere = not self.continues and (status in _ENDS or status >= 500)
-        return self.is_trial and (status in (400, 403, 405, 422) or leads_nowhere)
+        if not self.is_trial or self.is_end(status):
+            return False
+        leads_nowhere = not self.continues and (status in ENDS or status >= 500)
+        return status in (400, 403, 405, 422) or leads_nowhere
 
 
 OVERLAPPED = 40  # animals of a page from which on each page repeats one

@@ -74,6 +74,8 @@ from typing import TypeAlias, TypeVar
 from petstore_tools.listing import schemes
 from petstore_tools.listing.completeness import End
 from petstore_tools.listing.evidence import (
+    ENDS,
+    ENDS_OF_ONE_PAGE,
     Evidence,
     NextPage,
     PageRecord,
@@ -349,8 +351,6 @@ def _read_on_by(record: PageRecord, scheme: Scheme) -> Steps[End]:
     while True:
         page = _next_page(record, scheme)
         reply = yield from _ask_twice(record, page)
-        if reply is None and scheme.counts == "pages" and record.page_count == 1:
-            return (yield from _end_of_way(record, page, scheme))
         if reply is None:
             return record.end_unproven(
                 f"it refuses the next page by {scheme.parameter!r}"
@@ -426,12 +426,19 @@ def _next_page(record: PageRecord, scheme: Scheme, full_pages: int = 0) -> NextP
         "id": record.last_page[-1],
     }
     query: dict[str, object] = {scheme.parameter: values[scheme.counts]}
+    ends = ENDS
     if scheme.counts == "pages":  # a limit that is cut may be counted as it was asked
         query["limit"] = record.longest
+        ends = ENDS_OF_ONE_PAGE if record.page_count == 1 else ENDS
     url = with_query(record.url, query)
     is_gapless = scheme.counts == "id" or record.repeats_only
     return NextPage(
-        url, is_trial=True, overlap=overlap, is_gapless=is_gapless, continues=True
+        url,
+        is_trial=True,
+        overlap=overlap,
+        is_gapless=is_gapless,
+        continues=True,
+        ends=ends,
     )
 
 
