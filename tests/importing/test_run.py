@@ -19,10 +19,11 @@ from inventories import (
     stored_animals,
     write_rows,
 )
+from paging_server import PagingService, open_store
 from proxy import FaultProxy, message_body, replace_body
 from raw import reply_bytes
 
-from petstore_tools import PetStore, Sandbox
+from petstore_tools import Listing, PetStore, Sandbox
 from petstore_tools.cli import exits
 from petstore_tools.errors import Interrupted, JournalError, LedgerError, PetstoreError
 from petstore_tools.importing.imports import Target, list_imports
@@ -239,6 +240,16 @@ def test_a_refused_row_is_rejected_and_goes_again_in_the_next_run(fast, tmp_path
 
     assert outcomes(first) == "rejected created created created created rejected"
     assert (second.created, stored_animals(fast).total()) == (6, 6)
+
+
+def test_a_preview_counts_the_requests_of_a_listing_by_page_numbers(tmp_path):
+    """With those that find the way again, and those for an end."""
+    path = write_rows(tmp_path / "a.csv", *_rows(2))
+    with open_store(PagingService(250, "page"), tmp_path) as store:
+        store.list_pets()
+        requests = Listing.of(store.list_pets()).requests
+
+        assert store.preview_import(path).forecast.baseline == requests
 
 
 @pytest.mark.parametrize("is_created", [False, True], ids=["never", "always"])
