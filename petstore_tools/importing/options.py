@@ -6,8 +6,9 @@ and all are passed on as one value.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import KW_ONLY, MISSING, dataclass, field, fields, replace
+from difflib import get_close_matches
 from functools import cached_property, wraps
 from inspect import getdoc, signature
 from pathlib import Path
@@ -283,19 +284,40 @@ def takes_options(
     def decorate(
         method: Callable[[S, ImportOptions], R],
     ) -> Callable[Concatenate[S, P], R]:
+        options = signature(make)
+
         @wraps(method)
         def call(self: S, /, *args: P.args, **kwargs: P.kwargs) -> R:
+            try:
+                options.bind(*args, **kwargs)
+            except TypeError as error:
+                hint = _suggest_option(kwargs, options.parameters)
+                raise ArgumentError(f"{method.__name__}() {error}{hint}") from None
             return method(self, make(*args, **kwargs))
 
         undecorated = signature(method)
         itself, _ = undecorated.parameters.values()
         call.__signature__ = undecorated.replace(  # type: ignore[attr-defined]
-            parameters=[itself, *signature(make).parameters.values()]
+            parameters=[itself, *options.parameters.values()]
         )
         call.__doc__ = f"{getdoc(method)}\n\nArgs:\n{_help_of_options()}"
         return call
 
     return decorate
+
+
+def _suggest_option(names: Iterable[str], options: Collection[str]) -> str:
+    """
+    Say which option a name that is none may mean.
+
+    >>> _suggest_option(["colums"], ["columns", "sheet"])
+    "; did you mean 'columns'?"
+    """
+    for name in names:
+        if name not in options:
+            matches = get_close_matches(name, options)
+            return f"; did you mean {matches[0]!r}?" if matches else ""
+    return ""
 
 
 def _help_of_options() -> str:

@@ -28,6 +28,10 @@ def test_calls_show_the_options_in_their_signature_and_help(method):
     [
         *read_json(__file__, "odd_options.json"),
         ({"source": b"name", "name": "x"}, "a DataFrame, not bytes"),
+        ({"source": FRAME, "colums": {}}, "preview_import.*'colums'.*'columns'"),
+        ({"source": FRAME, "status": {}}, "preview_import.*'status'.*'statuses'"),
+        ({"source": FRAME, "zzz": {}}, "preview_import.*'zzz'$"),
+        ({"name": "x"}, "preview_import.*'source'"),
         *(
             ({"source": FRAME, "name": name}, "with a name, such as")
             for name in (None, "", "..", "a/b")
