@@ -51,6 +51,10 @@ def drop_frames(error: BaseException) -> BaseException:
 class _OneLine(BaseException):
     """An expected error: a notebook shows it as one line, without a traceback."""
 
+    def __init_subclass__(cls) -> None:
+        if cls.__module__ == __name__:
+            cls.__module__ = "petstore_tools"
+
     def _render_traceback_(self) -> list[str]:  # asked for by IPython
         return [f"{type(self).__name__}: {self}"]
 

@@ -84,6 +84,8 @@ class Pet(_WireModel, extra="allow"):
     Spec: §2.2, §2.3.
     """
 
+    __module__ = "petstore_tools"
+
     id: Int64
     name: str
     category_id: Int64 = Field(alias="categoryId")

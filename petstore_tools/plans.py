@@ -34,6 +34,8 @@ class Plan:
     Spec: §8.2. Enterprise is custom there, so its numbers are given.
     """
 
+    __module__ = "petstore_tools"
+
     per_minute: int | None = None
     per_day: int | None = None
     name: str = "custom"

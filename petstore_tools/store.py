@@ -65,6 +65,8 @@ class PetStore:
         SettingsError: Base address or key is missing or wrong.
     """
 
+    __module__ = "petstore_tools"
+
     _prints_previews = True
 
     def __init__(

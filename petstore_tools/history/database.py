@@ -265,6 +265,8 @@ class Snapshot:
         present: The same, with those that it alone did not show, and may have missed.
     """
 
+    __module__ = "petstore_tools"
+
     number: int
     ended_at: float
     listing: Listing
@@ -284,6 +286,8 @@ class Snapshots(tuple[Snapshot, ...]):
     Attributes:
         damage: Which ones are left out since they cannot be read, else "".
     """
+
+    __module__ = "petstore_tools"
 
     damage = ""
 

@@ -65,6 +65,8 @@ class Progress:
             while it sends.
     """
 
+    __module__ = "petstore_tools"
+
     done: int
     total: int
     created: int

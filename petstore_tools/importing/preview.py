@@ -73,6 +73,8 @@ class ImportPreview:
             `wait` is not set.
     """
 
+    __module__ = "petstore_tools"
+
     sheet: ReadSheet
     target: Target
     host: str

@@ -67,6 +67,8 @@ class ImportResult:
         edits: Rows whose animal is known by its id or its key, with other values.
     """
 
+    __module__ = "petstore_tools"
+
     file: str
     environment: str
     rows: int

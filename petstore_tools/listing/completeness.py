@@ -132,6 +132,8 @@ class Listing:
     file does.
     """
 
+    __module__ = "petstore_tools"
+
     completeness: Completeness
     reason: str
     status: str | None

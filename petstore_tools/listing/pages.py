@@ -55,6 +55,8 @@ class Page:
         rows: Animals as plain dicts with the document's names.
     """
 
+    __module__ = "petstore_tools"
+
     rows: tuple[PetRow, ...]
 
     @property
@@ -125,6 +127,8 @@ class Pages:
 
     Spec: §4.1.
     """
+
+    __module__ = "petstore_tools"
 
     def __init__(self, begin: Callable[[], PageReader]) -> None:
         self._begin = begin

@@ -37,6 +37,8 @@ class StatusReport(facts.Facts):
     Spec: §2.3 status values; §2.1 states no default, hence `unset` (our choice).
     """
 
+    __module__ = "petstore_tools"
+
     # is called once the report was written to a file: from then on `since="last"` is
     # its listing
     _mark: Callable[[], None] | None = field(default=None, repr=False, compare=False)

@@ -65,6 +65,8 @@ class Sandbox:
     kept, or the process ends, it ends too, and leaves no file, thread or port.
     """
 
+    __module__ = "petstore_tools"
+
     def __init__(
         self,
         *,

@@ -44,6 +44,8 @@ class Fault:
             below 1, or `seconds` is negative (`pydantic.ValidationError`).
     """
 
+    __module__ = "petstore_tools"
+
     kind: Kind
     method: Method | None = None
     every: PositiveInt = 1

@@ -26,6 +26,8 @@ class Quota:
         as_of: Unix seconds.
     """
 
+    __module__ = "petstore_tools"
+
     plan: str
     minute: WindowQuota
     day: WindowQuota

@@ -178,8 +178,9 @@ PATHS = [
 KINDS = (PetStore, Sandbox, StatusReport, ImportResult, ImportPreview, Listing, Fault)
 PUBLIC = set()
 for kind in KINDS:
-    PUBLIC.update(dir(kind), re.findall(r"self\.(\w+)", inspect.getsource(kind)))
-    for _, call in [("", kind), *inspect.getmembers(kind, inspect.isfunction)]:
+    methods = [call for _, call in inspect.getmembers(kind, inspect.isfunction)]
+    PUBLIC.update(dir(kind), *[call.__code__.co_names for call in methods])
+    for call in (kind, *methods):
         PUBLIC.update(inspect.signature(call).parameters)
 VARIABLES = {*settings.ENTRIES, "config", "database_url", "progress"}
 EXISTS = {
