@@ -176,7 +176,7 @@ def main() -> None:
     serves = "serve" in words[:1]
     _take_signals(serves=serves)
     try:
-        from petstore_tools.cli import exits
+        from petstore_tools.cli import shared
 
         _prepare_streams()
         stdout = sys.stdout
@@ -195,16 +195,16 @@ def main() -> None:
             raise
         # nobody reads stdout any more: click has put another in its place, and exits
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = exits.DONE
+        code = shared.DONE
     except BaseException as error:
         # a library made an error of its own of it
-        is_signal = SIGNALS and exits.is_bug(error)
+        is_signal = SIGNALS and shared.is_bug(error)
         if is_signal and serves:
-            sys.exit(exits.DONE)
+            sys.exit(shared.DONE)
         failure = KeyboardInterrupt() if is_signal else error
-        code = exits.error_code(failure)
-        exits.show_error(failure)
+        code = shared.error_code(failure)
+        shared.show_error(failure)
         if "--json" in words:
             with suppress(OSError):  # stdout may be on a disk that is full
-                click.echo(json.dumps(exits.error_facts(failure)))
-    sys.exit(code if isinstance(code, int) else exits.DONE)
+                click.echo(json.dumps(shared.error_facts(failure)))
+    sys.exit(code if isinstance(code, int) else shared.DONE)

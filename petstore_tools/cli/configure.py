@@ -18,9 +18,9 @@ import click
 from pydantic import SecretStr
 
 from petstore_tools import plans, settings
-from petstore_tools.cli import exits
+from petstore_tools.cli import shared
 from petstore_tools.cli.import_ import CommandOptions
-from petstore_tools.cli.options import STORE, environment_option, write_message
+from petstore_tools.cli.shared import STORE, environment_option, write_message
 from petstore_tools.errors import PetstoreError, SettingsError
 from petstore_tools.store import PetStore
 from petstore_tools.tabular.atomic import check_writable, replace_file, write_output
@@ -234,7 +234,7 @@ def doctor_(store: PetStore) -> int:
 
     of_categories = examine_categories(settings.category_file())
     errors = _show(chain(of_categories, store.examine()))
-    return exits.error_code(errors[0]) if errors else exits.DONE
+    return shared.error_code(errors[0]) if errors else shared.DONE
 
 
 def _show(findings: Iterable[Finding], *, err: bool = False) -> list[PetstoreError]:

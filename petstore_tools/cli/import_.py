@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import click
 
-from petstore_tools.cli import exits, options
+from petstore_tools.cli import shared
 from petstore_tools.errors import DoubtfulRowsError, Interrupted
 from petstore_tools.importing.options import Doubtful, ImportOptions
 from petstore_tools.importing.preview import ImportPreview
@@ -44,7 +44,7 @@ def _take_options(command: Callable[..., int]) -> Callable[..., int]:
         # a flag alone says the opposite of what holds without it
         (flag,) = flags(definition.name, None if form else not definition.default)
         if "=" in form:
-            command = options.pairs(flag, form, help_)(command)
+            command = shared.pairs(flag, form, help_)(command)
             continue
         settings: dict[str, Any] = {"metavar": form, "default": definition.default}
         if not form:
@@ -58,10 +58,10 @@ def _take_options(command: Callable[..., int]) -> Callable[..., int]:
 @click.command("import", epilog=f"FILE may end in {', '.join(FORMATS)}.")
 @click.argument("file")
 @_take_options
-@options.flag("--dry-run", help="Check the file and estimate the cost; send nothing.")
-@options.YES
-@options.flag("--json", "as_json", help="Print the result as one JSON object.")
-@options.STORE
+@shared.flag("--dry-run", help="Check the file and estimate the cost; send nothing.")
+@shared.YES
+@shared.flag("--json", "as_json", help="Print the result as one JSON object.")
+@shared.STORE
 def import_(
     file: str,
     store: PetStore,
@@ -98,8 +98,8 @@ def import_(
     preview = check_import(store.inventory, store.journal_folder, import_options)
     click.echo(dumps(preview.to_dict()) if as_json else preview)
     if preview.refusal:
-        return exits.USAGE
-    return exits.INCOMPLETE if preview.bad_rows else exits.DONE
+        return shared.USAGE
+    return shared.INCOMPLETE if preview.bad_rows else shared.DONE
 
 
 def _import(
@@ -114,22 +114,22 @@ def _import(
     if result is None:
         if as_json:
             click.echo(dumps({"message": "Nothing was sent."}))
-        return exits.DONE
+        return shared.DONE
     click.echo(dumps(result.to_dict()) if as_json else result)
     if result.stopped is not None and result.stopped.kind != "first rows":
         command = write_command(["petstore-tools", *sys.argv[1:]])
         begin = ""
         if result.stopped.resumes_at is not None:
             begin = f" from {utc_text(result.stopped.resumes_at)} on"
-        options.write_message(f"Continue{begin} with: {command}")
-    return exits.result_code(result)
+        shared.write_message(f"Continue{begin} with: {command}")
+    return shared.result_code(result)
 
 
 def _ask(preview: ImportPreview) -> Doubtful:
     """On a terminal, ask what happens to doubtful rows; `--yes` is no answer."""
     if not sys.stdin.isatty():
         return "ask"
-    options.write_message(preview.doubt)
+    shared.write_message(preview.doubt)
     answer = click.prompt(
         "Leave the doubtful rows out, send them, or stop",
         type=click.Choice(("skip", "send", "stop")),
@@ -143,11 +143,11 @@ def _ask(preview: ImportPreview) -> Doubtful:
 
 def _confirm_import(preview: ImportPreview, *, yes: bool) -> bool:
     """Show the preview and ask; what is refused is refused by the import itself."""
-    options.write_message(preview)
+    shared.write_message(preview)
     if not preview.to_send or preview.refusal:
         return True
     animals = pluralize(preview.to_send, "animal")
     question = f"Create {animals} in {preview.environment} ({preview.host})"
     if doubts := len(preview.comparison.doubts):
         question += f", and first ask about {pluralize(doubts, 'doubtful row')}"
-    return options.confirm(f"{question}?", yes=yes)
+    return shared.confirm(f"{question}?", yes=yes)

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from petstore_tools import settings, spec
-from petstore_tools.cli import exits, options
+from petstore_tools.cli import shared
 from petstore_tools.errors import SettingsError
 from petstore_tools.importing.entries import (
     Entry,
@@ -67,9 +67,9 @@ def imports_(context: click.Context) -> None:
         hint = "No imports yet. Begin one: petstore-tools import FILE"
         click.echo(_table(infos) if infos or errors else hint)
         for error in errors:
-            options.write_message(error)
+            shared.write_message(error)
         if errors:
-            context.exit(exits.USAGE)
+            context.exit(shared.USAGE)
 
 
 def _table(infos: list[ImportInfo]) -> str:
@@ -96,24 +96,24 @@ def show(info: ImportInfo) -> None:
         titles = ("row", *spec.NEW_PET_FIELDS, "row key", "outcome", "id", "why")
         click.echo("\n" + text_table(titles, rows))
     if info.bad_rows:
-        options.write_message(
+        shared.write_message(
             f"{pluralize(info.bad_rows, 'row')} of {info.target.path.name} had"
             " problems; the file of rejected rows beside it names them"
         )
     if any(entry.state == "skipped" for entry in entries):
-        options.write_message(
+        shared.write_message(
             "\nTo let the next run send row N, which was left out as doubtful (for more"
             " rows, repeat --row N): petstore-tools imports reconcile"
             f" {info.target.id} --row N --absent"
         )
     if "ambiguous" in info.states:
-        options.write_message(
+        shared.write_message(
             "\nTo decide on an ambiguous row N, which may be the animal ID:"
             f" petstore-tools imports reconcile {info.target.id} --row N --created ID;"
             " or --row N --absent, where no animal is it"
         )
     elif info.states.keys() & {"unknown", "sending"}:
-        options.write_message(
+        shared.write_message(
             "\nTo find out what became of the unknown rows: petstore-tools imports"
             f" reconcile {info.target.id}"
         )
@@ -139,14 +139,14 @@ def show(info: ImportInfo) -> None:
     metavar="PET_ID",
     help="The row is the animal with this id.",
 )
-@options.flag(
+@shared.flag(
     "--absent",
     help=(
         "The row was not created: the next run sends it again. Delete its petstore_id,"
         " if it has one."
     ),
 )
-@options.YES
+@shared.YES
 def reconcile(
     info: ImportInfo,
     numbers: tuple[int, ...],
@@ -193,7 +193,7 @@ def reconcile(
         if not numbers:
             return _compare(store, journal)
         _decide(store, journal, [*dict.fromkeys(numbers)], pet_id, yes=yes)
-    return exits.DONE
+    return shared.DONE
 
 
 def _decide(
@@ -213,8 +213,8 @@ def _decide(
         doubts = _doubt_animal(store, journal, entries[0], pet_id)
         question = f"Is row {numbers[0]} the animal with id {pet_id}"
     for doubt in doubts:
-        options.write_message(f"{doubt}.")
-    if not doubts or options.confirm(
+        shared.write_message(f"{doubt}.")
+    if not doubts or shared.confirm(
         f"{question} all the same?", yes=yes, refusal="Nothing was changed"
     ):
         for entry in entries:
@@ -240,20 +240,20 @@ def _compare(store: PetStore, journal: Journal) -> int:
     settled = settle(store.inventory, journal, CallOptions())
     counts = journal.counts()
     if not settled.listing.complete:
-        options.write_message(
+        shared.write_message(
             "Only a complete listing shows what became of them."
             f" {settled.listing.shortfall}"
         )
     if settled.lacking and counts["unknown"]:
-        options.write_message(f"Nothing was decided: {settled.lag}.")
+        shared.write_message(f"Nothing was decided: {settled.lag}.")
     if delay:
-        options.write_message(
+        shared.write_message(
             f"A listing can show what became of the unknown rows {delay}:"
             " run the same command again then."
         )
     parts = [f"{count:,} {outcome}" for outcome, count in sorted(counts.items())]
     click.echo(", ".join(parts) or "The import has no rows.")
-    return exits.INCOMPLETE if counts["unknown"] else exits.DONE
+    return shared.INCOMPLETE if counts["unknown"] else shared.DONE
 
 
 def _delay(store: PetStore, journal: Journal) -> str:
@@ -304,7 +304,7 @@ def _doubt_animal(
 
 @imports_.command("forget")
 @ID
-@options.YES
+@shared.YES
 def forget(info: ImportInfo, *, yes: bool) -> None:
     """
     Delete what is known of import ID. Its file then counts as new.
@@ -314,7 +314,7 @@ def forget(info: ImportInfo, *, yes: bool) -> None:
     rows = pluralize(sum(info.states.values()), "row")
     created = f"{info.states['created']:,} of them created"
     question = f"Forget what became of {rows} of {info.target.path.name}, {created}?"
-    if options.confirm(question, yes=yes, refusal="Nothing was forgotten"):
+    if shared.confirm(question, yes=yes, refusal="Nothing was forgotten"):
         with open_journal(_folder(), info.target) as journal:
             journal.forget()
         click.echo(f"import {info.target.id} is forgotten")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from petstore_tools.cli import exits, options
+from petstore_tools.cli import shared
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.frames import (
     ENDINGS,
@@ -27,11 +27,11 @@ MOST_ROWS = 20
 
 
 @click.command("list")
-@options.STATUS
+@shared.STATUS
 @click.option(
     "--first", type=click.IntRange(min=1), metavar="N", help="Only the first N animals."
 )
-@options.output(*ENDINGS)
+@shared.output(*ENDINGS)
 @click.option(
     "--max-age",
     metavar="AGE",
@@ -40,8 +40,8 @@ MOST_ROWS = 20
         " such as 1h or 2d; else keep a new one."
     ),
 )
-@options.STORE
-@options.WAIT
+@shared.STORE
+@shared.WAIT
 def list_(output: Path | None, store: PetStore, **query: Any) -> int:
     """
     Show the inventory, or write it to a file.
@@ -59,12 +59,12 @@ def list_(output: Path | None, store: PetStore, **query: Any) -> int:
     frame = store.list_pets(**query)
     listing = Listing.of(frame)
     write_rows(frame, "animal", names, output)
-    options.write_message(str(listing))
+    shared.write_message(str(listing))
     if not store.client.sent:
-        options.write_message(
+        shared.write_message(
             f"from the snapshot of {utc_text(listing.ended_at)}, no request"
         )
-    return exits.DONE if listing.complete or query["first"] else exits.INCOMPLETE
+    return shared.DONE if listing.complete or query["first"] else shared.INCOMPLETE
 
 
 def write_rows(
@@ -84,13 +84,13 @@ def write_rows(
         frame.insert(3, "category", category)
     if output is not None:
         write_frame(frame, output)
-        options.write_message(f"{pluralize(len(frame), noun)} in {output}")
+        shared.write_message(f"{pluralize(len(frame), noun)} in {output}")
         return
     rows = frame.head(MOST_ROWS)
     times = rows.select_dtypes("datetime")
     minutes = times.apply(lambda column: column.dt.strftime("%Y-%m-%d %H:%M"))
     click.echo(text_table(*frame_cells(rows.assign(**minutes))))
     if len(frame) > MOST_ROWS:
-        options.write_message(
+        shared.write_message(
             f"... {len(frame) - MOST_ROWS:,} more; -o FILE writes all of them"
         )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from petstore_tools.cli import exits, options
+from petstore_tools.cli import shared
 from petstore_tools.cli.list import write_rows
 from petstore_tools.errors import IncompleteListingError, OutputError
 from petstore_tools.listing.frames import ENDINGS
@@ -31,8 +31,8 @@ WRITERS = {
 
 
 @click.command("report")
-@options.STATUS
-@options.output(*WRITERS, multiple=True)
+@shared.STATUS
+@shared.output(*WRITERS, multiple=True)
 @click.option(
     "--since",
     metavar="last|AGE|DATE",
@@ -57,7 +57,7 @@ WRITERS = {
     type=click.Path(exists=True, dir_okay=False),
     help="A list of categories, ids and names.  [default: as the settings say]",
 )
-@options.flag("--partial", help="Report on a listing that is not complete, and say so.")
+@shared.flag("--partial", help="Report on a listing that is not complete, and say so.")
 @click.option("--title", default="Status report", help="The title of the report.")
 @click.option("--note", default="", help="A line of your own below the title.")
 @click.option(
@@ -72,8 +72,8 @@ WRITERS = {
     help="With -o FILE.eml: the address of a recipient. Repeat the option for more.",
 )
 @click.option("--subject", default="", help="With -o FILE.eml: the subject.")
-@options.STORE
-@options.WAIT
+@shared.STORE
+@shared.WAIT
 def report_(
     output: tuple[Path, ...],
     store: PetStore,
@@ -105,7 +105,7 @@ def report_(
     except IncompleteListingError as error:
         error.add_note("--partial reports on it all the same.")
         raise
-    code = exits.DONE if report.listing.complete else exits.INCOMPLETE
+    code = shared.DONE if report.listing.complete else shared.INCOMPLETE
     if not output:
         click.echo(report)
     for path in output:
@@ -114,12 +114,12 @@ def report_(
         try:
             getattr(report, WRITERS[ending])(path, **headers)
         except OutputError as error:
-            exits.show_error(error)
-            code = exits.USAGE
+            shared.show_error(error)
+            code = shared.USAGE
         else:
-            options.write_message(f"{report.headline}; report in {path}")
+            shared.write_message(f"{report.headline}; report in {path}")
     for note in report.notes if output else ():
-        options.write_message(f"Note: {note}")
+        shared.write_message(f"Note: {note}")
     return code
 
 
@@ -127,8 +127,8 @@ def report_(
 @click.option(
     "--id", "pet_id", type=int, metavar="N", help="Only the animal with this id."
 )
-@options.output(*ENDINGS)
-@options.environment_option()
+@shared.output(*ENDINGS)
+@shared.environment_option()
 @click.pass_context
 def history_(
     context: click.Context,
@@ -168,7 +168,7 @@ def history_(
     else:
         hint = "No listing was kept yet. Keep one: petstore-tools report"
         click.echo("The kept listings show no such animal." if snapshots else hint)
-    options.write_message(str(snapshots))
+    shared.write_message(str(snapshots))
 
 
 @history_.command("forget")
@@ -188,7 +188,7 @@ def history_(
         " them."
     ),
 )
-@options.YES
+@shared.YES
 @click.pass_obj
 def forget(
     environment: str | None, before: str | None, after: str | None, *, yes: bool
@@ -203,7 +203,7 @@ def forget(
         )
     when = f"after {after}" if before is None else f"before {before}"
     question = f"Forget the listings that ended {when}?"
-    if options.confirm(question, yes=yes, refusal="Nothing was forgotten"):
+    if shared.confirm(question, yes=yes, refusal="Nothing was forgotten"):
         with PetStore(environment=environment) as store:
             forgotten = store.history_database.forget(
                 before, after=after, now=store.client.clock.now()

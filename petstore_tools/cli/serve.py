@@ -16,7 +16,7 @@ from typing import Any
 import click
 
 from petstore_tools import plans, spec
-from petstore_tools.cli.options import environment_option, flag, write_message
+from petstore_tools.cli.shared import environment_option, flag, write_message
 from petstore_tools.errors import SettingsError
 from petstore_tools.service.database import POSTGRES, Database
 from petstore_tools.settings import state_folder, variable
@@ -281,7 +281,7 @@ def demo_() -> int:
     instead of waiting, so the minutes of the Pro plan take no time. Only the report is
     kept, in petstore-report.html; a file that exists is not replaced.
     """
-    from petstore_tools.cli.exits import result_code
+    from petstore_tools.cli.shared import result_code
     from petstore_tools.reporting.report import status_report
     from petstore_tools.sandbox import Sandbox, samples
 

@@ -182,7 +182,7 @@ def test_on_a_terminal_each_line_of_the_log_stands_above_the_bar(tmp_path):
 
 
 @commands.needs_signals
-@pytest.mark.parametrize("module", ["petstore_tools.cli.options", "pydantic"])
+@pytest.mark.parametrize("module", ["petstore_tools.cli.shared", "pydantic"])
 def test_ctrl_c_while_modules_load_ends_as_an_interrupt(module):
     """With its exit code, in a line, and without a traceback."""
     command = [sys.executable, "-X", "importtime", "-m", "petstore_tools", "quota"]

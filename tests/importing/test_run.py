@@ -24,7 +24,7 @@ from proxy import FaultProxy, message_body, replace_body
 from raw import reply_bytes
 
 from petstore_tools import Listing, PetStore, Sandbox
-from petstore_tools.cli import exits
+from petstore_tools.cli import shared
 from petstore_tools.errors import Interrupted, JournalError, LedgerError, PetstoreError
 from petstore_tools.importing.imports import Target, list_imports
 from petstore_tools.importing.journal import read_journal
@@ -71,9 +71,9 @@ def test_a_first_run_that_ends_before_its_first_create_says_why(
     with FaultProxy(fast.base_url, lambda method, number: fate[0]) as proxy:
         store = connect_through(fast, proxy)
         try:
-            ended = exits.result_code(store.import_pets(path))
+            ended = shared.result_code(store.import_pets(path))
         except (PetstoreError, Interrupted) as error:
-            ended = exits.error_code(error)
+            ended = shared.error_code(error)
         files = sorted(path.name for path in tmp_path.glob("a*"))
         fate[0] = "pass"
         fast.advance(days=1)
