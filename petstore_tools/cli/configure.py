@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable
+from dataclasses import asdict
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -200,8 +201,9 @@ def template_(file: Path, categories: Path | None) -> None:
 
 
 @click.command("quota")
+@shared.JSON
 @STORE
-def quota_(store: PetStore) -> None:
+def quota_(store: PetStore, *, as_json: bool) -> None:
     """
     Show how many requests are left.
 
@@ -213,7 +215,8 @@ def quota_(store: PetStore) -> None:
       petstore-tools quota
       petstore-tools quota --environment staging
     """
-    click.echo(store.quota())
+    quota = store.quota()
+    click.echo(json.dumps(asdict(quota)) if as_json else quota)
 
 
 @click.command("doctor")

@@ -7,6 +7,7 @@ import click
 
 from petstore_tools import settings, spec
 from petstore_tools.cli import shared
+from petstore_tools.cli.list import frame_json
 from petstore_tools.errors import SettingsError
 from petstore_tools.importing.entries import (
     Entry,
@@ -47,8 +48,9 @@ ID = click.argument("info", metavar="ID", type=_find)
 
 
 @click.group("imports", invoke_without_command=True)
+@shared.JSON
 @click.pass_context
-def imports_(context: click.Context) -> None:
+def imports_(context: click.Context, *, as_json: bool) -> None:
     """
     List the imports, and decide on their unknown and skipped rows.
 
@@ -64,8 +66,12 @@ def imports_(context: click.Context) -> None:
     """
     if context.invoked_subcommand is None:
         infos, errors = list_imports(_folder())
-        hint = "No imports yet. Begin one: petstore-tools import FILE"
-        click.echo(_table(infos) if infos or errors else hint)
+        if as_json:
+            click.echo(frame_json(imports_frame(infos)))
+        elif infos or errors:
+            click.echo(_table(infos))
+        else:
+            click.echo("No imports yet. Start one: petstore-tools import FILE")
         for error in errors:
             shared.write_message(error)
         if errors:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ from petstore_tools.listing.frames import (
 )
 from petstore_tools.store import PetStore
 from petstore_tools.tabular.categories import read_categories
+from petstore_tools.tabular.text_files import csv_bytes
 from petstore_tools.text import pluralize, text_table, utc_text
 
 if TYPE_CHECKING:
@@ -32,6 +34,7 @@ MOST_ROWS = 20
     "--first", type=click.IntRange(min=1), metavar="N", help="Only the first N animals."
 )
 @shared.output(*ENDINGS)
+@shared.JSON
 @click.option(
     "--max-age",
     metavar="AGE",
@@ -42,9 +45,11 @@ MOST_ROWS = 20
 )
 @shared.STORE
 @shared.WAIT
-def list_(output: Path | None, store: PetStore, **query: Any) -> int:
+def list_(output: Path | None, store: PetStore, *, as_json: bool, **query: Any) -> int:
     """
     Show the inventory, or write it to a file.
+
+    A terminal shows the first rows. A pipe gets all rows as CSV.
 
     A listing is complete (every page was read), cut (animals are known to be missing)
     or unproven (nothing shows whether more pages exist). It says which, and why.
@@ -53,12 +58,13 @@ def list_(output: Path | None, store: PetStore, **query: Any) -> int:
     Examples:
       petstore-tools list --status available
       petstore-tools list -o inventory.csv
+      petstore-tools list | wc -l
       petstore-tools list -o inventory.parquet --max-age 1h
     """
     names = read_categories(store.settings.categories)
     frame = store.list_pets(**query)
     listing = Listing.of(frame)
-    write_rows(frame, "animal", names, output)
+    write_rows(frame, "animal", names, output, as_json=as_json)
     shared.write_message(str(listing))
     if not store.client.sent:
         shared.write_message(
@@ -68,24 +74,48 @@ def list_(output: Path | None, store: PetStore, **query: Any) -> int:
 
 
 def write_rows(
-    frame: pd.DataFrame, noun: str, names: Mapping[int, str] | None, output: Path | None
+    frame: pd.DataFrame,
+    noun: str,
+    names: Mapping[int, str] | None,
+    output: Path | None,
+    *,
+    as_json: bool = False,
 ) -> None:
     """
-    Write a frame of animals to a file, or its first rows to the screen.
+    Write a frame of animals to a file, as JSON or CSV to standard output, or its first
+    rows to a terminal.
 
     Args:
         frame: With the columns `id`, `name`, `categoryId` in front.
         noun: What a row is.
         names: Name by category id: then a column `category` is added behind the third.
-        output: The file, None for the screen.
+        output: The file, None for standard output.
+        as_json: Print JSON.
     """
     if names is not None:
         category = frame["categoryId"].map(names).astype(text_dtype())
         frame.insert(3, "category", category)
-    if output is not None:
+    if output is not None and output != shared.STDOUT:
         write_frame(frame, output)
         shared.write_message(f"{pluralize(len(frame), noun)} in {output}")
-        return
+    if as_json:
+        click.echo(frame_json(frame))
+    elif output == shared.STDOUT or (output is None and not sys.stdout.isatty()):
+        click.echo(csv_bytes(*frame_cells(frame)).decode(), nl=False)
+    elif output is None:
+        _show_rows(frame)
+
+
+def frame_json(frame: pd.DataFrame) -> str:
+    """Return a frame as a JSON list, an object a row."""
+    text: str = frame.to_json(
+        orient="records", force_ascii=False, indent=1, date_format="iso"
+    )
+    return text
+
+
+def _show_rows(frame: pd.DataFrame) -> None:
+    """Show the first rows on a terminal."""
     rows = frame.head(MOST_ROWS)
     times = rows.select_dtypes("datetime")
     minutes = times.apply(lambda column: column.dt.strftime("%Y-%m-%d %H:%M"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -57,6 +58,7 @@ WRITERS = {
     type=click.Path(exists=True, dir_okay=False),
     help="A list of categories, ids and names.  [default: as the settings say]",
 )
+@shared.JSON
 @shared.flag("--partial", help="Report on a listing that is not complete, and say so.")
 @click.option("--title", default="Status report", help="The title of the report.")
 @click.option("--note", default="", help="A line of your own below the title.")
@@ -79,6 +81,8 @@ def report_(
     store: PetStore,
     to: tuple[str, ...],
     subject: str,
+    *,
+    as_json: bool,
     **query: Any,
 ) -> int:
     """
@@ -106,7 +110,9 @@ def report_(
         error.add_note("--partial reports on it all the same.")
         raise
     code = shared.DONE if report.listing.complete else shared.INCOMPLETE
-    if not output:
+    if as_json:
+        click.echo(report.to_json())
+    elif not output:
         click.echo(report)
     for path in output:
         ending = path.suffix.casefold()
@@ -158,16 +164,19 @@ def history_(
         names = read_categories(store.settings.categories)
         snapshots = store.snapshots()
     rows = _flat(history)
-    if output is None:
+    is_shown = output is None and sys.stdout.isatty()
+    if is_shown:
         rows = rows.drop(columns="last_seen (UTC)")  # narrower
-    elif output.suffix.casefold() == ".csv":
+    elif output is None or output.suffix.casefold() in ("", ".csv"):
         for name in ("name", "status"):
             rows[name] = rows[name].map(escape, na_action="ignore")
-    if len(rows) or output is not None:
+    if len(rows) or not is_shown:
         write_rows(rows, "row", names, output)
-    else:
+    if not len(rows):
         hint = "No listing was kept yet. Keep one: petstore-tools report"
-        click.echo("The kept listings show no such animal." if snapshots else hint)
+        shared.write_message(
+            "The kept listings show no such animal." if snapshots else hint
+        )
     shared.write_message(str(snapshots))
 
 

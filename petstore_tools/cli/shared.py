@@ -76,18 +76,22 @@ flag = partial(click.option, is_flag=True)  # an option without a value
 WAIT = flag("--wait", help="Wait for the next day's quota instead of stopping.")
 write_message = partial(click.echo, err=True)  # to people; stdout is for data
 YES = flag("--yes", help="Go ahead without asking.")
+JSON = flag("--json", "as_json", help="Print JSON.")
+STDOUT = Path("-")
 
 
 def output(*endings: str, multiple: bool = False) -> Callable[[Command], Command]:
     """
-    Return the option `-o` for files of these kinds; the folder is checked before the
-    first request.
+    Return the option `-o` for files of these kinds. The folder is checked before the
+    first request. An option that is not repeated takes `-`, too: standard output.
     """
 
     def check_path(path: str) -> Path:
         from petstore_tools.tabular.atomic import check_writable
 
         file = Path(path)
+        if file == STDOUT and not multiple:
+            return file
         ending = file.suffix.casefold()
         if ending not in endings:
             is_page = ending == ".pdf" and ".html" in endings
@@ -101,8 +105,7 @@ def output(*endings: str, multiple: bool = False) -> Callable[[Command], Command
         return file
 
     help_ = f"Write a file that ends in {', '.join(endings)}."
-    if multiple:
-        help_ += " Repeat the option for more."
+    help_ += " Repeat it for more." if multiple else " - is CSV on standard output."
     return click.option(
         "-o", "--output", type=check_path, metavar="FILE", multiple=multiple, help=help_
     )

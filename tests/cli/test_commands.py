@@ -1,11 +1,12 @@
 """Commands that people type one after the other: `commands.txt`."""
 
 import re
+import subprocess
 from pathlib import Path
 from string import Template
 
 import pytest
-from commands import configure
+from commands import configure, run_on_terminal
 from inventories import befall, read_rows
 from tables import read_stories
 
@@ -22,6 +23,11 @@ def test_what_a_person_types(run, box, monkeypatch, steps):
                 line, _, code = text.partition(" -> ")
                 before = len(box.traffic())
                 done = run(line, code=int(code or 0))
+            case "screen":
+                before = len(box.traffic())
+                _, screen = run_on_terminal(*text.split(), sandbox=box, cwd=".")
+                shown = screen.replace("\r\n", "\n").replace("\r", "\n")
+                done = subprocess.CompletedProcess(text, 0, shown, "")
             case "configure":
                 answers = [answer.removeprefix("Enter") for answer in text.split(" | ")]
                 done = configure(*answers)
