@@ -45,7 +45,7 @@ QUESTIONS = {
 }
 
 
-@click.command("configure")
+@shared.command("configure")
 @environment_option(
     default="production",
     show_default=True,
@@ -167,7 +167,7 @@ def _works(answers: dict[str, Any], environment: str) -> bool:
         return not _show(store.examine(), err=True)
 
 
-@click.command("template")
+@shared.command("template")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option(
     "--categories",
@@ -200,7 +200,7 @@ def template_(file: Path, categories: Path | None) -> None:
     click.echo(f"{file.name}: fill it in, one row for each animal, then:\n{command}")
 
 
-@click.command("quota")
+@shared.command("quota")
 @shared.JSON
 @STORE
 def quota_(store: PetStore, *, as_json: bool) -> None:
@@ -219,7 +219,7 @@ def quota_(store: PetStore, *, as_json: bool) -> None:
     click.echo(json.dumps(asdict(quota)) if as_json else quota)
 
 
-@click.command("doctor")
+@shared.command("doctor")
 @STORE
 def doctor_(store: PetStore) -> int:
     """

@@ -55,7 +55,7 @@ def _take_options(command: Callable[..., int]) -> Callable[..., int]:
     return command
 
 
-@click.command("import", epilog=f"FILE may end in {', '.join(FORMATS)}.")
+@shared.command("import", epilog=f"FILE may end in {', '.join(FORMATS)}.")
 @click.argument("file")
 @_take_options
 @shared.flag("--dry-run", help="Check the file and estimate the cost; send nothing.")

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 MOST_ROWS = 20
 
 
-@click.command("list")
+@shared.command("list")
 @shared.STATUS
 @click.option(
     "--first", type=click.IntRange(min=1), metavar="N", help="Only the first N animals."

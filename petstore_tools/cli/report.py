@@ -31,7 +31,7 @@ WRITERS = {
 }
 
 
-@click.command("report")
+@shared.command("report")
 @shared.STATUS
 @shared.output(*WRITERS, multiple=True)
 @click.option(
@@ -129,7 +129,7 @@ def report_(
     return code
 
 
-@click.group("history", invoke_without_command=True)
+@shared.group("history", invoke_without_command=True)
 @click.option(
     "--id", "pet_id", type=int, metavar="N", help="Only the animal with this id."
 )

@@ -16,6 +16,7 @@ from typing import Any
 import click
 
 from petstore_tools import plans, spec
+from petstore_tools.cli import shared
 from petstore_tools.cli.shared import environment_option, flag, write_message
 from petstore_tools.errors import SettingsError
 from petstore_tools.service.database import POSTGRES, Database
@@ -81,7 +82,7 @@ def _base_url(host: str, port: int) -> str:
     return f"http://{name}:{port}{spec.PATH_PREFIX}"
 
 
-@click.command("serve")
+@shared.command("serve")
 @PORT
 @click.option(
     "--host",
@@ -187,7 +188,7 @@ def _fill(service: Database, count: int) -> None:
         )
 
 
-@click.group("keys")
+@shared.group("keys")
 def keys_() -> None:
     """Create, list and revoke the API keys of the service."""
 
@@ -271,7 +272,7 @@ def revoke(key_id: str, database: str, **_: Any) -> None:
     write_message(f"Key {key_id} is revoked.")
 
 
-@click.command("demo")
+@shared.command("demo")
 def demo_() -> int:
     """
     Try the main job in a sandbox.

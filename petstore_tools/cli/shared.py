@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import traceback
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 from importlib.util import find_spec
@@ -48,7 +49,40 @@ _STOP_CODES = {
     "unknown rows": INCOMPLETE,
 }
 
-Command = TypeVar("Command", bound=Callable[..., Any])
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class Command(click.Command):
+    """A command that refuses a second value of an option that takes one value."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the arguments."""
+        _, _, parameters = self.make_parser(ctx).parse_args([*args])
+        for parameter, count in Counter(parameters).items():
+            takes_one = isinstance(parameter, click.Option) and not (
+                parameter.multiple or parameter.is_flag or parameter.count
+            )
+            if takes_one and count > 1:
+                raise click.UsageError(
+                    f"{parameter.opts[-1]} takes one value, but it is given {count}"
+                    " times",
+                    ctx,
+                )
+        return super().parse_args(ctx, args)
+
+
+class Group(Command, click.Group):
+    """A command that has commands of its own."""
+
+    command_class = Command
+
+
+command = partial(click.command, cls=Command)
+
+
+def group(name: str, **settings: Any) -> Callable[[Function], Group]:
+    """Make a group of commands of a function."""
+    return click.group(name, cls=Group, **settings)
 
 
 def _open_store(
@@ -80,7 +114,7 @@ JSON = flag("--json", "as_json", help="Print JSON.")
 STDOUT = Path("-")
 
 
-def output(*endings: str, multiple: bool = False) -> Callable[[Command], Command]:
+def output(*endings: str, multiple: bool = False) -> Callable[[Function], Function]:
     """
     Return the option `-o` for files of these kinds. The folder is checked before the
     first request. An option that is not repeated takes `-`, too: standard output.
@@ -135,7 +169,7 @@ def confirm(question: str, *, yes: bool, refusal: str = "Nothing was sent") -> b
     return agreed
 
 
-def pairs(flag: str, form: str, help: str) -> Callable[[Command], Command]:  # noqa: A002
+def pairs(flag: str, form: str, help: str) -> Callable[[Function], Function]:  # noqa: A002
     """
     Return an option such as `TITLE=FIELD` that may be repeated: a mapping, None for
     none. Where its form names a FILE, files may stand beside the pairs.
