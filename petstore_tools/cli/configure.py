@@ -148,7 +148,7 @@ def _read_answer(name: str, typed: str) -> str | SecretStr:
         if name == "plan":
             plans.parse(answer)
         else:
-            answer = str(Path(answer).expanduser().resolve())
+            answer = str(shared.read_path(answer).resolve())
             read_categories(answer)
     except PetstoreError as error:
         raise click.UsageError(str(error)) from error
@@ -168,10 +168,10 @@ def _works(answers: dict[str, Any], environment: str) -> bool:
 
 
 @shared.command("template")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=shared.read_path)
 @click.option(
     "--categories",
-    type=click.Path(path_type=Path),
+    type=shared.read_path,
     metavar="FILE",
     help=(
         "A file with the columns id and name: a cell offers their names.  [default: as"

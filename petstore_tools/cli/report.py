@@ -55,7 +55,6 @@ WRITERS = {
 @click.option(
     "--categories",
     metavar="FILE",
-    type=click.Path(exists=True, dir_okay=False),
     help="A list of categories, ids and names.  [default: as the settings say]",
 )
 @shared.JSON

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import traceback
 from collections import Counter
@@ -114,6 +115,11 @@ JSON = flag("--json", "as_json", help="Print JSON.")
 STDOUT = Path("-")
 
 
+def read_path(text: str) -> Path:
+    """Return a path; `~` is the home folder, also where no shell sees it."""
+    return Path(os.path.expanduser(text))
+
+
 def output(*endings: str, multiple: bool = False) -> Callable[[Function], Function]:
     """
     Return the option `-o` for files of these kinds. The folder is checked before the
@@ -123,7 +129,7 @@ def output(*endings: str, multiple: bool = False) -> Callable[[Function], Functi
     def check_path(path: str) -> Path:
         from petstore_tools.tabular.atomic import check_writable
 
-        file = Path(path)
+        file = read_path(path)
         if file == STDOUT and not multiple:
             return file
         ending = file.suffix.casefold()

@@ -5,6 +5,7 @@ and all are passed on as one value.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import KW_ONLY, MISSING, dataclass, field, fields, replace
@@ -219,7 +220,8 @@ class ImportOptions:
     @property
     def path(self) -> Path:
         """The file; of a DataFrame, its name alone."""
-        return Path(str(self.source) if self.is_file else self.name or "")
+        text = str(self.source) if self.is_file else self.name or ""
+        return Path(os.path.expanduser(text))
 
     @property
     def import_path(self) -> Path:

@@ -4,6 +4,7 @@ both, which differ in how a connection is had and an error is explained.
 """
 
 import hashlib
+import os
 import re
 import secrets
 import sqlite3
@@ -391,7 +392,7 @@ class Database:
     ) -> None:
         self._idle: list[Session] = []
         self._new_session: Callable[[], Session]
-        self.name = url = str(location)
+        self.name = url = os.path.expanduser(location)
         self.connections = 1
         if url.startswith(POSTGRES):
             if find_spec("psycopg") is None:
@@ -412,7 +413,7 @@ class Database:
                 " +psycopg or the like)"
             )
         else:
-            path = Path(location)
+            path = Path(url)
             self._new_session = partial(SqliteSession, path.resolve(), durability)
             self._start(f"(--database) {path.name}")
 

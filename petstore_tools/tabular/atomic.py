@@ -29,6 +29,7 @@ def check_writable(path: Path) -> None:
         OutputError: The folder is missing or cannot be written, or the path is that of
             a folder or a device.
     """
+    path = Path(os.path.expanduser(path))
     folder = path.parent.absolute()
     # also of a name that is too long; a device would be replaced
     if os.path.exists(path) and not os.path.isfile(path):
@@ -72,6 +73,7 @@ def write_output(path: Path, content: bytes) -> None:
     Raises:
         OutputError: It cannot be written.
     """
+    path = Path(os.path.expanduser(path))
     check_writable(path)
     try:
         replace_file(Path(os.path.realpath(path)), content)

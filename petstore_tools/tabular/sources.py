@@ -157,7 +157,7 @@ def open_source(
                 f"give the path of a file or a DataFrame, not {type(source).__name__}"
             )
         return [FrameSource(frame=frame)]
-    path = Path(source)
+    path = Path(os.path.expanduser(source))
     suffix = path.suffix.casefold()
     if _ADDRESS.match(str(source)):
         raise SheetError(
