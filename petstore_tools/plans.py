@@ -9,6 +9,7 @@ from typing import Literal
 
 from petstore_tools import spec
 from petstore_tools.errors import SettingsError
+from petstore_tools.text import pluralize
 
 MAX_WAIT_S = 90.0  # of a call that was not asked to wait
 MOST_REQUESTS = 10**15  # in a window: more is a slip
@@ -57,9 +58,11 @@ class Plan:
         return self.per_minute if window == "minute" else self.per_day
 
     def __str__(self) -> str:
-        minute = "unknown" if self.per_minute is None else f"{self.per_minute:,}"
+        minute = "unknown requests"
+        if self.per_minute is not None:
+            minute = pluralize(self.per_minute, "request")
         day = "unknown" if self.per_day is None else f"{self.per_day:,}"
-        return f"{self.name} ({minute} requests a minute, {day} a day)"
+        return f"{self.name} ({minute} a minute, {day} a day)"
 
 
 DOCUMENTED = {name: Plan(*requests, name) for name, requests in spec.PLANS.items()}

@@ -349,8 +349,9 @@ class ImportPreview:
         duplicates = comparison.duplicates if is_sent else ()
         numbers = first_of(duplicates, SHOWN)
         left_out = describe_left_out(self.sheet.rows_left_out)
+        noun = "duplicate" if len(duplicates) == 1 else "duplicates"
         equal = (
-            "duplicates (name, category and status of an earlier row), sent all the"
+            f"{noun} (name, category and status of an earlier row), sent all the"
             f" same ({option('drop_duplicates', True)} leaves them out): row {numbers}"
         )
         counts = {

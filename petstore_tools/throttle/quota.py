@@ -146,8 +146,8 @@ class Forecast:
             ending = f"it ends today at about {ends_at[11:16]} UTC"
         return (
             f"{requests}, on {self.plan}; {left_text} left today; an import leaves the"
-            f" last tenth of each minute and {self.reserve:,} requests a day for other"
-            f" work; {ending}, if nobody else uses the key"
+            f" last tenth of each minute and {pluralize(self.reserve, 'request')} a day for"
+            f" other work; {ending}, if nobody else uses the key"
         )
 
 

@@ -254,10 +254,13 @@ class Throttle:
         reading = self.budget.windows[name].reading
         limit = reading.limit if reading and quota.by_headers else quota.limit
         reason = f"all {limit:,} requests of this {name} are used"
+        if limit == 1:
+            reason = f"the one request of this {name} is used"
         if quota.left > 0:
+            verb = "is" if reserve == 1 else "are"
             reason = (
                 f"the last {reserve:,} of the {quota.limit:,} requests of this {name}"
-                " are left for other work than imports"
+                f" {verb} left for other work than imports"
             )
         return Wait(max(now + POLL_S, frees_at), reason)
 

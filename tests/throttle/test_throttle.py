@@ -378,4 +378,4 @@ def test_of_two_waits_the_longer_is_told():
     throttle = Throttle(Budget(), Plan(1, 1))
     hear(throttle, RateReply(200))
 
-    assert wait(throttle).reason == "all 1 requests of this day are used"
+    assert wait(throttle).reason == "the one request of this day is used"
