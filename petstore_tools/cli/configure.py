@@ -73,7 +73,7 @@ def configure_(environment: str) -> None:
             f"the folder {path.parent} cannot be made ({error.strerror}): name another"
             " file in PETSTORE_CONFIG"
         ) from error
-    check_writable(path)
+    check_writable(path, "name another file in PETSTORE_CONFIG")
     stored = settings.read_settings_file()
     names = {name: settings.entry_name(name, environment) for name in QUESTIONS}
     plan = NONE if names["base_url"] in stored else "free"

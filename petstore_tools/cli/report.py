@@ -123,6 +123,12 @@ def report_(
             code = shared.USAGE
         else:
             shared.write_message(f"{report.headline}; report in {path}")
+    mails = [path.name for path in output if path.suffix.casefold() == ".eml"]
+    if mails and not to:
+        shared.write_message(
+            f"Note: {mails[0]} has no recipient yet. Type it in your mail program, or"
+            " run the same command with --to ADDRESS"
+        )
     for note in report.notes if output else ():
         shared.write_message(f"Note: {note}")
     return code

@@ -287,7 +287,7 @@ def demo_() -> int:
     from petstore_tools.sandbox import Sandbox, samples
 
     output = Path("petstore-report.html")
-    check_writable(output.with_name("a new file"))
+    check_writable(output.with_name("a new file"), "start the demo in another one")
     started_s = time.perf_counter()
     with Sandbox(plan="pro", animals=0) as sandbox:
         path = sandbox.state_dir.with_name("animals.csv")

@@ -192,9 +192,9 @@ def journal_errors(path: Path, help_: str = _RUN_AGAIN) -> Iterator[None]:
         if (
             "readonly" in text
             or "unable to open" in text
-            or isinstance(error, PermissionError)
+            or isinstance(error, PermissionError | FileNotFoundError)
         ):
-            help_ = "its folder can only be read: allow this user to write there"
+            help_ = "its folder cannot be written: allow this user to write there"
         elif "locked" in text:
             help_ = "another program holds it: try again when that has ended"
         elif any(sign in text for sign in ("is full", "No space", "disk I/O")):

@@ -224,7 +224,8 @@ class _Run:
         if self._preview.refusal:
             raise SheetError(self._preview.refusal)
         if self._preview.to_send and self._options.is_file:
-            check_writable(self._options.path.resolve())
+            remedy = "let this user write there: the import writes its lists there"
+            check_writable(self._options.path.resolve(), remedy)
         return True
 
     def finish(self, ask: Ask) -> ImportResult:

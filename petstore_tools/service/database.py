@@ -415,7 +415,7 @@ class Database:
         else:
             path = Path(url)
             self._new_session = partial(SqliteSession, path.resolve(), durability)
-            self._start(f"(--database) {path.name}")
+            self._start(f"(--database) {path}")
 
     def _start(self, name: str, advice: str = "") -> None:
         """Prepare the database, or say why it cannot be used."""

@@ -20,10 +20,14 @@ _HELPS = {
 _PAUSES_S = (0.02, 0.05, 0.1, 0.2, 0.4)
 
 
-def check_writable(path: Path) -> None:
+def check_writable(path: Path, remedy: str = "choose another folder") -> None:
     """
     Try to write in the folder of a file, and leave nothing there; before a request is
     spent on it.
+
+    Args:
+        path: The file.
+        remedy: What a person can do if the folder refuses.
 
     Raises:
         OutputError: The folder is missing or cannot be written, or the path is that of
@@ -38,7 +42,7 @@ def check_writable(path: Path) -> None:
         with tempfile.TemporaryFile(dir=folder) as file:
             file.write(b"a disk that is full refuses this")
     except OSError as error:
-        help_ = _HELPS.get(error.errno or 0, "choose another folder")
+        help_ = _HELPS.get(error.errno or 0, remedy)
         raise OutputError(
             f"the folder {folder} cannot be written ({error.strerror}): {help_}"
         ) from error

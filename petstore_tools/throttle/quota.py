@@ -144,10 +144,11 @@ class Forecast:
         ending = f"it {days}ends about {ends_at}"
         if utc_text(self.made_at)[:10] == ends_at[:10]:
             ending = f"it ends today at about {ends_at[11:16]} UTC"
+        reserve = pluralize(self.reserve, "request")
         return (
             f"{requests}, on {self.plan}; {left_text} left today; an import leaves the"
-            f" last tenth of each minute and {pluralize(self.reserve, 'request')} a day for"
-            f" other work; {ending}, if nobody else uses the key"
+            f" last tenth of each minute and {reserve} a day for other work; {ending},"
+            " if nobody else uses the key"
         )
 
 

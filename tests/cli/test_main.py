@@ -35,6 +35,9 @@ RETRY = (
             pytest.param(command, "the folder /proc cannot be", marks=LINUX)
             for command in ("list -o /proc/x.csv", "report -o /proc/x.html")
         ),
+        pytest.param(
+            "keys list --database /proc/x/s.db", "(--database) /proc/x/s", marks=LINUX
+        ),
     ],
 )
 def test_bad_input_is_one_clear_sentence_and_exit_code_2(run, box, arguments, word):

@@ -285,7 +285,7 @@ def test_a_folder_that_can_only_be_read_is_said_as_that():
         if user == 0:
             os.seteuid(65534)
         try:
-            refused(folder, "can only be read")
+            refused(folder, "its folder cannot be written")
         finally:
             os.seteuid(user)
             folder.chmod(0o700)
