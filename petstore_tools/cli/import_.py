@@ -16,7 +16,9 @@ from petstore_tools.importing.preview import ImportPreview
 from petstore_tools.importing.results import ImportResult
 from petstore_tools.importing.run import preview as check_import
 from petstore_tools.store import PetStore, run_import
+from petstore_tools.tabular.cells import Sheet
 from petstore_tools.tabular.sources import FORMATS
+from petstore_tools.tabular.text_files import read_csv
 from petstore_tools.text import flags, pluralize, utc_text, write_command
 
 
@@ -25,8 +27,8 @@ class CommandOptions(ImportOptions):
 
     def spell(self, answers: Mapping[str, Any]) -> str:
         """Write the command that is to be copied."""
-        file = str(self.source)
-        if file.startswith("-"):  # it is no option
+        file = "-" if isinstance(self.source, Sheet) else str(self.source)
+        if file.startswith("-") and file != "-":  # it is no option
             file = f"./{file}"
         command = ["petstore-tools", "import", file]
         for name, value in self.arguments(answers):
@@ -74,7 +76,8 @@ def import_(
     """
     Create the animals of FILE, each once.
 
-    FILE is a text file or a workbook. A create cannot be undone. Every problem of the
+    FILE is a text file or a workbook; - reads CSV from standard input, and needs
+    --name. A create cannot be undone. Every problem of the
     file is shown before the first request, and you are asked before anything is sent.
     The same command continues an import that was stopped by the quota of the day, by
     Ctrl-C or by a crash.
@@ -90,8 +93,10 @@ def import_(
       petstore-tools import animals.csv --statuses "verkauft=sold"
       petstore-tools import animals.csv --defaults status=available
       petstore-tools import animals.csv --yes --wait --json
+      petstore-tools import - --name spring --yes < animals.csv
     """
-    import_options = CommandOptions(file, **choices)
+    source = _read_input(**choices) if file in ("-", "/dev/stdin") else file
+    import_options = CommandOptions(source, **choices)
     if not dry_run:
         return _import(store, import_options, yes=yes, as_json=as_json)
     import_options = import_options.with_categories(store.settings.categories)
@@ -100,6 +105,17 @@ def import_(
     if preview.refusal:
         return shared.USAGE
     return shared.INCOMPLETE if preview.bad_rows else shared.DONE
+
+
+def _read_input(name: str | None, encoding: str | None, **_: Any) -> Sheet:
+    """Read CSV from standard input, to its end."""
+    if name is None:
+        raise click.UsageError(
+            "standard input needs --name NAME; the same name goes on with the same"
+            " import"
+        )
+    content = sys.stdin.buffer.read()
+    return read_csv(content, "standard input", encoding)
 
 
 def _import(

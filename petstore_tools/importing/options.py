@@ -28,6 +28,7 @@ from typing import (
 from petstore_tools import spec
 from petstore_tools.errors import ArgumentError, SheetError
 from petstore_tools.tabular.categories import CategoryWords, read_words
+from petstore_tools.tabular.cells import Sheet
 from petstore_tools.text import option, python_literal
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def _option(help_text: str, form: str | None = "", default: Any = None) -> Any:
 class ImportOptions:
     """What is imported, and how; the fields say what each option is."""
 
-    source: str | Path | pd.DataFrame = _option(
+    source: str | Path | pd.DataFrame | Sheet = _option(
         "The path of a text such as .csv or of a workbook, or a DataFrame; delimiter,"
         " encoding and header row are found.",
         None,
@@ -214,12 +215,17 @@ class ImportOptions:
 
     @property
     def is_file(self) -> bool:
-        """Whether it is a file; a DataFrame has a name instead."""
-        return isinstance(self.source, str | Path)
+        """Whether it is a file or standard input; a DataFrame is neither."""
+        return isinstance(self.source, str | Path | Sheet)
 
     @property
     def path(self) -> Path:
-        """The file; of a DataFrame, its name alone."""
+        """
+        The file. Standard input is like a file of its name in the current folder. A
+        DataFrame has its name alone.
+        """
+        if isinstance(self.source, Sheet):
+            return Path(f"{self.name}.csv")
         text = str(self.source) if self.is_file else self.name or ""
         return Path(os.path.expanduser(text))
 

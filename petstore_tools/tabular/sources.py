@@ -139,8 +139,8 @@ def open_source(
     (1, ['name', 'categoryId', 'status'])
 
     Args:
-        source: A DataFrame, or the path of a file. Its ending is one of `FORMATS`;
-            whether it is a text or a workbook, its content tells.
+        source: A DataFrame, a sheet that was read, or the path of a file. Its ending is
+            one of `FORMATS`; whether it is a text or a workbook, its content tells.
         sheet: Which sheet of a workbook; None: all that are visible.
         encoding: Of a text file; None: it is found.
 
@@ -150,6 +150,8 @@ def open_source(
     Raises:
         SheetError: It is not there, has another format, or cannot be read.
     """
+    if isinstance(source, Sheet):
+        return [source]
     if not isinstance(source, str | Path):
         frame = to_pandas(source)
         if frame is None:

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from commands import needs_terminal, run_on_terminal
+from commands import needs_terminal, run_on_terminal, run_program
 from inventories import stored_animals, write_rows
 from tables import read_cases
 
@@ -105,3 +105,27 @@ def test_an_answer_on_a_terminal_is_for_the_rows_that_were_shown(
     assert ("6 rows of a.csv may exist" in screen) == ("\nstop" in answers)
     assert (ended, stored_animals(box).total()) == (2, 32), screen
     assert "6 rows of a.csv may exist" in next_run.stderr
+
+
+@pytest.mark.parametrize("file", ["-", "/dev/stdin"])
+def test_a_list_comes_from_a_pipe_under_a_name(box, tmp_path, file):
+    """
+    The same name goes on with the same import, and its lists are in the current folder.
+    Without a name nothing is read, and without `--yes` nobody can be asked.
+    """
+    command = ["import", file, "--name", "spring"]
+    pets = "name;categoryId\nŻabka;3\nMia;x\n"
+    place = {"sandbox": box, "cwd": tmp_path, "stdin": pets}
+
+    nameless = run_program("import", file, "--yes", **place)
+    asked = run_program(*command, **place)
+    first = run_program(*command, "--yes", **place)
+    second = run_program(*command, "--yes", **place)
+
+    assert (nameless.returncode, "--name NAME" in nameless.stderr) == (2, True)
+    assert (asked.returncode, "no terminal" in asked.stderr) == (2, True)
+    assert "import - --name spring" in first.stderr
+    assert (first.returncode, "1 created" in first.stdout) == (1, True)
+    assert (second.returncode, "0 created now, 1 before" in second.stdout) == (1, True)
+    assert stored_animals(box)["Żabka", 3, None] == 1
+    assert {path.name.split(".")[0] for path in tmp_path.glob("*.csv")} == {"spring"}
