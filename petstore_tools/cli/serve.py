@@ -176,7 +176,7 @@ def _fill(service: Database, count: int) -> None:
     """Fill a database that has no animals; say how to begin anew."""
     from petstore_tools.sandbox import samples
 
-    if samples.fill(service, count):
+    if samples.fill(service, samples.read_animals(count)):
         write_message(
             f"{count:,} sample animals were added to {service.name}. To begin anew,"
             " stop the service and name another database with --database."

@@ -44,7 +44,9 @@ class Sandbox:
         clock: `manual`: time moves only with `advance`, and by itself when all wait for
             it;
             `system`: the machine's.
-        animals: How many sample animals it has at first.
+        animals: How many sample animals it has at first; or a frame of
+            `store.list_pets()`: then it is a copy of that shop, with the same ids. The
+            next animal gets an id above the highest one.
         faults: What goes wrong (`petstore_tools.sandbox.faults.Fault`).
         database: `postgresql://` address, None for SQLite in a temporary folder; the
             sample animals are added where it has no animals.
@@ -58,6 +60,7 @@ class Sandbox:
 
     Raises:
         ArgumentError: There is no such clock, or the number of animals is negative.
+        FrameError: The frame has other columns than a listing, or an id twice.
         SettingsError: There is no such plan.
         ValueError: Something else than a `Fault` is among the faults.
 
@@ -72,7 +75,7 @@ class Sandbox:
         *,
         plan: Plan | str = "free",
         clock: Literal["manual", "system"] = "manual",
-        animals: int = 250,
+        animals: int | pd.DataFrame = 250,
         faults: Sequence[Fault] = (),
         database: str | None = None,
     ) -> None:
@@ -83,8 +86,7 @@ class Sandbox:
         if clock not in ("manual", "system"):
             raise ArgumentError(f"clock must be manual or system, not {clock!r}")
         key_plan = plans.parse(plan) or plans.DOCUMENTED["free"]
-        if animals < 0:
-            raise ArgumentError(f"animals must be a number, 0 or more, not {animals}")
+        pets = samples.read_animals(animals)
         self.clock: Clock = (
             ManualClock(STARTS_AT) if clock == "manual" else SystemClock()
         )
@@ -96,7 +98,7 @@ class Sandbox:
             location = database or folder / "service.db"
             self._database = Database(location, durability="OFF")
             resources.callback(self._database.close)
-            samples.fill(self._database, animals)
+            samples.fill(self._database, pets)
             _, self.api_key = self._database.create_key(
                 key_plan, label="sandbox", now=self.clock.now()
             )

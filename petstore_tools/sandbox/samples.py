@@ -2,13 +2,18 @@
 
 import json
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from importlib.resources import files
 from itertools import islice
+from typing import Any
 
 from petstore_tools import spec
+from petstore_tools.errors import ArgumentError, FrameError
+from petstore_tools.listing.frames import check_columns
 from petstore_tools.service.database import Database
+from petstore_tools.service.models import StoredPet
+from petstore_tools.tabular.sources import to_pandas
 
 SEED = 20_260_105
 # names of categories with their weights; first, middle and last parts of names
@@ -53,11 +58,34 @@ def inventory(count: int) -> tuple[Animal, ...]:
     return tuple(islice(unused, count))
 
 
-def fill(database: Database, count: int) -> bool:
-    """Add the animals of a sandbox to a database that has none; say whether it did."""
+def read_animals(animals: Any) -> list[StoredPet]:
+    """
+    Return the animals that a sandbox starts with: so many samples, or a listing's.
+
+    Raises:
+        ArgumentError: It is neither a number, 0 or more, nor a frame.
+        FrameError: The frame has other columns than a listing, or an id twice.
+    """
+    if isinstance(animals, int) and animals >= 0:
+        return [(number, *pet) for number, pet in enumerate(inventory(animals), 1)]
+    frame = None if isinstance(animals, int) else to_pandas(animals)
+    if frame is None:
+        raise ArgumentError(
+            "animals must be a number, 0 or more, or a frame of list_pets(), not"
+            f" {animals!r:.80}"
+        )
+    check_columns(frame)
+    if not frame["id"].is_unique:
+        raise FrameError("column id has an id twice: a copy needs each animal once")
+    pets = frame[[*spec.PET_FIELDS]].astype("object")
+    return [*pets.where(pets.notna(), None).itertuples(index=False, name=None)]
+
+
+def fill(database: Database, pets: Sequence[StoredPet]) -> bool:
+    """Add animals to a database that has none; say whether it did."""
     is_empty = not database.execute("SELECT id FROM pet LIMIT 1")
-    if is_empty:
-        database.add_many(inventory(count))
+    if is_empty and pets:
+        database.run(lambda session: session.copy_pets(pets))
     return is_empty
 
 

@@ -73,6 +73,7 @@ _REVOKE = (
     "UPDATE key SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL RETURNING id"
 )
 _ADD_PET = "INSERT INTO pet (name, category_id, status) VALUES (?, ?, ?) RETURNING id"
+_COPY_PET = "INSERT INTO pet (id, name, category_id, status) VALUES (?, ?, ?, ?)"
 _PET = "SELECT id, name, category_id, status FROM pet WHERE"
 # PostgreSQL reads the least number of 64 bits as one of more bits
 _PAGE = "id > CAST(? AS BIGINT) ORDER BY id LIMIT ?"
@@ -139,6 +140,7 @@ class Session(ABC):
 
     list_tables = "SELECT name FROM sqlite_master"
     id_lock = ""  # so that ids become visible in order
+    skip_ids = ""  # after ids were given
     row_lock = ""
     time = "NULL"  # Unix seconds, where the database has a clock
     connection: Any = None
@@ -218,6 +220,13 @@ class Session(ABC):
         if self.id_lock:
             self.defer(self.id_lock)
         return [self.execute(_ADD_PET, *pet)[0][0] for pet in pets]
+
+    def copy_pets(self, pets: Iterable[StoredPet]) -> None:
+        """Add animals with their ids; the next id is higher than the highest one."""
+        for pet in pets:
+            self.execute(_COPY_PET, *pet)
+        if self.skip_ids:
+            self.execute(self.skip_ids)
 
     def page(self, after: int, limit: int, status: str | None) -> list[StoredPet]:
         """Return up to `limit` animals with an id above `after`, in id order."""
@@ -314,6 +323,7 @@ class PostgresSession(Session):
         " WHERE relkind = 'r' AND pg_table_is_visible(oid)"
     )
     id_lock = f"SELECT pg_advisory_xact_lock({_LOCKS}, 2)"
+    skip_ids = "SELECT setval(pg_get_serial_sequence('pet', 'id'), max(id)) FROM pet"
     row_lock = " FOR UPDATE"
     time = "extract(epoch FROM clock_timestamp())::float8"
 

@@ -223,6 +223,7 @@ def _files(shop):
     Path("data").mkdir()
     shutil.copy(ROOT / "data" / "animals.xlsx", "data")
     Path("animals.csv").write_text("name,categoryId\nRex,3\n")
+    Path("spring.csv").write_text("name,categoryId\nNala,3\n")
     Path("chips.csv").write_text("name,categoryId,Chip\nTom,4,A7\n")
     pets = pd.DataFrame({"Pet": ["Tom"], "Kind": [5]})
     pets.to_excel("pets.xlsx", sheet_name="2026", index=False)

@@ -14,12 +14,19 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import requests
+from inventories import write_rows
 from services import is_port_closed, wait_until
 
 from petstore_tools import Sandbox
-from petstore_tools.errors import ArgumentError, SettingsError
+from petstore_tools.errors import (
+    ArgumentError,
+    FrameError,
+    SettingsError,
+    SheetError,
+)
 from petstore_tools.sandbox.faults import Fault
 
 
@@ -42,6 +49,45 @@ def _open_files():
     """Count open files and sockets, where the system shows them."""
     folder = Path("/proc/self/fd")
     return len(os.listdir(folder)) if folder.exists() else 0
+
+
+def test_an_import_is_rehearsed_on_a_copy_of_a_shop(tmp_path):
+    """
+    The copy has the same animals with the same ids, and goes on after the highest one.
+    Its returned list names the ids of the copy, and is refused at the shop.
+    """
+    path = write_rows(tmp_path / "a.csv", "Rex,3,sold", "Mia,2,")
+    with Sandbox(plan="business", animals=300) as shop:
+        for pet_id in (3, 17, 299):
+            shop.remove(pet_id)
+        animals = shop.store.list_pets()
+        with Sandbox(plan="business", animals=animals) as copy:
+            assert copy.store.list_pets().equals(animals)
+            result = copy.store.import_pets(path, progress=False)
+            assert result.frame["id"].tolist() == [301, 302]
+        shop.add([("Bo", 1, None)] * 2)
+        (returned,) = tmp_path.glob("a.sandbox.*.csv")
+
+        with pytest.raises(SheetError, match="come from another place"):
+            shop.store.import_pets(returned, progress=False)
+
+        assert len(shop.store.list_pets()) == 299
+
+
+@pytest.mark.parametrize(
+    ("edit", "reason"),
+    [
+        (lambda pets: pets.drop(columns="id"), "the frame lacks id"),
+        (lambda pets: pd.concat([pets, pets]), "column id has an id twice"),
+    ],
+)
+def test_a_copy_needs_each_animal_once_with_its_id(edit, reason):
+    """Nothing is started for a frame that is no listing."""
+    with Sandbox(animals=3) as shop:
+        pets = edit(shop.store.list_pets())
+
+    with pytest.raises(FrameError, match=reason):
+        Sandbox(animals=pets)
 
 
 def remaining(store):

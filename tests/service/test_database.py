@@ -17,7 +17,7 @@ import psycopg
 import pytest
 from harms import damage
 from pydantic import SecretStr
-from services import NOON, WIDE_PLAN, serve_in_thread, stored_ids
+from services import NOON, WIDE_PLAN, serve_in_thread, stored_ids, stored_pets
 from tables import read_json
 
 from petstore_tools.errors import SettingsError
@@ -39,6 +39,16 @@ def refusal(where):
         Database(where)
     assert "secret" not in str(refused.value)
     return str(refused.value)
+
+
+def test_copies_keep_their_ids_and_the_next_id_is_higher(where):
+    """Also in a database that counts its ids apart from its rows."""
+    with closing(Database(where)) as database:
+        pets = [(7, "Rex", 3, "sold"), (40, "Mia", 2, None)]
+        database.run(lambda session: session.copy_pets(pets))
+
+        assert stored_pets(database) == pets
+        assert database.add_many([("Bo", 1, None)]) == [41]
 
 
 def test_programs_that_start_at_once_share_one_new_file(tmp_path):
