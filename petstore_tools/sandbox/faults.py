@@ -114,7 +114,7 @@ class FaultyService(Service):
             row = (time, scope["method"], scope["path"], messages[0]["status"])
             self.traffic.append(row)
         if kind.startswith("error"):
-            error = answer_error(500, "internal_error", "a fault on purpose")
+            error = answer_error(500, "a fault on purpose")
             await respond(error, self.clock.now())(scope, receive, send)
         elif kind.startswith("drop"):
             # the server refuses to write two lengths, and closes the connection without

@@ -37,6 +37,7 @@ from petstore_tools.service.database import (
     digest_key,
 )
 from petstore_tools.service.limiter import Decision, Usage, consume
+from petstore_tools.text import utc_text
 
 OPENAPI = files(__package__).joinpath("openapi.json").read_bytes()
 BODY_WITHIN_S = 3.0  # a body is complete within this time
@@ -44,11 +45,28 @@ MAX_WAIT_S = 5.5  # for the database
 HEALTH_WAIT_S = 0.8
 METHODS = "DELETE GET PATCH POST PUT".split()
 HEADER_POLICY = "RateLimit-Policy"
-# of what has no route
-NO_ROUTE = {
-    404: ("not_found", f"there is no such path below {spec.PATH_PREFIX}"),
-    405: ("method_not_allowed", "this path does not accept this method"),
+# of an Error by its status (§7); the document names none
+CODES = {
+    400: "invalid_body",
+    401: "unauthorized",
+    404: "not_found",
+    405: "method_not_allowed",
+    408: "request_timeout",
+    410: "gone",
+    413: "body_too_large",
+    429: "rate_limited",
+    500: "internal_error",
+    501: "not_implemented",
+    503: "unavailable",
 }
+NO_ROUTE = {
+    404: f"there is no such path below {spec.PATH_PREFIX}",
+    405: "this path does not accept this method",
+}
+CHALLENGE = {"WWW-Authenticate": 'Bearer realm="Animal Store Service"'}
+# an answer may hold what only its key may see, and is what its type says
+ON_ALL = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+CLOSE = {"Connection": "close"}
 RETRY_AFTER_S = 5  # sent with a 503
 # an outage fails thousands of requests: each kind is logged this often
 REPORT_EVERY_S = 10.0
@@ -69,14 +87,6 @@ Headers = Mapping[str, object]
 NO_HEADERS: Headers = {}
 Answer = tuple[int, Any, Headers]  # status, content of the body, further headers
 Operation = Callable[[Session, float], Answer]  # in a transaction, at a time
-
-
-class Refusal(HTTPException):
-    """An error response, with a machine-readable code (§2.5)."""
-
-    def __init__(self, status: int, code: str, message: str, **headers: str) -> None:
-        super().__init__(status, message, headers)
-        self.code = code
 
 
 class Job(asyncio.Future[Response]):
@@ -176,19 +186,22 @@ class Service(Starlette):
         try:
             return await job
         except UnavailableError as error:
-            self._report(request, error)
+            reason = f"the service's database {error.reason}"
+            self.report(error.reason, request, f"failed: {reason}", logging.ERROR)
             return respond(answer_unavailable(error), self.clock.now())
         finally:
             timer.cancel()
 
-    def _report(self, request: Request, error: UnavailableError) -> None:
-        """Log an outage, unless one of its kind was logged a moment ago."""
-        if elapsed() < self._quiet_until.get(error.reason, 0.0):
+    def report(
+        self, kind: str, request: Request, text: str, level: int = logging.WARNING
+    ) -> None:
+        """Log what became of a request, unless its kind was logged a moment ago."""
+        if elapsed() < self._quiet_until.get(kind, 0.0):
             return
-        self._quiet_until[error.reason] = elapsed() + REPORT_EVERY_S
+        self._quiet_until[kind] = elapsed() + REPORT_EVERY_S
         # a line break in it begins no line of the log
         path = ascii(request.scope["path"][:200])
-        _log.error("%s %s failed: %s", request.method, path, error)
+        _log.log(level, "%s %s %s", request.method, path, text)
 
 
 async def count(
@@ -206,15 +219,17 @@ async def count(
     credentials = ",".join(request.headers.getlist("authorization"))
     scheme, _, key = credentials.partition(" ")
     digest = digest_key(key.strip() if scheme.lower() == "bearer" else "")
+    work = partial(answer_in_quota, request, digest, operation)
     service: Service = request.app
-    work = partial(answer_in_quota, service.clock, digest, operation)
     return await service.run(request, work, durable=durable)
 
 
 def answer_in_quota(
-    clock: Clock, digest: str, operation: Operation, session: Session
+    request: Request, digest: str, operation: Operation, session: Session
 ) -> Response:
     """Count a request for its key, and do what it asks for, in one transaction."""
+    service: Service = request.app
+    clock = service.clock
     caller = session.find_key(digest) or NOBODY
     key_id, per_minute, per_day, used, time = caller
     # PostgreSQL's time is the same for all workers
@@ -223,11 +238,17 @@ def answer_in_quota(
     if caller is NOBODY:  # it costs nobody anything
         decision = decision._replace(remaining=decision.limit)
         reason = "the API key is missing or invalid"
-        challenge = {"WWW-Authenticate": "Bearer"}
-        answer = answer_error(401, "unauthorized", reason, challenge)
+        host = request.client.host if request.client else "an unknown address"
+        service.report("key", request, f"refused: no valid key, from {host}")
+        answer = answer_error(401, reason, CHALLENGE)
     else:
         if usage != used:
             session.save_usage(key_id, usage)
+        if usage.banned_until > max(used.banned_until, now):
+            until = utc_text(usage.banned_until)
+            service.report(
+                key_id, request, f"refused: key {key_id} is banned until {until}"
+            )
         answer = operation(session, now) if decision.allowed else answer_429(decision)
     name, period_s = "day", spec.DAY_S
     minute_end = usage.minute_start + spec.MINUTE_S
@@ -245,26 +266,28 @@ def answer_in_quota(
 def respond(answer: Answer, now: float, quota: Headers = NO_HEADERS) -> Response:
     """Return any response of the service."""
     status, content, headers = answer
-    all_headers = {**headers, **quota, "Date": formatdate(now, usegmt=True)}
+    date = formatdate(now, usegmt=True)
+    all_headers = {**ON_ALL, **headers, **quota, "Date": date}
     texts = {name: str(value) for name, value in all_headers.items()}
     return Response(to_json(content), status, texts, "application/json")
 
 
 def answer_error(
-    status: int, code: str, message: str, headers: Headers = NO_HEADERS
+    status: int, message: str, headers: Headers = NO_HEADERS, code: str = ""
 ) -> Answer:
     """Return an answer whose body is an Error (§2.5)."""
+    code = code or CODES[status]
     return status, {"code": code, "message": message, "status": status}, headers
 
 
 def answer_429(decision: Decision) -> Answer:
     """Refuse a request that is over its quota, or whose key is banned (§8.4)."""
-    code, reason = "rate_limited", "too many requests"
+    code, reason = "", "too many requests"
     if decision.banned:
         code, reason = "key_banned", "this key is banned"
     wait_s = decision.retry_after_s
     headers = {spec.HEADER_RETRY_AFTER: wait_s}
-    return answer_error(429, code, f"{reason}; wait {wait_s} s", headers)
+    return answer_error(429, f"{reason}; wait {wait_s} s", headers, code)
 
 
 def answer_unavailable(error: UnavailableError) -> Answer:
@@ -276,25 +299,24 @@ def answer_unavailable(error: UnavailableError) -> Answer:
     message = f"the database {error.reason};"
     if error.unknown:
         message += " it is not known whether the animal was created"
-        return answer_error(500, "internal_error", message)
+        return answer_error(500, message)
     message += f" nothing was changed; wait {RETRY_AFTER_S} s and try again"
     headers = {spec.HEADER_RETRY_AFTER: RETRY_AFTER_S}
-    return answer_error(503, "unavailable", message, headers)
+    return answer_error(503, message, headers)
 
 
 async def refuse(request: Request, error: HTTPException) -> Response:
     """Answer a request that cannot be served, but for its key and its quota."""
     status = error.status_code
-    reason = getattr(error, "code", ""), error.detail
-    code, message = NO_ROUTE.get(status, reason)
-    answer = answer_error(status, code, message, error.headers or NO_HEADERS)
+    message = NO_ROUTE.get(status, error.detail)
+    answer = answer_error(status, message, error.headers or NO_HEADERS)
     return await count(request, lambda *_: answer)
 
 
 async def fail(request: Request, _: Exception) -> Response:
     """Answer a request where the service has a defect, which granian logs."""
     message = "the service failed; nothing was changed"
-    answer = answer_error(500, "internal_error", message)
+    answer = answer_error(500, message)
     return respond(answer, request.app.clock.now())
 
 
@@ -307,12 +329,12 @@ async def read_body(request: Request) -> bytes:
                 body += part
                 if len(body) > models.MAX_BODY_BYTES:
                     reason = f"a body has at most {models.MAX_BODY_BYTES:,} bytes"
-                    raise Refusal(413, "body_too_large", reason, Connection="close")
+                    raise HTTPException(413, reason, CLOSE)
     except TimeoutError as error:
         reason = f"a body has to be complete within {BODY_WITHIN_S:.0f} s"
-        raise Refusal(408, "request_timeout", reason, Connection="close") from error
+        raise HTTPException(408, reason, CLOSE) from error
     except ClientDisconnect as error:  # or what came is no HTTP
-        raise Refusal(400, "invalid_body", "the body has no end") from error
+        raise HTTPException(400, "the body has no end") from error
     return body
 
 
@@ -321,14 +343,14 @@ class Pets(HTTPEndpoint):
 
     async def get(self, request: Request) -> Response:
         """Answer a page, with links to the first and the next one."""
-        try:
-            query = models.read_page_query(request.query_params)
-        except ValueError as invalid:
-            raise Refusal(400, "invalid_parameter", str(invalid)) from invalid
-        status = query.status
-        target = f"?limit={query.limit}" + (f"&status={status}" if status else "")
 
         def list_pets(session: Session, _: float) -> Answer:
+            try:
+                query = models.read_page_query(request.query_params)
+            except ValueError as invalid:
+                return answer_error(400, str(invalid), code="invalid_parameter")
+            status = query.status
+            target = f"?limit={query.limit}" + (f"&status={status}" if status else "")
             pets = session.page(query.after, query.limit + 1, status)
             page = pets[: query.limit]
             link = f'<{target}>; rel="first"'
@@ -345,14 +367,18 @@ class Pets(HTTPEndpoint):
         content_type = request.headers.get("content-type", "")
 
         def create_pet(session: Session, _: float) -> Answer:
+            try:
+                pet = models.read_new_pet(body, content_type)
+            except ValueError as invalid:
+                return answer_error(400, str(invalid))
             (pet_id,) = session.add_pets([pet])
-            return 201, models.write_pet((pet_id, *pet)), NO_HEADERS
+            place = {"Location": f"{spec.PETS_PATH[1:]}/{pet_id}"}
+            return 201, models.write_pet((pet_id, *pet)), place
 
         try:
-            pet = models.read_new_pet(body, content_type)
             return await count(request, create_pet, durable=True)
-        except (ValueError, RefusedError) as invalid:
-            raise Refusal(400, "invalid_body", str(invalid)) from invalid
+        except RefusedError as invalid:
+            raise HTTPException(400, str(invalid)) from invalid
 
 
 class Pet(HTTPEndpoint):
@@ -365,11 +391,11 @@ class Pet(HTTPEndpoint):
         def get_pet(session: Session, now: float) -> Answer:
             if now >= spec.REMOVAL_OF_GET_PET_AT:
                 reason = "this operation was removed; use GET /pets with its filter"
-                return answer_error(410, "gone", reason, DEPRECATION)
+                return answer_error(410, reason, DEPRECATION)
             pet = None if pet_id is None else session.pet(pet_id)
             if pet is None:
                 reason = "there is no such animal"
-                return answer_error(404, "not_found", reason, DEPRECATION)
+                return answer_error(404, reason, DEPRECATION)
             return 200, models.write_pet(pet), DEPRECATION
 
         return await count(request, get_pet)
@@ -378,7 +404,7 @@ class Pet(HTTPEndpoint):
 async def orders(_: Request) -> Response:
     """Refuse what the document only mentions (§1)."""
     reason = "the interface document does not show store orders"
-    raise Refusal(501, "not_implemented", reason)
+    raise HTTPException(501, reason)
 
 
 async def health(request: Request) -> Response:
@@ -401,10 +427,14 @@ ROUTES = [
     Route(f"{LIST_PATH}/{{pet_id}}", Pet),
     Route(spec.PATH_PREFIX + spec.ORDERS_PATH, orders, methods=METHODS),
     Route(spec.PATH_PREFIX + "/health", health),
-    Route(spec.PATH_PREFIX + "/live", JSONResponse({"status": "ok"}), methods=GET),
+    Route(
+        spec.PATH_PREFIX + "/live",
+        JSONResponse({"status": "ok"}, headers=ON_ALL),
+        methods=GET,
+    ),
     Route(
         spec.PATH_PREFIX + "/openapi.json",
-        Response(OPENAPI, media_type="application/json"),
+        Response(OPENAPI, headers=ON_ALL, media_type="application/json"),
         methods=GET,
     ),
 ]

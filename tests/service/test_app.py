@@ -4,6 +4,7 @@ The service over a real socket: documented bodies, codes and headers, whatever i
 
 import json
 from unittest.mock import ANY
+from urllib.parse import urljoin
 
 import pytest
 from services import NOON, Caller, remaining, serve_in_thread
@@ -112,7 +113,8 @@ def test_a_missing_or_wrong_key_is_401(caller, header):
     response = caller.request("GET", headers={"Authorization": header})
 
     assert is_error(response, 401)
-    assert response.headers["WWW-Authenticate"] == "Bearer"
+    challenge = 'Bearer realm="Animal Store Service"'
+    assert response.headers["WWW-Authenticate"] == challenge
     assert [response.headers[name] for name in RATE[:2]] == ["60", "60"]
 
 
@@ -261,6 +263,55 @@ def test_a_body_of_another_content_type_is_400(caller, kind, status):
     answer = caller.request("POST", data=body, headers={"Content-Type": kind})
 
     assert answer.status_code == status
+
+
+@pytest.mark.parametrize(
+    "path", ["/pets", "/pets/0", "/nothing", "/health", "/live", "/openapi.json"]
+)
+def test_no_answer_is_stored_or_taken_for_another_type(caller, path):
+    """Also a refusal, and what needs no key."""
+    for key in (caller.key, "wrong"):
+        headers = Caller(caller.base_url, key).get(path).headers
+        assert headers["Cache-Control"] == "no-store"
+        assert headers["X-Content-Type-Options"] == "nosniff"
+
+
+def test_a_create_says_where_the_animal_is(caller):
+    """The address is relative to that of the request."""
+    created = caller.post()
+
+    place = urljoin(created.url, created.headers["Location"])
+    assert place == f"{caller.base_url}/pets/{created.json()['id']}"
+
+
+def test_a_bad_query_or_body_without_a_key_is_401(caller):
+    """The key is looked at before anything is parsed."""
+    nobody = Caller(caller.base_url, "wrong")
+
+    assert is_error(nobody.get("/pets?limit=x"), 401)
+    assert is_error(nobody.request("POST", data=b"{", headers=JSON), 401)
+    assert is_error(caller.get("/pets?limit=x"), 400)
+    assert caller.get("/pets?limit=x").json()["code"] == "invalid_parameter"
+
+
+def test_refused_keys_and_bans_are_lines_of_the_log_without_the_key(tmp_path, caplog):
+    """A line for refused keys in ten seconds, and a line for each ban."""
+    clock = ManualClock(NOON)
+    with serve_in_thread(str(tmp_path / "s.db"), clock=clock) as (database, caller):
+        wrong = Caller(caller.base_url, "psk_wrong")
+        assert {wrong.get().status_code for _ in range(20)} == {401}
+        key_id, key = database.create_key(Plan(1, 100), label="", now=NOON)
+        greedy = Caller(caller.base_url, key)
+        greedy.get(), greedy.get()
+        clock.advance(3)
+        codes = {greedy.get().json()["code"] for _ in range(15)}
+    refused, banned = [record.getMessage() for record in caplog.records]
+
+    assert "no valid key, from 127.0.0.1" in refused
+    assert codes == {"rate_limited", "key_banned"}
+    assert f"key {key_id} is banned until " in banned
+    assert key not in caplog.text
+    assert "psk_" not in caplog.text
 
 
 def test_a_revoked_key_is_401_at_once(tmp_path):
