@@ -10,6 +10,7 @@ import time
 from contextlib import closing
 from dataclasses import replace
 from ipaddress import ip_address
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from petstore_tools import plans, spec
 from petstore_tools.cli import shared
 from petstore_tools.cli.shared import environment_option, flag, write_message
 from petstore_tools.errors import SettingsError
-from petstore_tools.service.database import POSTGRES, Database
+from petstore_tools.service.database import POSTGRES, Database, UnavailableError
 from petstore_tools.settings import state_folder, variable
 from petstore_tools.tabular.atomic import check_writable, existing_numbers, numbered
 from petstore_tools.text import text_table, utc_text
@@ -43,8 +44,9 @@ def _choose(context: click.Context, _: click.Parameter, database: str | None) ->
     Return the database that was named, else the file of the environment in the state
     folder.
     """
-    default = state_folder() / f"service-{context.params['environment']}.db"
-    return database or str(default)
+    if database:
+        return database
+    return str(state_folder() / f"service-{context.params['environment']}.db")
 
 
 DATABASE = click.option(
@@ -67,10 +69,11 @@ ENVIRONMENT = environment_option(
 )
 PORT = click.option(
     "--port",
+    envvar="PETSTORE_PORT",
     type=click.IntRange(1, 65_535),
     callback=lambda context, _, port: port or PORTS[context.params["environment"]],
     metavar="N",
-    help="Port of the service.  [default: 8765; for staging: 8766]",
+    help="Port of the service; or PETSTORE_PORT.  [default: 8765; for staging: 8766]",
 )
 
 
@@ -86,19 +89,21 @@ def _base_url(host: str, port: int) -> str:
 @PORT
 @click.option(
     "--host",
+    envvar="PETSTORE_HOST",
     default="127.0.0.1",
     show_default=True,
     type=_address,
     metavar="ADDRESS",
-    help="IP address to listen on.",
+    help="IP address to listen on; or PETSTORE_HOST.",
 )
 @click.option(
     "--workers",
+    envvar="PETSTORE_WORKERS",
     type=click.IntRange(1, 64),
     metavar="N",
     default=1,
     show_default=True,
-    help="Number of processes; more than 1 needs PostgreSQL.",
+    help="Number of processes; or PETSTORE_WORKERS. More than 1 needs PostgreSQL.",
 )
 @click.option(
     "--sample",
@@ -125,6 +130,8 @@ def serve_(
     """
     Run the Animal Store Service on this machine.
 
+    While PostgreSQL cannot be reached, it waits.
+
     \b
     Examples:
       petstore-tools keys create --plan pro
@@ -138,9 +145,9 @@ def serve_(
         raise click.UsageError(
             "--workers needs a postgresql:// database: SQLite serves one process"
         )
-    with closing(Database(database)) as service:
-        # no other program listens there: the workers would share the port with it
-        _check_port(host, port)
+    # no other program listens there: the workers would share the port with it
+    _check_port(host, port)
+    with closing(_open_database(database)) as service:
         if sample:
             _fill(service, sample)
         base_url = _base_url(host, port)
@@ -154,6 +161,21 @@ def serve_(
             " listen on 127.0.0.1."
         )
     server.serve(database, host, port, workers=workers, log_access=log_access)
+
+
+def _open_database(location: str) -> Database:
+    """Open a database; wait for a PostgreSQL that is not there yet, and say so once."""
+    for attempt in count():
+        try:
+            return Database(location)
+        except SettingsError as error:
+            is_away = isinstance(error.__cause__, UnavailableError)
+            if not (is_away and location.startswith(POSTGRES)):
+                raise
+            if attempt == 0:
+                write_message(f"Waiting for the database: {error}")
+        time.sleep(1)
+    raise AssertionError  # `count` has no end
 
 
 def _check_port(host: str, port: int) -> None:

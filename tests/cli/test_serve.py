@@ -49,6 +49,24 @@ def test_a_sample_fills_an_empty_database_once(tmp_path):
     assert stored_ids(database) == set(range(1, 26))
 
 
+@pytest.mark.parametrize(
+    ("variable", "text", "reason"),
+    [
+        ("PETSTORE_HOST", "nowhere", "name an IP address"),
+        ("PETSTORE_PORT", "{used}", "port {used} of 127.0.0.1 cannot be used"),
+        ("PETSTORE_WORKERS", "2", "--workers needs a postgresql:// database"),
+    ],
+)
+def test_host_port_and_workers_come_from_variables_too(run, variable, text, reason):
+    """As a unit file sets them."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        used = str(listener.getsockname()[1])
+        settings = {variable: text.format(used=used)}
+        done = run("serve --database s.db", code=2, **settings)
+
+    assert reason.format(used=used) in done.stderr
+
+
 @needs_signals
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_signal_that_comes_inside_a_finalizer_ends_a_service(run, monkeypatch):

@@ -56,11 +56,11 @@ def begin_create(served):
 
 
 @contextmanager
-def starting(folder):
+def starting(*options):
     """Start `serve` as a terminal does."""
     command = f"{sys.executable} -m petstore_tools serve --port {free_port()}"
     with subprocess.Popen(
-        [*command.split(), "--database", folder / "service.db"],
+        [*command.split(), *options],
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
@@ -69,6 +69,22 @@ def starting(folder):
             yield process
         finally:
             process.kill()
+
+
+@pytest.mark.parametrize("comes", [True, False])
+def test_serve_waits_for_a_database_that_is_not_there_yet(postgres, comes):
+    """And says so once. SIGTERM ends the wait, too."""
+    with TcpProxy(postgres.port) as proxy:
+        proxy.flowing.clear()
+        url = proxy.url(postgres.database())
+        with starting("--database", url) as process:
+            assert "Waiting for the database: " in process.stderr.readline()
+            if comes:
+                proxy.flowing.set()
+                assert "Ctrl-C stops it" in process.stderr.readline()
+            process.terminate()
+            assert process.wait(30) == 0
+            assert "Waiting" not in process.stderr.read()
 
 
 @pytest.fixture
@@ -200,7 +216,7 @@ def test_sigterm_of_which_a_library_makes_an_error_ends_it_with_0(tmp_path):
 @pytest.mark.parametrize("delay_s", delays(0.05, 0.5))
 def test_sigterm_while_it_loads_ends_it_without_an_error(tmp_path, delay_s):
     """With 0, or, before it has begun, as the system ends a program."""
-    with starting(tmp_path) as process:
+    with starting("--database", tmp_path / "service.db") as process:
         time.sleep(delay_s)
         process.terminate()
         assert process.wait(30) in (0, -signal.SIGTERM)
@@ -213,7 +229,7 @@ def test_sigterm_while_it_loads_ends_it_without_an_error(tmp_path, delay_s):
 @pytest.mark.parametrize("delay_s", [None, 0.0, *delays(0.2)])
 def test_ctrl_c_ends_a_service_with_0_also_while_it_starts(tmp_path, delay_s):
     """As a terminal sends it, to all processes at once: no traceback, and no wait."""
-    with starting(tmp_path) as process:
+    with starting("--database", tmp_path / "service.db") as process:
         assert "Ctrl-C stops it" in process.stderr.readline()
         if delay_s is not None:  # since a worker began to load
             wait_until(lambda: find_workers(process.pid))
@@ -223,8 +239,12 @@ def test_ctrl_c_ends_a_service_with_0_also_while_it_starts(tmp_path, delay_s):
 
 
 @needs_linux
-def test_kill_9_of_workers_loses_nothing_acknowledged(where):
-    """Each is replaced, however often it is killed; no id is given twice."""
+@pytest.mark.parametrize("sign", [signal.SIGKILL, signal.SIGHUP])
+def test_workers_are_replaced_and_nothing_acknowledged_is_lost(where, sign):
+    """
+    Each one that is killed, however often; and all by SIGHUP to the supervisor, as
+    `systemctl reload` sends it. No id is given twice.
+    """
     workers = 4 if where.startswith("postgresql") else 1
     kills = max(2, workers)
     acknowledged = []
@@ -243,7 +263,7 @@ def test_kill_9_of_workers_loses_nothing_acknowledged(where):
             before = len(acknowledged)
             wait_until(lambda: len(acknowledged) > before + 20)  # noqa: B023
             killed = served.workers()[turn % workers]
-            os.kill(killed, signal.SIGKILL)
+            os.kill(killed if sign == signal.SIGKILL else served.process.pid, sign)
             wait_until(lambda: killed not in served.workers())  # noqa: B023
             wait_until(lambda: len(served.workers()) == workers)
 
