@@ -8,12 +8,10 @@ operation together. Refusals are exceptions, which are counted like any answer.
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from concurrent.futures import ThreadPoolExecutor
 from email.utils import formatdate
 from functools import partial
 from importlib.resources import files
-from queue import SimpleQueue
-from threading import Thread
 from typing import Any
 
 from pydantic_core import to_json
@@ -89,51 +87,27 @@ Answer = tuple[int, Any, Headers]  # status, content of the body, further header
 Operation = Callable[[Session, float], Answer]  # in a transaction, at a time
 
 
-class Job(asyncio.Future[Response]):
+class Permit:
     """
-    Work in a transaction that a request waits for: it is committed, or given up, never
-    both.
+    The leave to commit a transaction: used or withdrawn, whichever comes first.
 
     Args:
-        work: Runs in a thread; is given what allows the commit.
-        patience_s: It is given up after so many seconds.
+        patience_s: After so many seconds it allows nothing any more.
     """
 
-    def __init__(self, work: Callable[..., Response], patience_s: float) -> None:
-        super().__init__()
-        self._work = work
+    def __init__(self, patience_s: float) -> None:
         self._ends_at = elapsed() + patience_s
         # what is set first stays: `setdefault` is one step for all threads
-        self._outcome: dict[str, str] = {}
+        self._use: dict[str, bool | None] = {}
 
     def may_commit(self, creates: bool) -> bool:
-        """Allow the commit, unless the job was given up, or should have been."""
-        outcome = "create" if creates else "count"
-        if elapsed() >= self._ends_at:
-            return False
-        return self._outcome.setdefault("is", outcome) == outcome
+        """Use it, in the thread of the transaction; say whether it still holds."""
+        is_late = elapsed() >= self._ends_at
+        return not is_late and self._use.setdefault("creates", creates) is not None
 
-    def give_up(self) -> None:
-        """Give it up: nothing will be changed, unless its commit was sent."""
-        unknown = self._outcome.setdefault("is", "given up") == "create"
-        error = UnavailableError(SILENT, unknown=unknown)
-        self._end(partial(self.set_exception, error))
-
-    def run(self) -> None:
-        """Do the work, unless it was given up."""
-        if self._outcome:
-            return
-        try:
-            response = self._work(may_commit=self.may_commit)
-            end = partial(self.set_result, response)
-        except Exception as error:
-            end = partial(self.set_exception, error)
-        with suppress(RuntimeError):  # the event loop has ended
-            self.get_loop().call_soon_threadsafe(self._end, end)
-
-    def _end(self, end: Callable[[], None]) -> None:
-        if not self.done():
-            end()
+    def withdraw(self) -> bool:
+        """Withdraw it; say whether the commit of a create was sent before."""
+        return bool(self._use.setdefault("creates", None))
 
 
 class Service(Starlette):
@@ -151,25 +125,11 @@ class Service(Starlette):
         self.clock = clock
         self._database = database
         self._quiet_until: dict[str, float] = {}
-        self._jobs = SimpleQueue[Job | None]()
-        self._threads = [
-            Thread(target=self._work, name="petstore service", daemon=True)
-            for _ in range(database.connections)
-        ]
-        for thread in self._threads:
-            thread.start()
-
-    def _work(self) -> None:
-        """Do jobs, in a thread."""
-        while (job := self._jobs.get()) is not None:
-            job.run()
+        self._pool = ThreadPoolExecutor(database.connections, "petstore service")
 
     def close(self) -> None:
         """Hold no thread any more; the database stays open."""
-        for _ in self._threads:
-            self._jobs.put(None)
-        for thread in self._threads:
-            thread.join()
+        self._pool.shutdown()
 
     async def run(
         self,
@@ -180,17 +140,20 @@ class Service(Starlette):
         patience_s: float = MAX_WAIT_S,
     ) -> Response:
         """Return what some work in a transaction answers, or why it cannot be done."""
-        job = Job(partial(self._database.run, work, durable=durable), patience_s)
-        timer = asyncio.get_running_loop().call_later(patience_s, job.give_up)
-        self._jobs.put(job)
+        permit = Permit(patience_s)
+        transaction = partial(
+            self._database.run, work, durable=durable, may_commit=permit.may_commit
+        )
+        loop = asyncio.get_running_loop()
         try:
-            return await job
-        except UnavailableError as error:
-            reason = f"the service's database {error.reason}"
-            self.report(error.reason, request, f"failed: {reason}", logging.ERROR)
-            return respond(answer_unavailable(error), self.clock.now())
-        finally:
-            timer.cancel()
+            async with asyncio.timeout(patience_s):
+                return await loop.run_in_executor(self._pool, transaction)
+        except TimeoutError:
+            error = UnavailableError(SILENT, unknown=permit.withdraw())
+        except UnavailableError as failure:
+            error = failure
+        self.report(error.reason, request, f"failed: {error}", logging.ERROR)
+        return respond(answer_unavailable(error), self.clock.now())
 
     def report(
         self, kind: str, request: Request, text: str, level: int = logging.WARNING

@@ -3,7 +3,6 @@ A database that is locked, read-only, silent or gone: 503 while it lasts, and al
 well afterwards.
 """
 
-import asyncio
 import shutil
 import subprocess
 import sys
@@ -31,7 +30,7 @@ from serving import ServeProcess, run_serve
 from tables import read_json
 from tcp_proxy import TcpProxy
 
-from petstore_tools.service.app import Job
+from petstore_tools.service.app import Permit
 from petstore_tools.service.database import (
     Database,
     UnavailableError,
@@ -312,53 +311,33 @@ def test_a_row_that_the_database_refuses_is_a_400_that_is_counted(where):
     assert [name for _, name, *_ in pets] == list("abcd")
 
 
-async def give_up(moment, creates):
-    """
-    Give a job up before it begins, before its commit, or behind it; say whether it is
-    unknown what became of it, and what it was told of its commit, if it asked.
-    """
-    told = []
+@pytest.mark.parametrize("creates", [True, False])
+def test_only_a_create_that_commits_is_unknown_when_it_is_given_up(creates):
+    """What is given up before its commit is not committed."""
+    early, late = Permit(60), Permit(60)
 
-    def work(may_commit):
-        if moment == "it runs":
-            job.give_up()
-        told.append(may_commit(creates))
-        if moment == "it commits":
-            job.give_up()
-
-    job = Job(work, patience_s=60)
-    if moment == "it waits":
-        job.give_up()
-    job.run()
-    with pytest.raises(UnavailableError) as error:
-        await job
-    return error.value.unknown, told
+    assert early.may_commit(creates)
+    assert early.withdraw() == creates
+    assert not late.withdraw()
+    assert not late.may_commit(creates)
 
 
-@pytest.mark.parametrize(
-    ("moment", "creates", "unknown", "told"),
-    [
-        ("it waits", True, False, []),
-        ("it runs", True, False, [False]),
-        ("it commits", True, True, [True]),
-        ("it commits", False, False, [True]),
-    ],
-)
-def test_only_a_create_that_commits_is_unknown_when_it_is_given_up(
-    moment, creates, unknown, told
-):
-    """What waits is never begun then, and what runs is not committed."""
-    assert asyncio.run(give_up(moment, creates)) == (unknown, told)
+def test_what_is_late_is_not_committed():
+    """Also if the event loop had no time to give it up."""
+    permit = Permit(-1)
+
+    assert not permit.may_commit(True)
+    assert not permit.withdraw()
 
 
-@pytest.mark.parametrize(("patience_s", "may"), [(60, True), (-1, False)])
-def test_what_is_late_is_not_committed(patience_s, may):
-    """Also where the event loop had no time to give it up."""
-    said = []
+def test_what_waits_for_a_thread_and_is_given_up_is_never_done(tmp_path):
+    """Health is given up while a lock is held; its question is not written later."""
+    path = str(tmp_path / "service.db")
+    with serve_in_thread(path) as (database, caller), ThreadPoolExecutor(1) as pool:
+        with database_lock(path):
+            waiting = pool.submit(caller.post)
+            wait_until(lambda: is_refused(caller.get("/health")))
+        assert waiting.result().status_code == 201
+        (checks,) = database.execute("SELECT checks FROM inventory")[0]
 
-    async def ask():
-        Job(lambda may_commit: said.append(may_commit(True)), patience_s).run()
-
-    asyncio.run(ask())
-
-    assert said == [may]
+    assert checks == 1  # that of the start
