@@ -14,11 +14,6 @@ from uuid import uuid4
 
 from petstore_tools.errors import ArgumentError
 
-SIGNALS: list[int] = []
-"""
-Those that told this program to end, as a command notes them: Python drops the
-exception of one that comes inside a finalizer.
-"""
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 SLICE_S = 0.5  # longest real sleep before a waiter asks again
 

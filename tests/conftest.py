@@ -5,6 +5,7 @@ import logging
 import os
 import shutil
 import signal
+import sys
 import tempfile
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from responses import registries
 from wires import BASE, KEY, T0
 
 from petstore_tools import PetStore, Sandbox
-from petstore_tools.clock import SIGNALS, ManualClock
+from petstore_tools.clock import ManualClock
 from petstore_tools.plans import Plan
 from petstore_tools.sandbox import samples
 from petstore_tools.settings import SecretStr, Settings
@@ -79,10 +80,8 @@ def _own_folders(tmp_path, monkeypatch):
     monkeypatch.delenv("PETSTORE_DATABASE_URL", raising=False)
     # in the background it is ignored
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    # a command of this process notes signals, and each request after it ends by them:
-    # also that of a fixture of the next file
-    SIGNALS.clear()
+    # a command of this process sets it
+    monkeypatch.setattr(sys, "unraisablehook", sys.unraisablehook)
 
 
 @pytest.fixture

@@ -9,16 +9,14 @@ import os
 import signal
 import sys
 import warnings
-from collections.abc import Callable
-from contextlib import suppress
+from _thread import interrupt_main
 from importlib import import_module
-from types import FrameType
+from threading import Timer
 from typing import Any
 
 import click
 
 from petstore_tools._version import __version__
-from petstore_tools.clock import SIGNALS
 
 COMMANDS = {
     "configure": "Ask for the settings once and keep them.",
@@ -70,11 +68,26 @@ VERBOSE = click.Option(
 class Commands(click.Group):
     """Commands whose modules load when they are called, so that help is quick."""
 
+    def invoke(self, ctx: click.Context) -> None:
+        """Run a command; every end is an exit code of the table below."""
+        try:
+            code = super().invoke(ctx) or 0
+        except click.exceptions.Exit:
+            raise
+        except BrokenPipeError:  # no one reads stdout any more
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            code = 0
+        except BaseException as error:
+            code = _fail(ctx, error)
+        ctx.exit(code)
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command, list[str]]:
         """Load a command, and give it and those below it the option `-v`."""
         name, _, arguments = super().resolve_command(ctx, args)
+        ctx.invoked_subcommand = name
+        _prepare_streams()
         module = import_module(f"{__name__}.{MODULES.get(str(name), name)}")
         command: click.Command = getattr(module, f"{name}_")
         for part in (command, *getattr(command, "commands", {}).values()):
@@ -121,90 +134,41 @@ def cli() -> None:
 cli.params.append(VERBOSE)
 
 
-def _tolerant(write: Callable[..., Any]) -> Callable[..., Any]:
-    """
-    Return a method of stderr that ends no command where a line is lost (a full disk, a
-    closed pipe).
-    """
-
-    def attempt(*arguments: object) -> Any:
-        with suppress(OSError):
-            return write(*arguments)
-
-    return attempt
-
-
-def _take_signals(*, serves: bool) -> None:
-    """
-    Let SIGTERM end a command as Ctrl-C does, and note both; `serve` has no other end,
-    and ends with 0.
-    """
-    SIGNALS.clear()
-
-    def end(number: int, frame: FrameType | None) -> None:
-        SIGNALS.append(number)
-        if serves:
-            sys.exit(0)
-        signal.default_int_handler(number, frame)
-
-    with suppress(ValueError):  # only the main thread may say what a signal does
-        signal.signal(signal.SIGTERM, end)
-        # else it is ignored
-        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-            signal.signal(signal.SIGINT, end)
-
-
 def _prepare_streams() -> None:
-    """Let the standard streams take every text, also where one of them is closed."""
-    for name in ("stdin", "stdout", "stderr"):
-        # it was closed: the next file opened takes its number
-        if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, "r+", encoding="utf-8"))  # noqa: SIM115
+    """Let the standard streams take every text; a warning is a line."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
-    for name in ("write", "flush"):
-        setattr(sys.stderr, name, _tolerant(getattr(sys.stderr, name)))
     warnings.showwarning = lambda message, *_, **__: click.echo(
         f"Warning: {message}", err=True
     )
 
 
-def main() -> None:
-    """Run the command line; every end is an exit code of the table above."""
-    words = sys.argv[1:]
-    serves = "serve" in words[:1]
-    _take_signals(serves=serves)
-    try:
-        from petstore_tools.cli import shared
+def _fail(ctx: click.Context, error: BaseException) -> int:
+    """Say what ended a command, and return its exit code."""
+    from petstore_tools.cli import shared
 
-        _prepare_streams()
-        stdout = sys.stdout
-    except BaseException as error:
-        if not SIGNALS or isinstance(error, SystemExit):  # `serve` ends by itself
-            raise
-        if serves:
-            sys.exit(0)
-        click.echo("Interrupted.", err=True)  # while modules load
-        sys.exit(128 + signal.SIGINT)
-    try:
-        code = cli.main(words, prog_name="petstore-tools", standalone_mode=False)
-        sys.stdout.flush()
-    except (BrokenPipeError, SystemExit) as error:
-        if isinstance(error, SystemExit) and sys.stdout is stdout:
-            raise
-        # nobody reads stdout any more: click has put another in its place, and exits
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = shared.DONE
-    except BaseException as error:
-        # a library made an error of its own of it
-        is_signal = SIGNALS and shared.is_bug(error)
-        if is_signal and serves:
-            sys.exit(shared.DONE)
-        failure = KeyboardInterrupt() if is_signal else error
-        code = shared.error_code(failure)
-        shared.show_error(failure)
-        if "--json" in words:
-            with suppress(OSError):  # stdout may be on a disk that is full
-                click.echo(json.dumps(shared.error_facts(failure)))
-    sys.exit(code if isinstance(code, int) else shared.DONE)
+    failure = shared.find_interrupt(error) or error
+    if ctx.invoked_subcommand == "serve" and isinstance(failure, KeyboardInterrupt):
+        return shared.DONE  # it has no other end
+    shared.show_error(failure)
+    if "--json" in sys.argv:
+        click.echo(json.dumps(shared.error_facts(failure)))
+    return shared.error_code(failure)
+
+
+def _interrupt_again(dropped: Any) -> None:
+    """Python drops an interrupt that comes inside a finalizer: send another one."""
+    if dropped.exc_type is not KeyboardInterrupt:
+        sys.__unraisablehook__(dropped)
+        return
+    timer = Timer(0.01, interrupt_main)
+    timer.daemon = True
+    timer.start()
+
+
+def main() -> None:
+    """Run the command line. SIGTERM ends it as Ctrl-C does."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    sys.unraisablehook = _interrupt_again
+    cli(prog_name="petstore-tools")

@@ -91,7 +91,7 @@ def configure_(environment: str) -> None:
         except PetstoreError as error:
             write_message(f"Error: {error}")
         except click.Abort as abort:
-            if sys.stdin.isatty():
+            if shared.is_terminal(sys.stdin):
                 raise
             raise click.UsageError(
                 "the input ended before all questions were answered. Run this command"

@@ -143,7 +143,7 @@ def _import(
 
 def _ask(preview: ImportPreview) -> Doubtful:
     """On a terminal, ask what happens to doubtful rows; `--yes` is no answer."""
-    if not sys.stdin.isatty():
+    if not shared.is_terminal(sys.stdin):
         return "ask"
     shared.write_message(preview.doubt)
     answer = click.prompt(

@@ -100,7 +100,9 @@ def write_rows(
         shared.write_message(f"{pluralize(len(frame), noun)} in {output}")
     if as_json:
         click.echo(frame_json(frame))
-    elif output == shared.STDOUT or (output is None and not sys.stdout.isatty()):
+    elif output == shared.STDOUT or (
+        output is None and not shared.is_terminal(sys.stdout)
+    ):
         click.echo(csv_bytes(*frame_cells(frame)).decode(), nl=False)
     elif output is None:
         _show_rows(frame)

@@ -169,7 +169,7 @@ def history_(
         names = read_categories(store.settings.categories)
         snapshots = store.snapshots()
     rows = _flat(history)
-    is_shown = output is None and sys.stdout.isatty()
+    is_shown = output is None and shared.is_terminal(sys.stdout)
     if is_shown:
         rows = rows.drop(columns="last_seen (UTC)")  # narrower
     elif output is None or output.suffix.casefold() in ("", ".csv"):

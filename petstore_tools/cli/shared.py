@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import click
 
@@ -151,6 +151,11 @@ def output(*endings: str, multiple: bool = False) -> Callable[[Function], Functi
     )
 
 
+def is_terminal(stream: TextIO | None) -> bool:
+    """Say whether a standard stream is a terminal; one that is closed is None."""
+    return stream is not None and stream.isatty()
+
+
 def confirm(question: str, *, yes: bool, refusal: str = "Nothing was sent") -> bool:
     """
     Ask a question on the terminal, unless `--yes` has answered it.
@@ -165,7 +170,7 @@ def confirm(question: str, *, yes: bool, refusal: str = "Nothing was sent") -> b
     """
     if yes:
         return True
-    if not sys.stdin.isatty():
+    if not is_terminal(sys.stdin):
         raise SettingsError(
             f"{refusal}: there is no terminal to ask in. Pass --yes to go ahead"
         )
@@ -227,6 +232,14 @@ def is_bug(error: BaseException) -> bool:
     """Say whether an error is unexpected, and so a bug."""
     expected_errors = (click.ClickException, errors.PetstoreError, OSError)
     return error_code(error) != INTERRUPTED and not isinstance(error, expected_errors)
+
+
+def find_interrupt(error: BaseException) -> KeyboardInterrupt | None:
+    """Return the interrupt of which a library made an error of its own."""
+    cause: BaseException | None = error
+    while cause is not None and is_bug(cause):
+        cause = cause.__cause__ or cause.__context__
+    return cause if isinstance(cause, KeyboardInterrupt) else None
 
 
 def error_facts(error: BaseException) -> dict[str, Any]:

@@ -32,7 +32,7 @@ from granian.net import SocketHolder  # type: ignore[attr-defined]
 from granian.server.embed import Server
 
 from petstore_tools import spec
-from petstore_tools.clock import SIGNALS, SystemClock
+from petstore_tools.clock import SystemClock
 from petstore_tools.errors import SettingsError
 from petstore_tools.service.app import REPORT_EVERY_S, Service
 from petstore_tools.service.database import Database
@@ -96,8 +96,6 @@ def serve(location: str, host: str, port: int, **options: Any) -> None:
         port: A free port of it.
         options: Further options of granian.
     """
-    if SIGNALS:  # one came while modules were loaded
-        sys.exit(0)
     # a forked process may wait for ever for a lock that a thread of this one holds
     multiprocessing.set_start_method("spawn", force=True)
     supervisor = Granian(

@@ -15,7 +15,7 @@ from math import inf
 from numbers import Real
 from typing import TypeVar
 
-from petstore_tools.clock import SIGNALS, Clock
+from petstore_tools.clock import Clock
 from petstore_tools.errors import KeyBannedError, LedgerError, QuotaError, SettingsError
 from petstore_tools.plans import Plan
 from petstore_tools.text import utc_text
@@ -107,12 +107,9 @@ class Gate:
             QuotaError: The wait is longer than allowed.
             KeyBannedError: The service has banned the key.
             CallCancelled: The caller withdrew.
-            KeyboardInterrupt: The program was told to end, and the interrupt was lost.
         """
         patience_s = inf if call_options.wait else self._max_wait_s - waited_s
         while True:
-            if SIGNALS:
-                raise KeyboardInterrupt
             if call_options.cancelled():
                 raise CallCancelled
             decision = self._update(

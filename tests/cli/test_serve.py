@@ -1,13 +1,11 @@
 """`serve` and `keys`: the service here, and its callers' keys."""
 
-import os
 import re
-import signal
 import socket
 
 import pytest
 from commands import needs_signals
-from services import free_port, stored_ids
+from services import stored_ids
 from serving import run_serve
 
 
@@ -65,24 +63,3 @@ def test_host_port_and_workers_come_from_variables_too(run, variable, text, reas
         done = run("serve --database s.db", code=2, **settings)
 
     assert reason.format(used=used) in done.stderr
-
-
-@needs_signals
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_a_signal_that_comes_inside_a_finalizer_ends_a_service(run, monkeypatch):
-    """Python drops the exception of such a one, as modules are loaded."""
-
-    class Finalized:
-        def __del__(self):
-            os.kill(os.getpid(), signal.SIGTERM)
-
-    listen = socket.create_server
-
-    def interrupted(*address, **options):
-        Finalized()
-        return listen(*address, **options)
-
-    port = free_port()
-    monkeypatch.setattr(socket, "create_server", interrupted)
-
-    run(f"serve --database s.db --port {port}")

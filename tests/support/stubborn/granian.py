@@ -5,5 +5,5 @@ import signal
 
 try:
     os.kill(os.getpid(), signal.SIGTERM)
-except SystemExit as end:
+except KeyboardInterrupt as end:
     raise RuntimeError("this library cannot be loaded") from end
