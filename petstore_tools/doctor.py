@@ -23,7 +23,6 @@ from petstore_tools.tabular.atomic import check_writable
 from petstore_tools.tabular.categories import read_categories
 from petstore_tools.text import utc_text
 from petstore_tools.throttle import rate_headers
-from petstore_tools.throttle.gate import ALONE, CallOptions
 
 _CORRECT_ADDRESS = (
     "No Animal Store Service answers at this address: correct the base address."
@@ -80,9 +79,7 @@ def examine_categories(file: Path | None) -> Iterator[Finding]:
         yield Finding("settings", str(error), advice, error)
 
 
-def examine(
-    client: Client, settings: Settings, call_options: CallOptions = ALONE
-) -> Iterator[Finding]:
+def examine(client: Client, settings: Settings) -> Iterator[Finding]:
     """
     Check everything, with one request; yields the findings as they come, up to an
     error.
@@ -107,7 +104,7 @@ def examine(
         yield Finding(subject, f"counted {client.ledger.scope}")
         subject = "service"
         url = f"{client.base_url}{spec.PETS_PATH}?limit=1"
-        reply = client.call("GET", url, call_options=call_options)
+        reply = client.call("GET", url)
         read_rows(reply)
         yield Finding(
             subject, "it answers as the interface document says, and accepts the key"

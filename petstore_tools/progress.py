@@ -6,14 +6,12 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
-from math import inf
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from petstore_tools.text import utc_text
 
 if TYPE_CHECKING:
     from petstore_tools.importing.options import Progress
-    from petstore_tools.throttle.gate import CallOptions
     from petstore_tools.throttle.throttle import Wait
 
 ShowProgress: TypeAlias = "Callable[[Progress], None]"
@@ -56,24 +54,21 @@ def import_progress(progress: bool | ShowProgress | None) -> Iterator[ShowProgre
 
 class Display:
     """
-    A bar, or lines in its place, drawn from the first report on.
+    A bar, drawn from the first report on. If it cannot be drawn, tqdm writes a line a
+    minute.
 
     Args:
         title: What goes on.
         unit: What is counted.
-        progress: False: show nothing; None: a bar where it can be drawn, else a line a
+        progress: False: show nothing; None: a bar if it can be drawn, else a line a
             minute.
-        waits_only: Show it only as long as there is something to wait for.
     """
 
-    def __init__(
-        self, title: str, unit: str, progress: bool | None, *, waits_only: bool = False
-    ) -> None:
-        self._shows = progress
-        if progress is None:
-            self._shows = os.environ.get("PETSTORE_PROGRESS") != "0"
-        self._waits_only = waits_only
-        self._on_a_terminal = sys.stderr.isatty()
+    def __init__(self, title: str, unit: str, progress: bool | None) -> None:
+        default = os.environ.get("PETSTORE_PROGRESS") != "0"
+        wanted = default if progress is None else progress
+        self._shows = wanted and sys.stderr is not None
+        self._on_a_terminal = self._shows and sys.stderr.isatty()
         self._as_bar = progress or self._on_a_terminal or "ipykernel" in sys.modules
         self._options: dict[str, Any] = {"desc": title, "unit": unit}
         if not self._as_bar:
@@ -93,52 +88,38 @@ class Display:
         """
         Show how many of how many are done, until when and why it waits, and notes.
         """
-        if self._waits_only and wait is None:
-            self.close()
-            return
         if not self._shows:
             return
         if self._bar is None:
             from tqdm.auto import tqdm
 
-            keep = not self._waits_only
-            self._bar = tqdm(total=total, initial=done, leave=keep, **self._options)
+            self._bar = tqdm(total=total, initial=done, **self._options)
         self._bar.total = total
-        if self._as_bar:
-            self._bar.bar_format = None if wait is None else WAITING
         if wait is None:
             self._bar.set_postfix(notes, refresh=False)
         else:
-            until = f"until {utc_text(wait.until)}"
-            note = f"waits {until}"
-            if self._as_bar and not self._on_a_terminal:
-                note += f": {wait.reason}"
-            elif wait.reason not in self._reasons and (
-                self._as_bar or wait.ask_at == inf  # else an answer ends it soon
-            ):
-                self._reasons.add(wait.reason)
-                write = self._bar.write if self._as_bar else print
-                write(f"Waiting {until}: {wait.reason}.", file=sys.stderr)
-            self._bar.set_postfix_str(note, refresh=False)
+            self._bar.set_postfix_str(self._explain(wait), refresh=False)
+        if self._as_bar:
+            self._bar.bar_format = None if wait is None else WAITING
         self._bar.update(done - self._bar.n)
         if wait is not None and self._as_bar:
             self._bar.refresh()
 
-    def call_options(
-        self, count: Callable[[], int] = lambda: 0, *, wait: bool = False
-    ) -> CallOptions:
+    def _explain(self, wait: Wait) -> str:
         """
-        Return the options of a call whose waits it shows, with a count of what came so
-        far.
+        Return the end of a wait and its reason. On a terminal, each reason is written
+        once above the bar.
         """
-        from petstore_tools.throttle.gate import CallOptions
-
-        return CallOptions(
-            wait=wait, on_wait=lambda wait: self.draw(count(), None, wait)
-        )
+        until = f"until {utc_text(wait.until)}"
+        if not self._on_a_terminal:
+            return f"waits {until}: {wait.reason}"
+        if wait.reason not in self._reasons:
+            self._reasons.add(wait.reason)
+            self._bar.write(f"Waiting {until}: {wait.reason}.", file=sys.stderr)
+        return f"waits {until}"
 
     def close(self) -> None:
-        """End the bar. It stays on the screen, unless it shows waits alone."""
+        """End the bar. It stays on the screen."""
         if self._bar is not None:
             self._bar.close()
             self._bar = None

@@ -176,7 +176,7 @@ class PetStore:
     ) -> Pages:
         """
         Return a listing page by page; requests are sent as you iterate; `.listing` says
-        what it is (§4.1).
+        what it is (§4.1). A wait is not shown; the log of `petstore_tools` tells it.
 
         >>> [len(page) for page in store.pages()]
         [100, 100, 61]
@@ -184,10 +184,9 @@ class PetStore:
         Raises:
             ArgumentError: Status or limit is none that the interface document allows.
         """
-        display = Display("list", " animal", self.progress, waits_only=True)
-        call_options = display.call_options(lambda: pages.listing.rows, wait=wait)
-        pages = self.inventory.pages(ListQuery(status, limit), call_options)
-        return pages
+        from petstore_tools.throttle.gate import CallOptions
+
+        return self.inventory.pages(ListQuery(status, limit), CallOptions(wait=wait))
 
     def pets(self, *, status: str | None = None, wait: bool = False) -> Iterator[Pet]:
         """
@@ -313,9 +312,7 @@ class PetStore:
         from petstore_tools.models import NewPet
 
         pet = NewPet.of(name, category_id, status)
-        display = Display("create", " animal", self.progress, waits_only=True)
-        with closing(display):
-            return self.client.create(pet, display.call_options())
+        return self.client.create(pet)
 
     def get_pet(self, pet_id: int) -> Pet:
         """
@@ -331,9 +328,7 @@ class PetStore:
             DeprecationWarning,
             stacklevel=2,
         )
-        display = Display("get", " animal", self.progress, waits_only=True)
-        with closing(display):
-            return self.client.get(pet_id, display.call_options())
+        return self.client.get(pet_id)
 
     def status_report(
         self,
@@ -473,9 +468,7 @@ class PetStore:
         """Yield findings on settings, folder, service and plan, with one request."""
         from petstore_tools.doctor import examine
 
-        display = Display("doctor", " answer", self.progress, waits_only=True)
-        with closing(display):
-            yield from examine(self.client, self.settings, display.call_options())
+        return examine(self.client, self.settings)
 
     def close(self) -> None:
         """Close connections and files."""

@@ -77,6 +77,7 @@ def test_a_console_with_few_letters_gets_every_message(box, tmp_path):
     [
         ("<&-", "import pets.csv", 2),
         (">&-", "list", 0),
+        ("<&- >&- 2>&-", "import --yes pets.csv", 0),
         ("| true", "list", 0),
     ],
 )
@@ -155,7 +156,6 @@ def test_v_writes_retries_and_vv_each_request_to_stderr():
             )
         assert len(re.findall(f"^{RETRY}$", done.stderr, re.M)) == retries
         assert len(re.findall(answered, done.stderr, re.M)) == answers
-        assert retries or done.stderr.startswith("Waiting until")  # above no bar
         assert done.returncode == 0
         rows.add(done.stdout)
 
@@ -165,21 +165,18 @@ def test_v_writes_retries_and_vv_each_request_to_stderr():
 @commands.needs_terminal
 def test_on_a_terminal_each_line_of_the_log_stands_above_the_bar(tmp_path):
     """
-    The bar is taken away, the line is written, and the bar is drawn again; `doctor`
-    shows what it waits for, too.
+    The bar is taken away, the line is written, and the bar is drawn again.
     """
     with Sandbox(
-        animals=300, clock="system", faults=[Fault("error_before", numbers=(2, 5))]
+        animals=300, clock="system", faults=[Fault("error_before", numbers=(2,))]
     ) as box:
         code, screen = commands.run_on_terminal("list", "-v", sandbox=box, cwd=tmp_path)
-        _, doctor = commands.run_on_terminal("doctor", sandbox=box, cwd=tmp_path)
 
     lines = [line.rpartition("\r")[2] for line in screen.split("\r\n")]
     (said,) = [line for line in lines if "Attempt" in line]
     assert code == 0
     assert re.fullmatch(RETRY, said)
     assert any(line.startswith("list: 300 animal") for line in lines)
-    assert "Waiting until" in doctor
 
 
 @commands.needs_signals

@@ -326,16 +326,11 @@ def test_what_a_page_that_is_fetched_ahead_waits_for_is_shown(tmp_path):
     assert calls[-1] == (2_050, 2_050, "")
 
 
-@pytest.mark.parametrize(
-    "read", [PetStore.list_pets, lambda store: list(store.pages())]
-)
-def test_a_wait_for_the_plan_is_shown_on_a_bar(read, capsys):
-    """
-    Until when and why, beside the animals so far, and also where there is no bar else.
-    """
+def test_a_wait_for_the_plan_is_shown_on_a_bar(capsys):
+    """Until when and why, beside the animals so far."""
     with Sandbox(plan="4/1000", animals=500) as box:
         box.store.progress = True
-        read(box.store)
+        box.store.list_pets()
 
     printed = capsys.readouterr().err
     assert re.search(

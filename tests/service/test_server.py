@@ -280,7 +280,7 @@ def test_the_access_log_is_json_without_keys(tmp_path):
         coded = f"%2570%73k%5F{served.key[4:]}"
         path = f"/pets/%0a{served.key}/{coded}?token={coded}"
         assert served.caller.get(path).status_code == 404
-        wait_until(lambda: "404" in served.log_text())
+        wait_until(lambda: '"status": 404' in served.log_text())
 
     lines = [json.loads(line) for line in served.log_text().splitlines()[1:]]
     (logged,) = [line for line in lines if line["status"] == 404]
