@@ -106,6 +106,7 @@ class PetStore:
     def _set_up(
         self, settings: Settings, progress: bool | None, **options: Any
     ) -> None:
+        from petstore_tools.history.database import HistoryDatabase
         from petstore_tools.history.reading import History
         from petstore_tools.http.client import Client
         from petstore_tools.listing.inventory import Inventory
@@ -113,9 +114,8 @@ class PetStore:
         self.settings = settings
         self.progress = progress
         self.client = Client(settings, **options)
-        self.history_database = History.of(
-            settings.state_dir, settings.environment, settings.service_id
-        )
+        place = settings.state_dir, settings.environment, settings.service_id
+        self.history_database = History(HistoryDatabase.of(*place))
         self.inventory = Inventory(self.client, settings)
         self.journal_folder = settings.state_dir / "imports"
 
@@ -214,7 +214,7 @@ class PetStore:
             HistoryError: It cannot be kept; no request was sent where that is known
                 before.
         """
-        self.history_database.check(self.client.clock.now())
+        self.history_database.database.check(self.client.clock.now())
         return self.history_database.keep(self.list_pets(require="complete", wait=wait))
 
     @overload

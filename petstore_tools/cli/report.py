@@ -219,7 +219,7 @@ def forget(
     question = f"Forget the listings that ended {when}?"
     if shared.confirm(question, yes=yes, refusal="Nothing was forgotten"):
         with PetStore(environment=environment) as store:
-            forgotten = store.history_database.forget(
+            forgotten = store.history_database.database.forget(
                 before, after=after, now=store.client.clock.now()
             )
             click.echo(

@@ -116,7 +116,7 @@ class HistoryDatabase:
         return cls(state_dir / "history" / f"{environment}-{digest}.db")
 
     @contextmanager
-    def _open(self, begin: str = "BEGIN") -> Iterator[sqlite3.Connection]:
+    def open(self, begin: str = "BEGIN") -> Iterator[sqlite3.Connection]:
         """Open a transaction; who is about to write makes the file."""
         # SQLite's number is signed
         application_id = crc32(self.path.stem.encode()) >> 1
@@ -158,7 +158,7 @@ class HistoryDatabase:
             HistoryError: The newest snapshot ended later than now, or the file cannot
                 be used.
         """
-        with self._open("BEGIN IMMEDIATE") as database:
+        with self.open("BEGIN IMMEDIATE") as database:
             self._check_order(database, now)
 
     def _check_order(self, database: sqlite3.Connection, began_at: float) -> int:
@@ -193,7 +193,7 @@ class HistoryDatabase:
         started_at = round(listing.started_at, 6)  # as a datetime holds it
         # the clock may have been set back while the animals were listed
         ended_at = max(started_at, round(listing.ended_at, 6))
-        with self._open("BEGIN IMMEDIATE") as database:
+        with self.open("BEGIN IMMEDIATE") as database:
             newest = self._check_order(database, started_at)
             number = newest + 1
             database.execute(_LISTED_ANIMALS)
@@ -219,7 +219,7 @@ class HistoryDatabase:
         Remember the newest listing of a report that was handed out: `last` means it
         then.
         """
-        with self._open("BEGIN IMMEDIATE") as database:
+        with self.open("BEGIN IMMEDIATE") as database:
             database.execute("INSERT INTO reported VALUES (?)", (number,))
 
     def forget(
@@ -243,7 +243,7 @@ class HistoryDatabase:
             begin, _ = span(before, now)
         if after is not None:
             _, end = span(after, now)
-        with self._open("BEGIN IMMEDIATE") as database:
+        with self.open("BEGIN IMMEDIATE") as database:
             forgotten = database.execute(
                 "DELETE FROM snapshots WHERE ended_at NOT BETWEEN ? AND ?", (begin, end)
             ).rowcount

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import tzinfo
 from typing import TYPE_CHECKING
 
@@ -107,8 +108,16 @@ _LAST_IN_STATUS = """NOT EXISTS (
 ) LIMIT -1 OFFSET 0"""
 
 
-class History(HistoryDatabase):
-    """The history of one service."""
+@dataclass(frozen=True)
+class History:
+    """
+    The history of one service.
+
+    Attributes:
+        database: Keeps the snapshots.
+    """
+
+    database: HistoryDatabase
 
     def snapshots(self) -> Snapshots:
         """
@@ -122,8 +131,8 @@ class History(HistoryDatabase):
         """
         read_snapshots = list[Snapshot]()
         damaged_numbers = list[int]()
-        with self._open() as database:
-            rows = database.execute(_SNAPSHOTS).fetchall()
+        with self.database.open() as connection:
+            rows = connection.execute(_SNAPSHOTS).fetchall()
         for row in rows:
             try:
                 facts = _SNAPSHOT.validate_python(row)
@@ -138,8 +147,8 @@ class History(HistoryDatabase):
         snapshots = Snapshots(read_snapshots)
         if damaged_numbers:
             snapshots.damage = (
-                f"snapshot {first_of(damaged_numbers)} in {self.path} is damaged, and"
-                " is left out"
+                f"snapshot {first_of(damaged_numbers)} in {self.database.path} is"
+                " damaged, and is left out"
             )
         return snapshots
 
@@ -169,7 +178,8 @@ class History(HistoryDatabase):
         """
         frame = self.animals(snapshot)
         if Listing.as_listed(frame) != snapshot.listing:
-            raise HistoryError(f"snapshot {snapshot.number} in {self.path} was changed")
+            place = self.database.path
+            raise HistoryError(f"snapshot {snapshot.number} in {place} was changed")
         return frame
 
     def animals_of(self, moment: Moment, now: float) -> pd.DataFrame:
@@ -200,7 +210,7 @@ class History(HistoryDatabase):
                 " store.snapshot()"
             )
         counts = count_statuses(frame)
-        number, ended_at = self.add(frame, listing, counts)
+        number, ended_at = self.database.add(frame, listing, counts)
         return Snapshot(number, ended_at, listing, counts, counts)
 
     @staticmethod
@@ -282,9 +292,9 @@ class History(HistoryDatabase):
         if not candidates:
             return None, _NO_SNAPSHOT
         if is_last(since):
-            with self._open() as database:
+            with self.database.open() as connection:
                 newest = (candidates[-1].number,)
-                (number,) = database.execute(_LAST_REPORTED, newest).fetchone()
+                (number,) = connection.execute(_LAST_REPORTED, newest).fetchone()
             if number is None:
                 return candidates[-1], _NO_REPORT
             matches = Snapshots(s for s in candidates if s.number <= number)
@@ -307,14 +317,16 @@ class History(HistoryDatabase):
         import pandas as pd
 
         query = _STAYS.format(selection=selection, begin=begin)
-        with self._open() as database:
+        with self.database.open() as connection:
             snapshots = pd.DataFrame(
-                database.execute(_TIMES_OF_SNAPSHOTS, [until]),
+                connection.execute(_TIMES_OF_SNAPSHOTS, [until]),
                 columns=["number", "started_at", "ended_at"],
             ).set_index("number")
-            rows = database.execute(query, {"since": since, "until": until}).fetchall()
+            rows = connection.execute(
+                query, {"since": since, "until": until}
+            ).fetchall()
         if until != OPEN and until not in snapshots.index:
-            raise HistoryError(f"snapshot {until} is no longer in {self.path}")
+            raise HistoryError(f"snapshot {until} is no longer in {self.database.path}")
         texts = dict.fromkeys(("name", "status"), text_dtype())
         dtypes = {**dict.fromkeys(_STAY_COLUMNS, "int64"), **texts}
         stays = pd.DataFrame(rows, columns=[*_STAY_COLUMNS]).astype(dtypes)

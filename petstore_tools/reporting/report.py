@@ -283,7 +283,7 @@ def _with_history(
     older, advice = history.older(listing, snapshots[:-1], since, report.looks.timezone)
     report = replace(report, notes=(*filter(None, [*notes, advice]),))
     newest = snapshots[-1].number
-    parts: dict[str, Any] = {"_mark": partial(history.mark_reported, newest)}
+    parts: dict[str, Any] = {"_mark": partial(history.database.mark_reported, newest)}
     if len(snapshots) > 1:
         # so that a report costs the same however much is kept
         first_s = listing.ended_at - 30 * spec.DAY_S

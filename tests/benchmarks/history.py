@@ -21,6 +21,7 @@ from programs import costs, head, measured, row
 from inventories import listing_frame
 
 from petstore_tools import spec
+from petstore_tools.history.database import HistoryDatabase
 from petstore_tools.history.reading import History
 from petstore_tools.reporting.facts import read_looks
 from petstore_tools.reporting.report import report_and_keep
@@ -59,7 +60,7 @@ def inventories(animals, listings):
 def main(animals=100_000, listings=1_000):
     """Print the table."""
     with tempfile.TemporaryDirectory() as folder:
-        history = History(Path(folder, "history.db"))
+        history = History(HistoryDatabase(Path(folder, "history.db")))
         parquet = Path(folder, "one.parquet")
         ours = []
         theirs = []
@@ -67,7 +68,7 @@ def main(animals=100_000, listings=1_000):
         for number, frame in enumerate(inventories(animals, listings), 1):
             if number in (10, 100, listings):
                 path = Path(folder, f"before{number}.db")
-                shutil.copy(history.path, path)
+                shutil.copy(history.database.path, path)
                 copies[number] = (path, frame)
             theirs.append(costs(partial(frame.to_parquet, parquet))["cpu"])
             ours.append(costs(partial(history.keep, frame))["cpu"])
@@ -79,12 +80,12 @@ def main(animals=100_000, listings=1_000):
             f"{median(ours):.2f}",
             f"{median(ours) / base:.1f}",
         )
-        row("the file", f"{history.path.stat().st_size / 1e6:.1f} MB", "")
+        row("the file", f"{history.database.path.stat().st_size / 1e6:.1f} MB", "")
         reports = {number: [] for number in copies}
         pages = {}
         for _ in range(TURNS):
             for number, (path, frame) in copies.items():
-                shutil.copy(path, history.path)
+                shutil.copy(path, history.database.path)
                 made = costs(partial(report, history, frame))
                 pages[number] = made["result"]
                 reports[number].append(made["cpu"])
@@ -95,7 +96,7 @@ def main(animals=100_000, listings=1_000):
                 f"{min(times):.2f}",
                 f"{min(times) / base:.2f}",
             )
-        read = measured(read_all, history.path)
+        read = measured(read_all, history.database.path)
         row(
             f"history() of all, {read['result']:,} rows",
             f"{read['mb']:.0f} MB above the imports",
@@ -111,7 +112,7 @@ def report(history, frame):
 
 def read_all(path):
     """Return what reading all stays takes, and how many there are."""
-    history = History(path)
+    history = History(HistoryDatabase(path))
     return costs(lambda: len(history.history()))
 
 

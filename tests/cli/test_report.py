@@ -25,7 +25,9 @@ def test_a_damaged_history_is_named_and_no_output_is_missing(run_after_a_change,
     `history` ends with 2, a report and a listing with 0; a report on one status says
     why.
     """
-    path = PetStore(base_url=box.base_url, api_key=box.api_key).history_database.path
+    path = PetStore(
+        base_url=box.base_url, api_key=box.api_key
+    ).history_database.database.path
     path.write_bytes(b"")
     refused = run_after_a_change("history", code=2)
     path.write_bytes(b"no database " * 400)

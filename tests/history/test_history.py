@@ -32,7 +32,7 @@ from petstore_tools.errors import (
     HistoryError,
     IncompleteListingError,
 )
-from petstore_tools.history.database import check_past, span
+from petstore_tools.history.database import HistoryDatabase, check_past, span
 from petstore_tools.history.reading import History
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.reporting.facts import read_looks
@@ -44,7 +44,7 @@ REX = make_listing({1: ("Rex", 1, None)}).frame
 @pytest.fixture
 def history(tmp_path):
     """A history that is empty."""
-    return History(tmp_path / "history.db")
+    return History(HistoryDatabase(tmp_path / "history.db"))
 
 
 @pytest.mark.parametrize("seeds", soak_seeds(4, 4, total=400))
@@ -55,7 +55,7 @@ def test_the_history_is_the_truth_of_its_listings(seeds, tmp_path):
     """
     for seed in seeds:
         rng = random.Random(seed)
-        history = History(tmp_path / f"{seed}.db")
+        history = History(HistoryDatabase(tmp_path / f"{seed}.db"))
         check_history(history, run_script(rng, history), rng)
 
 
@@ -70,7 +70,7 @@ def keep_listings(path, first, step):
     """Keep listings until the process is killed."""
     for number in range(first, 10_000, step):
         with suppress(HistoryError):  # the other writer has kept a later one
-            History(path).keep(numbered_listing(number).frame)
+            History(HistoryDatabase(path)).keep(numbered_listing(number).frame)
 
 
 def test_writers_that_are_killed_leave_whole_listings(tmp_path):
@@ -89,13 +89,13 @@ def test_writers_that_are_killed_leave_whole_listings(tmp_path):
         ]
         for writer in writers:
             writer.start()
-        wait_until(lambda: len(History(path).snapshots()) >= count + 3)  # noqa: B023
+        wait_until(lambda: len(History(HistoryDatabase(path)).snapshots()) >= count + 3)  # noqa: B023
         for writer in writers:
             writer.kill()
             writer.join()
-        count = len(History(path).snapshots())
+        count = len(History(HistoryDatabase(path)).snapshots())
 
-    history = History(path)
+    history = History(HistoryDatabase(path))
     starts = [snapshot.listing.started_at for snapshot in history.snapshots()]
     listings = [numbered_listing(int(start - T0)) for start in starts]
     assert [snapshot.number for snapshot in history.snapshots()] == [
@@ -112,14 +112,14 @@ def test_a_listing_is_kept_whole_or_not_at_all(history):
     history.keep(make_listing(animals).frame)
     before = history.history()
     execute(
-        history.path,
+        history.database.path,
         "CREATE TRIGGER full BEFORE INSERT ON snapshots"
         " BEGIN SELECT RAISE(ABORT, 'the disk is full'); END",
     )
 
     with pytest.raises(HistoryError, match="the disk is full"):
         history.keep(make_listing({1: ("Rex", 1, "sold")}, T0 + 9).frame)
-    execute(history.path, "DROP TRIGGER full")
+    execute(history.database.path, "DROP TRIGGER full")
     history.keep(make_listing(animals, T0 + 9).frame)
     times = history.history().drop(columns="last_seen")
     pd.testing.assert_frame_equal(times, before.drop(columns="last_seen"))
@@ -139,7 +139,7 @@ def test_a_listing_that_began_before_the_newest_ended_is_not_kept_and_says_so(
     A short listing inside a long one would invent changes for good. The remedy for the
     history of staging names staging: else it would forget that of production.
     """
-    history = History(tmp_path / name)
+    history = History(HistoryDatabase(tmp_path / name))
     history.keep(make_listing({1: ("Rex", 1, None)}, T0, T0 + 60.5).frame)
 
     remedy = f"{command} --after 2026-01-05T09:01:01"
@@ -159,7 +159,7 @@ def test_only_complete_listings_of_all_animals_are_kept():
             box.store.history_database.keep(box.store.list_pets(status="sold"))
         with pytest.raises(IncompleteListingError, match="limited to the first 5"):
             box.store.history_database.keep(box.store.list_pets(first=5))
-        assert not box.store.history_database.path.exists()
+        assert not box.store.history_database.database.path.exists()
 
 
 FOREIGN = "it is empty, another service's, or another program's"
@@ -185,7 +185,7 @@ def test_a_file_that_cannot_be_used_is_named_and_stays(harm, reason):
     with Sandbox(animals=200) as box:
         store = box.store
         store.snapshot()
-        path = store.history_database.path
+        path = store.history_database.database.path
         damage(path, harm)
         content = path.is_file() and path.read_bytes()
         for call in (store.snapshots, store.events, store.history, store.snapshot):
@@ -201,7 +201,7 @@ def test_a_file_that_cannot_be_used_is_named_and_stays(harm, reason):
         assert [*path.parent.iterdir()] == [path]
         path.rename(path.with_name("moved.db"))
         assert store.snapshot().number == 1
-        renamed = History(path.rename(path.with_name("other.db")))
+        renamed = History(HistoryDatabase(path.rename(path.with_name("other.db"))))
         with pytest.raises(HistoryError, match=FOREIGN):
             renamed.snapshots()
 
@@ -214,18 +214,20 @@ def test_a_file_that_cannot_be_used_is_named_and_stays(harm, reason):
 def test_a_path_that_cannot_be_looked_at_is_named(tmp_path):
     """As in a folder that may not be entered."""
     with pytest.raises(HistoryError, match=r"cannot be used \(.*File name too long"):
-        History(tmp_path / ("x" * 300)).snapshots()
+        History(HistoryDatabase(tmp_path / ("x" * 300))).snapshots()
 
 
 @pytest.mark.parametrize("lock", ["BEGIN EXCLUSIVE", "BEGIN; SELECT * FROM stays;"])
 def test_an_interrupt_is_heard_while_another_program_holds_the_history(lock, history):
     """A writer waits for a writer and for readers, a reader only for a writer."""
-    history.mark_reported(0)
-    calls = [lambda: history.mark_reported(0)]
+    history.database.mark_reported(0)
+    calls = [lambda: history.database.mark_reported(0)]
     if "EXCLUSIVE" in lock:
         calls.append(history.snapshots)
     began_at = time.monotonic()
-    with closing(sqlite3.connect(history.path, isolation_level=None)) as holder:
+    with closing(
+        sqlite3.connect(history.database.path, isolation_level=None)
+    ) as holder:
         for statement in lock.split(";"):
             holder.execute(statement).fetchone()
         for call in calls:
@@ -251,9 +253,9 @@ def test_a_snapshot_that_cannot_be_read_is_named_and_left_out(column, value):
         rows = box.store.history()
         events = box.store.events()
         change = f"UPDATE snapshots SET {column} = {value} WHERE number = 2;"
-        execute(history.path, WITHOUT_CHECKS + change)
+        execute(history.database.path, WITHOUT_CHECKS + change)
 
-        damaged = f"snapshot 2 in {history.path} is damaged, and is left out"
+        damaged = f"snapshot 2 in {history.database.path} is damaged, and is left out"
         assert [snapshot.number for snapshot in box.store.snapshots()] == [1, 3]
         assert damaged in repr(box.store.snapshots())
         pd.testing.assert_frame_equal(box.store.history(), rows)
@@ -262,7 +264,7 @@ def test_a_snapshot_that_cannot_be_read_is_named_and_left_out(column, value):
         with pytest.warns(UserWarning, match="snapshot 2 in .* is damaged"):
             assert len(box.store.snapshots(date="0s")) == 20
         report = box.store.status_report(since="3d")
-        assert [*history.path.parent.iterdir()] == [history.path]
+        assert [*history.database.path.parent.iterdir()] == [history.database.path]
 
     assert report.notes == (damaged,)
     assert (len(report.events), len(report.counts)) == (len(events) + 1, 3)
@@ -295,13 +297,13 @@ def test_columns_hold_what_they_say(history):
         "INSERT INTO reported VALUES (NULL)",
     ):
         with pytest.raises(sqlite3.IntegrityError):
-            execute(history.path, change)
+            execute(history.database.path, change)
 
 
 def test_a_history_that_was_changed_is_noticed(history):
     """What is rebuilt is compared with the digest of the listing."""
     snapshot = history.keep(REX)
-    execute(history.path, "UPDATE stays SET name = 'Max'")
+    execute(history.database.path, "UPDATE stays SET name = 'Max'")
 
     with pytest.raises(HistoryError, match=r"snapshot 1 in .* was changed"):
         history.rebuild(snapshot)
@@ -317,12 +319,12 @@ def test_a_day_to_forget_before_means_its_begin(history):
         snapshot = history.keep(frame)
     now = T0 + 93 * spec.DAY_S
 
-    history.mark_reported(1)
-    assert history.forget("2026-04-05", now=now) == 1
+    history.database.mark_reported(1)
+    assert history.database.forget("2026-04-05", now=now) == 1
     *earlier, newest = history.snapshots()
     note = "no snapshot is as old as last, so the oldest one is used"
     assert history.older(newest.listing, earlier, "last") == (earlier[0], note)
-    assert history.forget("1s", now=now) == 3
+    assert history.database.forget("1s", now=now) == 3
     assert len(history.history()) == len(history.snapshots()) == 0
     with pytest.raises(HistoryError, match="snapshot 4 is no longer in"):
         history.rebuild(snapshot)
@@ -351,8 +353,10 @@ def test_a_listing_from_the_future_is_named_before_a_request_and_forgotten():
         report = box.store.status_report(since="last")
         assert "history forget --after" in report.notes[-1]
         assert report.since is None
-        assert history.forget(after="2099-01-01", now=now) == 0
-        assert history.forget(after=str(raised.value).split()[-1], now=now) == 2
+        assert history.database.forget(after="2099-01-01", now=now) == 0
+        assert (
+            history.database.forget(after=str(raised.value).split()[-1], now=now) == 2
+        )
         pd.testing.assert_frame_equal(box.store.history(), before)
         assert box.store.snapshot().number == 2
 
@@ -490,7 +494,7 @@ def test_yesterday_is_the_day_before_on_the_clock_of_the_reader(zone, now, yeste
             box.change(1, status="pending")
             store.snapshot()
             events = store.events(since=yesterday, until="0s")
-            forgotten = store.history_database.forget(yesterday, now=now_s)
+            forgotten = store.history_database.database.forget(yesterday, now=now_s)
 
     assert of_day == listings[1].listing
     assert report.since == listings[1].listing

@@ -118,7 +118,7 @@ def test_a_history_that_cannot_be_marked_stops_no_output(tmp_path):
     """
     with Sandbox(animals=5) as box:
         report = box.store.status_report()
-        box.store.history_database.path.write_bytes(b"no database " * 400)
+        box.store.history_database.database.path.write_bytes(b"no database " * 400)
         for write, name in ((report.to_html, "a.html"), (report.to_excel, "b.xlsx")):
             with pytest.warns(UserWarning, match=r"--since last\) will not mean it: "):
                 write(tmp_path / name)
@@ -232,7 +232,9 @@ def test_a_listing_that_is_kept_and_cannot_be_compared_is_said_to_be_so():
     """What failed is named alone: here a table that only a comparison reads."""
     with Sandbox(animals=12) as box:
         box.store.snapshot()
-        with closing(sqlite3.connect(box.store.history_database.path)) as database:
+        with closing(
+            sqlite3.connect(box.store.history_database.database.path)
+        ) as database:
             database.execute("DROP TABLE reported")
         report = box.store.status_report(since="last")
 

@@ -23,6 +23,7 @@ from inventories import listing_frame
 from tables import read_json
 
 from petstore_tools import spec
+from petstore_tools.history.database import HistoryDatabase
 from petstore_tools.history.reading import History
 from petstore_tools.reporting.facts import read_looks
 from petstore_tools.reporting.presentation import TITLES, TOP, WITH_TOTAL
@@ -184,7 +185,7 @@ def check(rng, folder, rows, categories):
     """Compare each table of each format with the frame of the report."""
     statuses = [*spec.STATUSES, None, *rng.sample(STATUSES, rng.randrange(4))]
     names = {n: f"{rng.choice(HOSTILE)} {n}" for n in range(1, max(2, categories))}
-    history = History(folder / "history.db")
+    history = History(HistoryDatabase(folder / "history.db"))
     since = None
     frames = list(inventory(rng, rows, categories, statuses))
     for frame in frames:

@@ -2,6 +2,7 @@
 
 from inventories import listing_frame
 
+from petstore_tools.history.database import HistoryDatabase
 from petstore_tools.history.reading import History
 from petstore_tools.reporting.facts import read_looks
 from petstore_tools.reporting.report import report_and_keep
@@ -18,7 +19,7 @@ def report_on(folder, *listings, since="1d", zone="UTC", categories=None):
     Keep all but the last of some listings, and report on it since the first one, or
     another.
     """
-    history = History(folder / "history.db")
+    history = History(HistoryDatabase(folder / "history.db"))
     for frame in listings[:-1]:
         history.keep(frame)
     looks = read_looks(categories, "Report", "", zone)

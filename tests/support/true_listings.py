@@ -204,7 +204,7 @@ def check_history(history, listings, rng):
     assert rows_of(history.events(first, last, now=now)) == true_rows
     check_period(history, listings, since, until)
     check_reports_of_the_past(history, listings, rng)
-    history.forget(first, after=last, now=now)
+    history.database.forget(first, after=last, now=now)
     oldest = bisect_left(ends, first)
     left = [*listings[oldest : until + 1]]
     assert rows_of(history.history()) == true_stays(left)
