@@ -224,7 +224,7 @@ def cell_text(value: object) -> str:
     """
     if isinstance(value, int):
         return f"{value:,}"
-    if isinstance(value, float):
+    if type(value) is float:  # a number with a style of its own writes itself
         return f"{value:.1%}"
     return "-" if value is None else str(value)
 

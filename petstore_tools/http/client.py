@@ -23,6 +23,8 @@ from petstore_tools.settings import Settings
 from petstore_tools.throttle.gate import ALONE, CallOptions, Gate
 from petstore_tools.throttle.ledger import open_ledger
 
+ATTEMPTS = 5
+BASE_S = 0.5
 _log = logging.getLogger(__name__)
 
 
@@ -236,7 +238,3 @@ class Client:
             more_follow=call_options.more_follow,
         )
         return reply
-
-
-ATTEMPTS = 5
-BASE_S = 0.5

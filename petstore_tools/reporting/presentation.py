@@ -64,7 +64,7 @@ class Number(float):
     style: str
     sign: str = ""
 
-    def __format__(self, _: str) -> str:
+    def __str__(self) -> str:
         value = float(self)
         text = format(value + 1e-9, self.style) if value else format(0, self.style[-3:])
         return self.sign + text.replace("-", "\N{MINUS SIGN}")

@@ -41,9 +41,8 @@ class Sandbox:
 
     Args:
         plan: Plan of its key.
-        clock: `manual`: time moves only with `advance`, and by itself when all wait for
-            it;
-            `system`: the machine's.
+        clock: `manual`: time moves with `advance`, and by itself when all wait for it.
+            `system`: the clock of the machine.
         animals: How many sample animals it has at first; or a frame of
             `store.list_pets()`: then it is a copy of that shop, with the same ids. The
             next animal gets an id above the highest one.

@@ -110,63 +110,6 @@ class Permit:
         return bool(self._use.setdefault("creates", None))
 
 
-class Service(Starlette):
-    """
-    The document over HTTP (§4, §5, §7, §8).
-
-    Args:
-        database: Holds animals, keys and counters.
-        clock: The time of the service, also of its `Date` headers; an attribute, too.
-    """
-
-    def __init__(self, database: Database, clock: Clock) -> None:
-        super().__init__(routes=ROUTES, exception_handlers=HANDLERS)
-        self.router.redirect_slashes = False
-        self.clock = clock
-        self._database = database
-        self._quiet_until: dict[str, float] = {}
-        self._pool = ThreadPoolExecutor(database.connections, "petstore service")
-
-    def close(self) -> None:
-        """Hold no thread any more; the database stays open."""
-        self._pool.shutdown()
-
-    async def run(
-        self,
-        request: Request,
-        work: Callable[[Session], Response],
-        *,
-        durable: bool = False,
-        patience_s: float = MAX_WAIT_S,
-    ) -> Response:
-        """Return what some work in a transaction answers, or why it cannot be done."""
-        permit = Permit(patience_s)
-        transaction = partial(
-            self._database.run, work, durable=durable, may_commit=permit.may_commit
-        )
-        loop = asyncio.get_running_loop()
-        try:
-            async with asyncio.timeout(patience_s):
-                return await loop.run_in_executor(self._pool, transaction)
-        except TimeoutError:
-            error = UnavailableError(SILENT, unknown=permit.withdraw())
-        except UnavailableError as failure:
-            error = failure
-        self.report(error.reason, request, f"failed: {error}", logging.ERROR)
-        return respond(answer_unavailable(error), self.clock.now())
-
-    def report(
-        self, kind: str, request: Request, text: str, level: int = logging.WARNING
-    ) -> None:
-        """Log what became of a request, unless its kind was logged a moment ago."""
-        if elapsed() < self._quiet_until.get(kind, 0.0):
-            return
-        self._quiet_until[kind] = elapsed() + REPORT_EVERY_S
-        # a line break in it begins no line of the log
-        path = ascii(request.scope["path"][:200])
-        _log.log(level, "%s %s %s", request.method, path, text)
-
-
 async def count(
     request: Request, operation: Operation, *, durable: bool = False
 ) -> Response:
@@ -401,3 +344,60 @@ ROUTES = [
         methods=GET,
     ),
 ]
+
+
+class Service(Starlette):
+    """
+    The document over HTTP (§4, §5, §7, §8).
+
+    Args:
+        database: Holds animals, keys and counters.
+        clock: The time of the service, also of its `Date` headers; an attribute, too.
+    """
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        super().__init__(routes=ROUTES, exception_handlers=HANDLERS)
+        self.router.redirect_slashes = False
+        self.clock = clock
+        self._database = database
+        self._quiet_until: dict[str, float] = {}
+        self._pool = ThreadPoolExecutor(database.connections, "petstore service")
+
+    def close(self) -> None:
+        """Hold no thread any more; the database stays open."""
+        self._pool.shutdown()
+
+    async def run(
+        self,
+        request: Request,
+        work: Callable[[Session], Response],
+        *,
+        durable: bool = False,
+        patience_s: float = MAX_WAIT_S,
+    ) -> Response:
+        """Return what some work in a transaction answers, or why it cannot be done."""
+        permit = Permit(patience_s)
+        transaction = partial(
+            self._database.run, work, durable=durable, may_commit=permit.may_commit
+        )
+        loop = asyncio.get_running_loop()
+        try:
+            async with asyncio.timeout(patience_s):
+                return await loop.run_in_executor(self._pool, transaction)
+        except TimeoutError:
+            error = UnavailableError(SILENT, unknown=permit.withdraw())
+        except UnavailableError as failure:
+            error = failure
+        self.report(error.reason, request, f"failed: {error}", logging.ERROR)
+        return respond(answer_unavailable(error), self.clock.now())
+
+    def report(
+        self, kind: str, request: Request, text: str, level: int = logging.WARNING
+    ) -> None:
+        """Log what became of a request, unless its kind was logged a moment ago."""
+        if elapsed() < self._quiet_until.get(kind, 0.0):
+            return
+        self._quiet_until[kind] = elapsed() + REPORT_EVERY_S
+        # a line break in it begins no line of the log
+        path = ascii(request.scope["path"][:200])
+        _log.log(level, "%s %s %s", request.method, path, text)
