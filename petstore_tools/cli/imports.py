@@ -47,7 +47,7 @@ def _find(import_id: str) -> ImportInfo:
 ID = click.argument("info", metavar="ID", type=_find)
 
 
-@shared.group("imports", invoke_without_command=True)
+@click.group("imports", cls=shared.Group, invoke_without_command=True)
 @shared.JSON
 @click.pass_context
 def imports_(context: click.Context, *, as_json: bool) -> None:

@@ -134,7 +134,7 @@ def report_(
     return code
 
 
-@shared.group("history", invoke_without_command=True)
+@click.group("history", cls=shared.Group, invoke_without_command=True)
 @click.option(
     "--id", "pet_id", type=int, metavar="N", help="Only the animal with this id."
 )

@@ -3,7 +3,6 @@
 the API keys of its callers.
 """
 
-import errno
 import os
 import socket
 import time
@@ -186,31 +185,23 @@ def _check_port(host: str, port: int) -> None:
         socket.create_server((host, port), family=family, dualstack_ipv6=is_6).close()
     except OSError as error:
         reason = os.strerror(error.errno or 0)  # Python adds a tuple to its own
-        option, subject = "--port", f"port {port} of {host}"
-        if error.errno == errno.EADDRNOTAVAIL:
-            option, subject = "--host", host
         raise SettingsError(
-            f"{subject} cannot be used: {reason}. Name another one with {option}"
+            f"port {port} of {host} cannot be used: {reason}. Name another port with"
+            " --port, or another address with --host"
         ) from error
 
 
 def _fill(service: Database, count: int) -> None:
-    """Fill a database that has no animals; say how to begin anew."""
+    """Fill a database that has no animals; say how to start with an empty one."""
     from petstore_tools.sandbox import samples
 
+    text = f"{service.name} has animals already, so no sample was added."
     if samples.fill(service, samples.read_animals(count)):
-        write_message(
-            f"{count:,} sample animals were added to {service.name}. To begin anew,"
-            " stop the service and name another database with --database."
-        )
-    else:
-        write_message(
-            f"{service.name} has animals already, so no sample was added. To begin"
-            " anew, name another database with --database."
-        )
+        text = f"{count:,} sample animals were added to {service.name}."
+    write_message(f"{text} To start empty, name another database with --database.")
 
 
-@shared.group("keys")
+@click.group("keys", cls=shared.Group)
 def keys_() -> None:
     """Create, list and revoke the API keys of the service."""
 

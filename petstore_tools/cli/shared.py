@@ -81,11 +81,6 @@ class Group(Command, click.Group):
 command = partial(click.command, cls=Command)
 
 
-def group(name: str, **settings: Any) -> Callable[[Function], Group]:
-    """Make a group of commands of a function."""
-    return click.group(name, cls=Group, **settings)
-
-
 def _open_store(
     context: click.Context, _: click.Parameter, environment: str | None
 ) -> PetStore:

@@ -43,7 +43,7 @@ def test_a_sample_fills_an_empty_database_once(tmp_path):
 
     assert f"25 sample animals were added to {database}" in texts[0]
     assert "has animals already, so no sample was added" in texts[1]
-    assert all("To begin anew" in text for text in texts)
+    assert all("To start empty" in text for text in texts)
     assert stored_ids(database) == set(range(1, 26))
 
 
