@@ -14,6 +14,7 @@ from tables import read_json
 from petstore_tools import PetStore, Plan, Sandbox, settings
 from petstore_tools.errors import SettingsError
 from petstore_tools.plans import parse
+from petstore_tools.service.database import Database
 
 KEY = "psk_secret"
 GIVEN = {"base_url": "https://a/v1", "api_key": KEY}
@@ -230,6 +231,21 @@ def test_the_delay_before_reconciling_may_be_nothing(monkeypatch, text, seconds)
         monkeypatch.setenv("PETSTORE_RECONCILE_AFTER_S", odd)
         with pytest.raises(SettingsError, match="seconds such as 60"):
             settings.load(**GIVEN)
+
+
+def test_files_and_databases_may_be_named_from_the_home_folder(tmp_path, monkeypatch):
+    """A report, a sheet, a list of an import, and a database of the service."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+
+    with Sandbox(animals=3) as box:
+        box.store.status_report().to_markdown("~/r.md")
+        (tmp_path / "a.csv").write_text("name,categoryId\nRex,3\n")
+        assert box.store.import_pets("~/a.csv", progress=False).created == 1
+    Database("~/s.db").close()
+
+    names = {path.name for path in tmp_path.iterdir() if path.is_file()}
+    assert names >= {"r.md", "a.csv", "s.db"}
 
 
 def test_a_state_folder_is_one_place(tmp_path, monkeypatch):
