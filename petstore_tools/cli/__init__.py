@@ -8,10 +8,11 @@ import logging
 import os
 import signal
 import sys
+import time
 import warnings
 from _thread import interrupt_main
 from importlib import import_module
-from threading import Timer
+from threading import Lock, Thread
 from typing import Any
 
 import click
@@ -56,6 +57,7 @@ def _show_log(ctx: click.Context, _: click.Parameter, level: int) -> None:
         )
 
 
+_DROPPING = Lock()  # held while an interrupt is dropped
 VERBOSE = click.Option(
     ["-v", "--verbose"],
     count=True,
@@ -162,9 +164,14 @@ def _interrupt_again(dropped: Any) -> None:
     if dropped.exc_type is not KeyboardInterrupt:
         sys.__unraisablehook__(dropped)
         return
-    timer = Timer(0.01, interrupt_main)
-    timer.daemon = True
-    timer.start()
+    with _DROPPING:
+        Thread(target=_interrupt_soon, daemon=True).start()
+
+
+def _interrupt_soon() -> None:
+    with _DROPPING:  # until the finalizer has ended
+        time.sleep(0.01)
+    interrupt_main()
 
 
 def main() -> None:

@@ -224,7 +224,9 @@ class _Run:
         if self._preview.refusal:
             raise SheetError(self._preview.refusal)
         if self._preview.to_send and self._options.is_file:
-            remedy = "let this user write there: the import writes its lists there"
+            remedy = (
+                "let this user write there, since the import writes its lists there"
+            )
             check_writable(self._options.path.resolve(), remedy)
         return True
 

@@ -133,7 +133,9 @@ def test_a_folder_that_takes_no_file_is_named_before_a_request(
     refuse = Mock(side_effect=OSError(errno.EROFS, "read-only file system"))
     monkeypatch.setattr(tempfile, "TemporaryFile", refuse)
 
-    with pytest.raises(OutputError, match="cannot be written .*choose another folder"):
+    with pytest.raises(
+        OutputError, match="cannot be written .*let this user write there"
+    ):
         fast.store.import_pets(path)
     assert len(fast.traffic()) == 0
 
