@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -89,23 +88,22 @@ def write_rows(
         frame: With the columns `id`, `name`, `categoryId` in front.
         noun: What a row is.
         names: Name by category id: then a column `category` is added behind the third.
-        output: The file, None for standard output.
+        output: The file, `-` for standard output, or None for a terminal.
         as_json: Print JSON.
     """
     if names is not None:
         category = frame["categoryId"].map(names).astype(text_dtype())
         frame.insert(3, "category", category)
-    if output is not None and output != shared.STDOUT:
-        write_frame(frame, output)
+    is_file = output not in (None, shared.STDOUT)
+    if is_file:
+        write_frame(frame, cast(Path, output))
         shared.write_message(f"{pluralize(len(frame), noun)} in {output}")
     if as_json:
         click.echo(frame_json(frame))
-    elif output == shared.STDOUT or (
-        output is None and not shared.is_terminal(sys.stdout)
-    ):
-        click.echo(csv_bytes(*frame_cells(frame)).decode(), nl=False)
     elif output is None:
         _show_rows(frame)
+    elif not is_file:
+        click.echo(csv_bytes(*frame_cells(frame)).decode(), nl=False)
 
 
 def frame_json(frame: pd.DataFrame) -> str:

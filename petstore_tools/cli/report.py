@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -96,7 +95,8 @@ def report_(
       petstore-tools report -o report.eml --to ann@example.org --since 7d
       petstore-tools report --since 2026-01-31 --until 2026-02-28 -o february.xlsx
     """
-    if (to or subject) and not any(path.suffix.casefold() == ".eml" for path in output):
+    has_mail = any(path.suffix.casefold() == ".eml" for path in output)
+    if (to or subject) and not has_mail:
         raise click.UsageError(
             "--to and --subject need -o FILE.eml: add it, or leave them out"
         )
@@ -123,11 +123,10 @@ def report_(
             code = shared.USAGE
         else:
             shared.write_message(f"{report.headline}; report in {path}")
-    mails = [path.name for path in output if path.suffix.casefold() == ".eml"]
-    if mails and not to:
+    if has_mail and not to:
         shared.write_message(
-            f"Note: {mails[0]} has no recipient yet. Type it in your mail program, or"
-            " run the same command with --to ADDRESS"
+            "Note: the mail has no recipient yet. Type it in your mail program, or run"
+            " the same command with --to ADDRESS"
         )
     for note in report.notes if output else ():
         shared.write_message(f"Note: {note}")
@@ -169,13 +168,12 @@ def history_(
         names = read_categories(store.settings.categories)
         snapshots = store.snapshots()
     rows = _flat(history)
-    is_shown = output is None and shared.is_terminal(sys.stdout)
-    if is_shown:
+    if output is None:
         rows = rows.drop(columns="last_seen (UTC)")  # narrower
-    elif output is None or output.suffix.casefold() in ("", ".csv"):
+    elif output.suffix.casefold() in ("", ".csv"):
         for name in ("name", "status"):
             rows[name] = rows[name].map(escape, na_action="ignore")
-    if len(rows) or not is_shown:
+    if len(rows) or output is not None:
         write_rows(rows, "row", names, output)
     if not len(rows):
         hint = "No listing was kept yet. Keep one: petstore-tools report"

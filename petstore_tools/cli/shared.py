@@ -118,7 +118,8 @@ def read_path(text: str) -> Path:
 def output(*endings: str, multiple: bool = False) -> Callable[[Function], Function]:
     """
     Return the option `-o` for files of these kinds. The folder is checked before the
-    first request. An option that is not repeated takes `-`, too: standard output.
+    first request. An option that is not repeated takes `-`, too: standard output, which
+    is the default in a pipe.
     """
 
     def check_path(path: str) -> Path:
@@ -139,10 +140,19 @@ def output(*endings: str, multiple: bool = False) -> Callable[[Function], Functi
         check_writable(file)
         return file
 
+    def choose_place() -> str | None:
+        return None if is_terminal(sys.stdout) else str(STDOUT)
+
     help_ = f"Write a file that ends in {', '.join(endings)}."
     help_ += " Repeat it for more." if multiple else " - is CSV on standard output."
     return click.option(
-        "-o", "--output", type=check_path, metavar="FILE", multiple=multiple, help=help_
+        "-o",
+        "--output",
+        type=check_path,
+        metavar="FILE",
+        multiple=multiple,
+        default=None if multiple else choose_place,
+        help=help_,
     )
 
 
