@@ -93,7 +93,7 @@ def test_a_stream_that_takes_nothing_ends_no_work(
 
     done = subprocess.run(
         [*"bash -o pipefail -c".split(), command, sys.executable],
-        env=os.environ | commands.connection(box),
+        env=os.environ | commands.connection(box) | {"PETSTORE_PROGRESS": "1"},
         cwd=tmp_path,
         capture_output=True,
         text=True,
