@@ -260,7 +260,7 @@ class PetStore:
         file.
 
         `event`: `new` (the first snapshot did not show it, or it returns after it was
-        gone; its `to` may be `sold`), `became sold`, `another status`, `gone`; `id`,
+        gone; its `to` may be `sold`), `became sold`, `changed status`, `gone`; `id`,
         `name`, `categoryId`; `from`, `to` (a status, `unset`; missing where there is
         none); it happened after `after` (missing where nobody can say) and by `by`
         (datetime, UTC). A corrected name or category is no event.

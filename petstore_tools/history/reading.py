@@ -382,7 +382,7 @@ class History:
         states["from"] = states.groupby("id")["to"].shift()
         is_event = (states["begin"] > since) & (states["from"] != states["to"])
         events = states[is_event].sort_values(["by", "id", "begin"], ignore_index=True)
-        events["event"] = "another status"
+        events["event"] = "changed status"
         events.loc[events["to"] == "sold", "event"] = "became sold"
         events.loc[events["from"].isna(), "event"] = "new"
         events.loc[events["to"].isna(), "event"] = "gone"
@@ -410,7 +410,7 @@ class History:
 
         Returns:
             `event` (text): `new` (not in the first snapshot, or back after it was gone;
-            `to` may be sold), `became sold`, `another status`, `gone`; `id`, `name`,
+            `to` may be sold), `became sold`, `changed status`, `gone`; `id`, `name`,
             `categoryId`; `from`, `to` (text: a status, `unset`; missing of new, of
             gone); it happened after `after` (missing where nobody can say) and by `by`
             (datetime, UTC). A corrected name or category is no event.

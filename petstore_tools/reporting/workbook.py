@@ -69,7 +69,7 @@ def animal_lists(report: Facts) -> dict[str, pd.DataFrame]:
     tables = {**report.tables(), "animals": animals}
     if "events" in tables:
         events = tables["events"][::-1]
-        tables["events"] = events[events["event"] != "another status"]
+        tables["events"] = events[events["event"] != "changed status"]
     return {name: tables[name] for name in SHEETS if name in tables}
 
 

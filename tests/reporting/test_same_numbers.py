@@ -98,7 +98,7 @@ def frames_of(report, names):
         .drop(columns=["event", "to"])
         .fillna({"from": "new"}),
         "pending": report.pending,
-        "Sold, new and gone": events[events["event"] != "another status"],
+        "Sold, new and gone": events[events["event"] != "changed status"],
         "Pending": report.pending,
     }
     used = report.counts.columns[report.counts.any()]

@@ -174,7 +174,7 @@ def true_events(listings, since, until):
             begin = status_of(before, pet_id)
             end = status_of(now, pet_id)
             if begin != end:
-                kind = KINDS.get(end, "another status") if begin else "new"
+                kind = KINDS.get(end, "changed status") if begin else "new"
                 times = last_look(listings, n, pet_id), listings[n].ended
                 events.append(TrueEvent(kind, pet_id, *values, begin, end, *times))
     return sorted(events, key=attrgetter("by", "id"))
