@@ -18,7 +18,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 from petstore_tools import text
 from petstore_tools._version import __version__
 from petstore_tools.reporting.chart import Chart, draw_chart
-from petstore_tools.reporting.facts import NEW, Facts
+from petstore_tools.reporting.facts import Facts
+from petstore_tools.reporting.tables import NEW
 
 LOOKS = json.loads(files(__package__).joinpath("looks.json").read_text("utf-8"))
 TITLES: dict[str, str] = LOOKS["titles"]  # of sections, in the order of a page

@@ -15,7 +15,7 @@ from petstore_tools.history.database import Moment, Snapshot, Snapshots
 from petstore_tools.history.reading import History
 from petstore_tools.listing import frames
 from petstore_tools.listing.completeness import Listing
-from petstore_tools.reporting import facts
+from petstore_tools.reporting import facts, tables
 from petstore_tools.reporting.mail import mail
 from petstore_tools.reporting.presentation import Presentation, json_text
 from petstore_tools.reporting.workbook import workbook
@@ -203,9 +203,9 @@ def count_animals(
     return StatusReport(
         listing,
         pets,
-        facts.breakdown(pets),
-        facts.by_category(pets, looks.categories),
-        facts.pending_animals(pets) if listing.status in (None, "pending") else None,
+        tables.breakdown(pets),
+        tables.by_category(pets, looks.categories),
+        tables.pending_animals(pets) if listing.status in (None, "pending") else None,
         looks=looks,
     )
 
@@ -291,8 +291,8 @@ def _with_history(
         times = history.status_times(earlier[-1], newest)
         order = [*report.breakdown.index]
         parts["counts"] = snapshots.counts()
-        parts["days"] = facts.days_in_status(times, newest, order)
-        parts["pending"] = facts.pending_animals(animals, times)
+        parts["days"] = tables.days_in_status(times, newest, order)
+        parts["pending"] = tables.pending_animals(animals, times)
     if older is not None:
         parts |= _comparison(report, history, older, snapshots[-1])
     return replace(report, **parts)
@@ -317,15 +317,15 @@ def _comparison(
         present = history.animals(newest, unseen=True)
         unseen = present[~present["id"].isin(animals["id"])]
     events = history.events_between(older.number, newest.number)
-    ways = events.fillna({"from": facts.NEW, "to": facts.GONE})
+    ways = events.fillna({"from": tables.NEW, "to": tables.GONE})
     sizes = len(before), len(animals), len(unseen)
     parts = {
         "since": older.listing,
         "events": events,
-        "transitions": facts.transitions(ways),
-        "summary": facts.summary(ways, *sizes),
-        "breakdown": facts.breakdown(animals, before),
-        "by_category": facts.by_category(animals, report.looks.categories, before),
+        "transitions": tables.transitions(ways),
+        "summary": tables.summary(ways, *sizes),
+        "breakdown": tables.breakdown(animals, before),
+        "by_category": tables.by_category(animals, report.looks.categories, before),
     }
     if listing.may_have_hole:
         parts["unseen"] = unseen.assign(status=frames.named_statuses(unseen))

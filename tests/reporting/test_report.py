@@ -26,7 +26,7 @@ from petstore_tools.errors import (
     OutputError,
     SheetError,
 )
-from petstore_tools.reporting.facts import days_in_status
+from petstore_tools.reporting.tables import days_in_status
 from petstore_tools.sandbox import samples
 
 
