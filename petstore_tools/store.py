@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from datetime import date
 from pathlib import Path
@@ -341,6 +341,7 @@ class PetStore:
         title: str = "Status report",
         note: str = "",
         timezone: str | None = None,
+        alert: str | Sequence[str] = (),
         wait: bool = False,
     ) -> StatusReport:
         """
@@ -361,6 +362,9 @@ class PetStore:
         `note`: a line each. `timezone`: in which times are written, and dates without
         an offset are read, such as `Europe/Berlin`; else that of this machine. A frame
         is reported on by `petstore_tools.status_report(df)`.
+        `alert`: a condition that needs someone, or several: `pending>14d` (animals that
+        have been pending for more than 14 days), `pending>100`, `available<20`. If an
+        alert is met, every format begins with it, and `report.alerts` holds it.
 
         >>> store.status_report().breakdown["count"].tolist()
         [134, 52, 60, 15]
@@ -374,7 +378,8 @@ class PetStore:
 
         check_status(status)
         source = self.settings.categories if categories is None else categories
-        looks = facts.read_looks(source, title, note, timezone)
+        looks = facts.read_looks(source, title, note, timezone, alert)
+        facts.check_alerts(looks, status)
         history, now = self.history_database, self.client.clock.now()
         if until is not None:
             return report.report_on_snapshot(history, since, until, looks, status, now)

@@ -129,6 +129,7 @@ def cli() -> None:
       3    the service refused the key
       4    stopped at a quota or by a block: run the same command again later
       5    the service cannot be reached, fails, or contradicts the interface document
+      6    an alert of a report is met
       130  interrupted, by Ctrl-C or SIGTERM: run the same command again
     """
 

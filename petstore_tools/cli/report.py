@@ -21,6 +21,8 @@ from petstore_tools.text import pluralize
 if TYPE_CHECKING:
     import pandas as pd
 
+    from petstore_tools.reporting.report import StatusReport
+
 WRITERS = {
     ".html": "to_html",
     ".xlsx": "to_excel",
@@ -61,6 +63,16 @@ WRITERS = {
 @click.option("--title", default="Status report", help="The title of the report.")
 @click.option("--note", default="", help="A line of your own below the title.")
 @click.option(
+    "--alert",
+    multiple=True,
+    metavar='"STATUS>AGE"',
+    help=(
+        "Say it on top, and end with exit code 6, if animals have been in a status for"
+        ' longer than an age, such as "pending>14d". "pending>100" and "available<20"'
+        " are about the number of animals. Repeat the option for more."
+    ),
+)
+@click.option(
     "--timezone",
     metavar="ZONE",
     help="Write times, and read dates, in this zone, such as Europe/Berlin or UTC.",
@@ -94,6 +106,7 @@ def report_(
       petstore-tools report -o report.html -o report.xlsx --since last
       petstore-tools report -o report.eml --to ann@example.org --since 7d
       petstore-tools report --since 2026-01-31 --until 2026-02-28 -o february.xlsx
+      petstore-tools report --alert "pending>14d" -o report.eml --to ann@example.org
     """
     has_mail = any(path.suffix.casefold() == ".eml" for path in output)
     if (to or subject) and not has_mail:
@@ -108,11 +121,13 @@ def report_(
     except IncompleteListingError as error:
         error.add_note("--partial reports on it all the same.")
         raise
-    code = shared.DONE if report.listing.complete else shared.INCOMPLETE
+    code = shared.ALERT if report.alerts else shared.DONE
+    if not report.listing.complete:
+        code = shared.INCOMPLETE
     if as_json:
         click.echo(report.to_json())
     elif not output:
-        click.echo(report)
+        click.echo(_paint(report))
     for path in output:
         ending = path.suffix.casefold()
         headers = {"to": to, "subject": subject} if ending == ".eml" else {}
@@ -122,15 +137,27 @@ def report_(
             shared.show_error(error)
             code = shared.USAGE
         else:
-            shared.write_message(f"{report.headline}; report in {path}")
+            source = f"{report.provenance}; report in {path}"
+            shared.write_message(f"{report.headline} ({source})")
     if has_mail and not to:
         shared.write_message(
             "Note: the mail has no recipient yet. Type it in your mail program, or run"
             " the same command with --to ADDRESS"
         )
-    for note in report.notes if output else ():
-        shared.write_message(f"Note: {note}")
+    messages = [*report.alerts, *(f"Note: {note}" for note in report.notes)]
+    for message in messages if output else ():
+        shared.write_message(message)
     return code
+
+
+def _paint(report: StatusReport) -> str:
+    """Return a report with its statuses in their colours, which a file does not get."""
+    painted = str(report)
+    for status, colour in report.colours.items():
+        red, green, blue = bytes.fromhex(colour[1:])
+        word = click.style(status, fg=(red, green, blue))
+        painted = painted.replace(f"\n{status}  ", f"\n{word}  ")
+    return painted
 
 
 @click.group("history", cls=shared.Group, invoke_without_command=True)

@@ -32,6 +32,7 @@ KEY_REFUSED = 3
 # stopped at a quota or by a block; the same command continues later
 AT_A_LIMIT = 4
 SERVICE = 5  # cannot be reached, fails, or contradicts the interface document
+ALERT = 6  # an alert of a report is met, and nothing else is wrong
 INTERRUPTED = 130
 
 _ERROR_CODES = {  # the nearest kind first

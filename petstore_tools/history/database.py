@@ -360,6 +360,21 @@ class Snapshots(tuple[Snapshot, ...]):
             )
         return snapshots, note
 
+    def period_before(self, older: Snapshot, newest: Snapshot) -> Snapshot | None:
+        """
+        Return the snapshot that is as much older than `older` as `older` is than the
+        newest one, give or take a tenth of that time; None if there is none.
+        """
+        length_s = newest.listing.started_at - older.listing.started_at
+        start_s = older.listing.started_at - length_s
+        distances = {
+            abs(snapshot.listing.started_at - start_s): snapshot
+            for snapshot in self
+            if snapshot.number < older.number
+        }
+        distance_s = min(distances, default=inf)
+        return distances[distance_s] if distance_s <= length_s / 10 else None
+
     def counts(self) -> pd.DataFrame:
         """
         Lay out the counts of these snapshots: index `as_of` (datetime, UTC), an int64

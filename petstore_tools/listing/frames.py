@@ -153,11 +153,31 @@ def check_columns(frame: pd.DataFrame) -> None:
         raise FrameError(f"column status holds {values[0]!r}, which is no text")
 
 
+def without_arrow(frame: pd.DataFrame) -> pd.DataFrame:
+    """
+    Return a frame whose statuses and ids have the dtypes of a listing, if they have
+    Arrow types, as `read_parquet` gives them when asked.
+    """
+    import pandas as pd
+
+    values: dict[str, Any] = {
+        name: frame[name].tolist()
+        for name in ("id", "categoryId", "status")
+        if isinstance(frame[name].dtype, pd.ArrowDtype)
+    }
+    if "status" in values:
+        statuses = pd.Index(values["status"], dtype="object")
+        dtype = status_dtype(statuses.dropna())
+        values["status"] = pd.Categorical(statuses, dtype=dtype)
+    return frame.assign(**values)
+
+
 UNSET = "unset"  # §2.1 states no default, so a missing status is counted apart
 _TABLE_NAMES = (  # names that rows and columns of tables have
     f"{UNSET},total,label,category,categoryId,new,gone,from,to,before,now,change"
     ",animals,count,share,status,what,id,name,stays,median_days,days_90,open_stays"
-    ",longest_days,is_longer,stays_are_longer,since,as_of,after,by,event,not seen"
+    ",longest_days,median_is_longer,days_90_is_longer,longest_is_longer,days_from"
+    ",days_to,days,period_before,since,as_of,after,by,event,not seen"
 ).split(",")
 
 
@@ -185,7 +205,9 @@ def status_name(status: str | None) -> str:
     if status is None:
         return UNSET
     if not status.strip():
-        return f"blank ({status!r})"
+        # a page shows several blanks as one
+        visible = status.replace(" ", "\N{OPEN BOX}")
+        return f"blank ({visible!r})"
     is_ours = status in _TABLE_NAMES or re.search(r"^blank \(| as sent$", status)
     is_plain = status == status.strip() and not is_ours
     return status if is_plain else f"{status!r} as sent"

@@ -1,11 +1,11 @@
-"""What a report says: its fields, its headline, and its tables."""
+"""What a report is made of: its looks, the alerts that it watches, and its tables."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import pandas as pd
 
-from petstore_tools import text
+from petstore_tools import spec, text
 from petstore_tools.errors import ArgumentError
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.tabular.categories import read_categories
@@ -22,10 +22,59 @@ if TYPE_CHECKING:
     from petstore_tools.tabular.categories import Categories
 
 TABLES = (
-    "summary breakdown transitions by_category days counts events unseen pending"
+    "summary breakdown transitions by_category ageing days counts events unseen pending"
 ).split()
+AGES = 3.0, 7.0, 14.0  # days at which one row of the ageing ends
+LONG = AGES[-1]  # days after which a pending animal needs someone
 # control characters, halves of a character, line ends
 _BREAKS = {"Cc", "Cs", "Zl", "Zp"}
+
+
+@dataclass(frozen=True)
+class Alert:
+    """
+    A condition that needs someone.
+
+    Attributes:
+        text: As the reader wrote it.
+        status: As tables name it.
+        sign: `>` or `<`.
+        limit: Days if it is an age, else animals.
+        is_age: Whether it is about the days that animals have been in the status.
+    """
+
+    text: str
+    status: str
+    sign: str
+    limit: float
+    is_age: bool
+
+
+def read_alert(condition: str) -> Alert:
+    """
+    Read a condition.
+
+    >>> read_alert("pending>14d").limit, read_alert("available<20").is_age
+    (14.0, False)
+
+    Raises:
+        ArgumentError: The condition cannot be read.
+    """
+    parts = re.fullmatch(r"\s*(.*\S)\s*([<>])\s*([^<>]+?)\s*", str(condition))
+    if parts is not None:
+        name, sign, limit = parts.groups()
+        status = name.casefold() if name.casefold() in spec.STATUSES else name
+        age_s = text.parse_duration(limit)
+        if age_s is not None and sign == ">":
+            return Alert(condition, status, sign, age_s / spec.DAY_S, is_age=True)
+        if limit.isdecimal():
+            return Alert(condition, status, sign, int(limit), is_age=False)
+    example = text.option("alert", "pending>14d")
+    raise ArgumentError(
+        f"the alert {condition!r} cannot be read: write a status, > and an age, such as"
+        f" {example}, or a status, > or < and a number of animals, such as"
+        ' "available<20". In a shell, put quotes around it'
+    )
 
 
 @dataclass(frozen=True)
@@ -38,12 +87,25 @@ class Looks:
         timezone: In which times are written, and dates without an offset are read, None
             for that of this machine.
         categories: Names by categoryId.
+        alerts: Conditions that need someone.
     """
 
     title: str = "Status report"
     note: str = ""
     timezone: tzinfo | None = None
     categories: Mapping[int, str] = field(default_factory=dict, repr=False)
+    alerts: tuple[Alert, ...] = ()
+
+    @property
+    def ages(self) -> list[float]:
+        """The days at which one row of the ageing ends, those of alerts included."""
+        return sorted({*AGES, *(alert.limit for alert in self.alerts if alert.is_age)})
+
+    @property
+    def long(self) -> float:
+        """After how many days a pending animal needs someone."""
+        ages = [a.limit for a in self.alerts if a.is_age and a.status == "pending"]
+        return min(ages, default=LONG)
 
     def when(self, time: datetime, clock: str = ", %H:%M %Z") -> str:
         """
@@ -55,6 +117,21 @@ class Looks:
         """
         local = self.local_time(time)
         return f"{local.day} {local:%B %Y}{local.strftime(clock)}"
+
+    def day(self, time: datetime, now: datetime, month: str = "%B") -> str:
+        """
+        Write a day without its year, if that is the year of another time.
+
+        >>> from datetime import UTC, datetime
+        >>> looks, now = Looks(timezone=UTC), datetime(2026, 2, 4, tzinfo=UTC)
+        >>> looks.day(datetime(2026, 1, 28, tzinfo=UTC), now)
+        '28 January'
+        >>> looks.day(datetime(2025, 12, 28, tzinfo=UTC), now, month="%b")
+        '28 Dec 2025'
+        """
+        local = self.local_time(time)
+        is_clear = local.year == self.local_time(now).year
+        return f"{local.day} {local:{month}}{'' if is_clear else f' {local.year}'}"
 
     def local_time(self, time: datetime) -> datetime:
         """Return a time in the zone of the report."""
@@ -86,6 +163,7 @@ def read_looks(
     title: str,
     note: str,
     timezone: str | None,
+    alert: str | Sequence[str] = (),
 ) -> Looks:
     """
     Read and check what a report looks like, before a request is spent on it; arguments
@@ -97,7 +175,7 @@ def read_looks(
 
     Raises:
         ArgumentError, SheetError: Title or note has a line break, there is no such time
-            zone, or the categories cannot be read.
+            zone, or the categories or an alert cannot be read.
     """
     names = read_categories(categories) or {}
     one_line(" ".join(" ".join(names.values()).split()), "categories")
@@ -116,7 +194,21 @@ def read_looks(
             " UTC; on Windows, names need tzdata (pip install tzdata)"
         ) from error
     lines = one_line(title, "the title"), one_line(note, "the note")
-    return Looks(*lines, zone, names)
+    alerts = [alert] if isinstance(alert, str) else alert
+    return Looks(*lines, zone, names, tuple(map(read_alert, alerts)))
+
+
+def check_alerts(looks: Looks, status: str | None) -> None:
+    """
+    Check that a report counts the animals that its alerts are about.
+
+    Raises:
+        ArgumentError: The report is on the animals with one status.
+    """
+    if looks.alerts and status is not None:
+        raise ArgumentError(
+            f"an alert needs a report on all animals: leave {text.option('status')} out"
+        )
 
 
 @dataclass(frozen=True)
@@ -134,23 +226,28 @@ class Facts:
         by_category: Index `categoryId` (int64, the largest category first), int64
             columns `total`, with an older listing `change`, and one per status, and
             `label` (text) in front where labels were given.
-        pending: The pending animals: `id`, `name`, `categoryId`, and where snapshots
-            are kept `since`: the first one that showed each as pending, the oldest
-            first; missing for those whose begin nobody saw. None of another status.
+        pending: The pending animals: `id`, `name`, `categoryId`. If snapshots are kept,
+            also `since`, the first snapshot that showed each animal as pending, and
+            `days`, the longest first. `since` is missing if nobody saw the animal
+            become pending; then `days` are a lower bound. None of another status.
         since: The older listing it is compared with, None for none; `since.as_of` is
             its time. The next four are None then, too.
-        summary: How many animals there were, are new, became sold, are gone, each
-            counted once: `what`, `animals`.
+        summary: How many animals there were, are new, arrived as sold, became sold,
+            changed to another status, are gone, and are there now, each counted once:
+            `what`, `animals`. If the history has the period before, `period_before`
+            has the same numbers for that period.
         transitions: How many animals went from which status to which, the most first:
             `from` (or `new`), `to` (or `gone`), `animals`.
         events: What happened, a row an event: `event`, `id`, `name`, `categoryId`,
             `from`, `to`, and between which two times, `after` and `by`.
         unseen: What this listing alone lacks, and may have missed: `id`, `name`,
             `categoryId`, `status`; None where it has no hole.
+        ageing: How long animals have been in their status: `status`, `days_from`,
+            `days_to`, `animals`; None without two snapshots.
         days: Index `status`: `stays` that ended in the last 30 days, `median_days`,
-            `days_90` (90 % stayed no longer), `open_stays`, `longest_days`; `is_longer`
-            where the longest is a lower bound, `stays_are_longer` where the two others
-            are; None without two snapshots.
+            `days_90` (90 % stayed no longer), `open_stays`, `longest_days`;
+            `median_is_longer`, `days_90_is_longer` and `longest_is_longer` say that the
+            number is a lower bound; None without two snapshots.
         counts: Counts over time: index `as_of` (datetime, UTC), an int64 column per
             status, of all but this listing with the animals that each alone may have
             missed; None without two snapshots.
@@ -168,27 +265,11 @@ class Facts:
     transitions: pd.DataFrame | None = None
     events: pd.DataFrame | None = None
     unseen: pd.DataFrame | None = None
+    ageing: pd.DataFrame | None = None
     days: pd.DataFrame | None = None
     counts: pd.DataFrame | None = None
     notes: tuple[str, ...] = ()
     looks: Looks = field(default_factory=Looks)
-
-    @property
-    def headline(self) -> str:
-        """
-        Whether the listing is complete, how many animals it has, of what, as of when;
-        the environment where it is not production.
-        """
-        listing = self.listing
-        start = (
-            listing.label.capitalize()
-            if listing.complete
-            else f"Not complete ({listing.label})"
-        )
-        animals = text.pluralize(listing.rows, "animal")
-        subject = listing.subject.removesuffix(" in production")
-        subject = subject.removesuffix(" of production")
-        return f"{start}: {animals} of {subject}, {self.looks.when(listing.as_of)}"
 
     def tables(self) -> dict[str, pd.DataFrame]:
         """

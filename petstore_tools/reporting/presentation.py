@@ -17,24 +17,41 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 
 from petstore_tools import text
 from petstore_tools._version import __version__
-from petstore_tools.reporting.chart import Chart, draw_chart
+from petstore_tools.errors import ArgumentError
+from petstore_tools.reporting import sentences
+from petstore_tools.reporting.chart import (
+    TALL,
+    WIDE,
+    Bar,
+    Flow,
+    LineChart,
+    draw_flow,
+    line_charts,
+    stacked_bars,
+    status_bars,
+)
 from petstore_tools.reporting.facts import Facts
-from petstore_tools.reporting.tables import NEW
+from petstore_tools.reporting.sentences import (
+    AT_LEAST,
+    age_text,
+    span_text,
+)
+from petstore_tools.reporting.tables import (
+    ARRIVED_SOLD,
+    BOUNDS,
+    NEW,
+)
+from petstore_tools.reporting.tiles import Tile, report_tiles
 
 LOOKS = json.loads(files(__package__).joinpath("looks.json").read_text("utf-8"))
 TITLES: dict[str, str] = LOOKS["titles"]  # of sections, in the order of a page
 WITH_TOTAL = ("breakdown", "by_category")
 TOP = 15  # rows of a long table that a page shows
-AT_LEAST = "\N{GREATER-THAN OR EQUAL TO} "
-# columns of days, and which one says of each cell that it is a lower bound
-BOUNDS = {
-    "median_days": "stays_are_longer",
-    "days_90": "stays_are_longer",
-    "longest_days": "is_longer",
-}
+LONGEST = 8  # animals that wait longest
+PICTURES = ("status", "flow", "counts", "category", "ageing")
 _TEMPLATES = Environment(
     loader=PackageLoader("petstore_tools"),
-    autoescape=select_autoescape(),
+    autoescape=select_autoescape(("html", "svg")),
     undefined=StrictUndefined,
     trim_blocks=True,
     lstrip_blocks=True,
@@ -83,10 +100,16 @@ def show(value: Any, style: str) -> Any:
 
 
 class Section(NamedTuple):
-    """A table as it is read: of a long one the top, which its title says."""
+    """
+    A table as it is read: of a long table the top, which its title says.
+
+    Attributes:
+        lead: A sentence or two below the title, or "".
+    """
 
     name: str
     title: str
+    lead: str
     columns: list[str]
     header: tuple[str, ...]
     rows: list[list[Any]]
@@ -100,39 +123,46 @@ class Presentation:
     report: Facts
 
     @property
-    def lines(self) -> list[str]:
-        """What stands below the title: headline, the author's note, further notes."""
+    def title(self) -> str:
+        """The title, and the author's note."""
+        looks = self.report.looks
+        return " \N{EN DASH} ".join(filter(None, [looks.title, looks.note]))
+
+    @property
+    def opening(self) -> list[str]:
+        """The alerts that are met, the headline, and what to know of the listing."""
         report = self.report
-        notes = [f"Note: {note}" for note in report.notes]
-        return [report.headline, *filter(None, [report.looks.note]), *notes]
+        caution = sentences.caution(report)
+        lines = [*sentences.alerts(report), sentences.headline(report)]
+        return [*lines, caution] if caution else lines
+
+    @property
+    def source(self) -> str:
+        """The title and the provenance."""
+        return f"{self.title}: {sentences.provenance(self.report)}"
+
+    @property
+    def lines(self) -> list[str]:
+        """What stands above the tables: the opening, the provenance, notes."""
+        notes = [f"Note: {note}" for note in self.report.notes]
+        return [*self.opening, self.source, *notes]
 
     @property
     def method(self) -> str:
         """How the report was made, in sentences."""
         return self.fill("made.txt").replace("\n", " ")
 
-    @cached_property
-    def chart(self) -> Chart | None:
-        """The counts over time."""
-        return draw_chart(self.report)
-
-    def fill(self, template: str) -> str:
+    def fill(self, template: str, **values: object) -> str:
         """Fill a template; in HTML, every value is escaped."""
         return _TEMPLATES.get_template(template).render(
             report=self.report,
             read=self,
+            say=sentences,
             text=text,
             colours=self.colours,
             version=__version__,
+            **values,
         )
-
-    @cached_property
-    def titles(self) -> dict[str, str]:
-        """The titles of sections; the first one says both times."""
-        report = self.report
-        until = report.looks.when(report.listing.as_of)
-        since = report.since and report.looks.when(report.since.as_of)
-        return TITLES | {"summary": f"From {since} to {until}"}
 
     @cached_property
     def statuses(self) -> list[str]:
@@ -149,20 +179,39 @@ class Presentation:
         palette = cycle(LOOKS["other_colours"])
         return {status: named.get(status) or next(palette) for status in self.statuses}
 
+    def colour(self, status: str) -> str:
+        """Return the colour of a status, also if no animal has it."""
+        return self.colours.get(status) or LOOKS["colours"][status]
+
+    @cached_property
+    def tiles(self) -> list[Tile]:
+        """At most four numbers that are asked for first."""
+        return report_tiles(self.report, self.colours)
+
     @cached_property
     def tables(self) -> dict[str, pd.DataFrame]:
         """
         The tables that have rows, whole, in the order of the sections.
 
-        Categories have their names, and the last row holds the sums. What nobody has is
-        left out: statuses without animals, and columns without values.
+        Categories have their names, and the last row holds the sums. What no animal has
+        is left out: statuses without animals, and columns without values.
         """
         report = self.report
         tables = report.tables()
+        if "summary" in tables:
+            summary = tables["summary"]
+            is_empty = (summary["what"] == ARRIVED_SOLD) & (summary["animals"] == 0)
+            tables["summary"] = summary[~is_empty].reset_index(drop=True)
+        if "ageing" in tables:
+            table = ageing_rows(report, tables["ageing"])
+            is_one = table["status"].nunique() < 2
+            tables["ageing"] = table.drop(columns="status") if is_one else table
+        if "pending" in tables:
+            tables["pending"] = tables["pending"].drop(columns="since", errors="ignore")
         if "events" in tables:
             events = tables["events"][::-1]  # the newest first
             sold = events[events["to"].isin(["sold"])].fillna({"from": NEW})
-            tables["sold"] = sold.drop(columns=["event", "to"])
+            tables["sold"] = sold.drop(columns=["event", "to", "after"])
         unused = [*set(report.breakdown.index) - set(self.statuses)]
         read_tables = {}
         for name in filter(tables.__contains__, TITLES):
@@ -183,28 +232,181 @@ class Presentation:
 
     def _section(self, name: str, table: pd.DataFrame) -> Section:
         has_total = name in WITH_TOTAL
-        title = self.titles[name]
+        title = self.findings.get(name) or self.titles[name]
         rows = len(table) - has_total
-        if rows > TOP and name not in ("breakdown", "days"):
-            title += f", the first {TOP} of {rows:,}"
-            table = pd.concat([table.head(TOP), table[rows:]])
+        top = LONGEST if name == "pending" else TOP
+        if rows > top and name not in ("breakdown", "days", "ageing", "pending"):
+            title += f", the first {top} of {rows:,}"
+        if rows > top and name not in ("breakdown", "days", "ageing"):
+            table = pd.concat([table.head(top), table[rows:]])
         times = table.select_dtypes("datetimetz")
-        to_day = partial(self.report.looks.when, clock="")
+        now = self.report.listing.as_of
+        to_day = partial(self.report.looks.day, now=now, month="%b")
         days = times.map(to_day, na_action="ignore").astype("object")
+        bounds = {
+            column: table[flag]
+            for column, flag in BOUNDS.items()
+            if column in table and flag in table
+        }
+        if name == "pending" and "days" in table:
+            assert self.report.pending is not None
+            bounds["days"] = self.report.pending["since"].isna()[: len(table)]
         table = table.assign(**days)
-        if name == "pending" and self.report.counts is not None:
-            first_day = self.report.looks.when(self.report.counts.index[0], "")
-            table = table.fillna({"since": f"{first_day} or before"})
         shown = table.drop(columns=[*BOUNDS.values()], errors="ignore")
         columns = [*map(str, shown.columns)]
         header, styles, _ = zip(*map(column_format, columns), strict=True)
         cells = [[*map(show, row, styles)] for row in shown.to_numpy("object")]
-        for column in filter(columns.__contains__, BOUNDS):
+        for column, flags in bounds.items():
             index = columns.index(column)
-            for row, is_bound in zip(cells, table[BOUNDS[column]], strict=True):
-                if is_bound:
+            for row, is_bound in zip(cells, flags, strict=True):
+                if is_bound and row[index] is not None:
                     row[index].sign = AT_LEAST
-        return Section(name, title, columns, header, cells, has_total)
+        return Section(
+            name, title, self.leads.get(name, ""), columns, header, cells, has_total
+        )
+
+    @cached_property
+    def titles(self) -> dict[str, str]:
+        """The titles of sections that have no finding."""
+        report = self.report
+        if report.since is None:
+            return TITLES
+        since = report.looks.when(report.since.as_of)
+        until = report.looks.when(report.listing.as_of)
+        ways = f"What happened since {sentences.day(report, report.since.as_of)}"
+        return TITLES | {"summary": f"From {since} to {until}", "transitions": ways}
+
+    @property
+    def fold_titles(self) -> dict[str, str]:
+        """The titles of tables whose finding stands above their picture."""
+        return {"breakdown": "By status", "transitions": "All ways between statuses"}
+
+    @cached_property
+    def findings(self) -> dict[str, str]:
+        """What sections show, if the numbers are certain."""
+        report = self.report
+        findings = {
+            "breakdown": sentences.breakdown_finding(report),
+            "ageing": sentences.ageing_finding(report),
+        }
+        if (
+            sentences.is_certain(report)
+            and report.since
+            and "by_category" in self.tables
+        ):
+            table = self.tables["by_category"]
+            findings["by_category"] = sentences.category_finding(table)
+        return findings
+
+    @cached_property
+    def leads(self) -> dict[str, str]:
+        """What stands below the titles of sections."""
+        report = self.report
+        leads = dict[str, str](LOOKS["leads"])
+        leads["ageing"] = sentences.ageing_lead(report)
+        if report.pending is not None:
+            leads["pending"] = f"All {len(report.pending):,} are in the workbook."
+        if report.days is not None and report.days[[*BOUNDS.values()]].to_numpy().any():
+            leads["days"] = LOOKS["bounds"]
+        return leads
+
+    @property
+    def lines_title(self) -> str:
+        """What the small charts show."""
+        counts = self.report.counts
+        assert counts is not None
+        first = self.report.looks.day(counts.index[0], self.report.listing.as_of)
+        return f"{text.pluralize(len(counts), 'listing')} since {first}"
+
+    @cached_property
+    def charts(self) -> list[LineChart]:
+        """The small charts, one a status."""
+        return line_charts(self.report)
+
+    @cached_property
+    def flows(self) -> list[tuple[str, Flow]]:
+        """The flow for a wide page and for a phone, or nothing."""
+        shapes = {"wide": WIDE, "tall": TALL}
+        flows = {name: draw_flow(self.report, shape) for name, shape in shapes.items()}
+        return [(name, flow) for name, flow in flows.items() if flow is not None]
+
+    @property
+    def last_day(self) -> str:
+        """The day of the listing as the small charts write it."""
+        now = self.report.listing.as_of
+        counts = self.report.counts
+        if counts is not None and (now - counts.index[0]).days < 2:
+            return sentences.day(self.report, now, "%b")
+        return self.report.looks.day(now, now, "%b")
+
+    def bars(self, name: str) -> list[Bar]:
+        """Return the bars of a picture."""
+        bars = {
+            "status": self.status_bars,
+            "category": self.category_bars,
+            "ageing": self.ageing_bars,
+        }
+        return bars[name]
+
+    def picture(self, name: str) -> str | None:
+        """Return a picture as SVG that stands alone, None if nothing can be seen."""
+        if name not in PICTURES:
+            words = ", ".join(map(repr, PICTURES))
+            raise ArgumentError(f"there is no chart {name!r}: name one of {words}")
+        drawing: Any = None
+        if name == "counts":
+            drawing = self.charts
+        elif name == "flow":
+            drawing = dict(self.flows).get("wide")
+        else:
+            drawing = self.bars(name)
+        return self.fill("chart.svg", name=name, drawing=drawing) if drawing else None
+
+    @cached_property
+    def status_bars(self) -> list[Bar]:
+        """A bar for each status that animals have."""
+        return status_bars(self.report)
+
+    @cached_property
+    def category_bars(self) -> list[Bar]:
+        """A bar for each category, the largest ones alone if there are many."""
+        table = self.tables.get("by_category")
+        if table is None:
+            return []
+        return stacked_bars(table[:-1].head(TOP), self.statuses)
+
+    @cached_property
+    def ageing_bars(self) -> list[Bar]:
+        """A bar for each row of the ageing of pending animals."""
+        report = self.report
+        if report.ageing is None:
+            return []
+        table = ageing_rows(report, report.ageing)
+        rows = table[table["status"] == "pending"]
+        most = rows["animals"].max() if rows["animals"].any() else 1
+        urgent = f"more than {age_text(report.looks.long)}"
+        bars = []
+        for label, animals in rows[["time", "animals"]].itertuples(index=False):
+            parts = [("pending", animals / most)] if animals else []
+            bars.append(Bar(label, parts, int(animals), is_faint=label != urgent))
+        return bars
+
+
+def ageing_rows(report: Facts, ageing: pd.DataFrame) -> pd.DataFrame:
+    """
+    Return the ageing of pending animals, and of those that an alert names, with words
+    for its days.
+    """
+    watched = {"pending", *(a.status for a in report.looks.alerts if a.is_age)}
+    animals = ageing.groupby("status")["animals"].transform("sum")
+    rows = ageing[ageing["status"].isin(watched) & (animals > 0)]
+    ages = [0.0, *report.looks.ages]
+    words = [
+        span_text(start, end, is_bound=start not in ages)
+        for start, end in rows[["days_from", "days_to"]].itertuples(index=False)
+    ]
+    columns = {"time": words, "animals": rows["animals"], "status": rows["status"]}
+    return pd.DataFrame(columns).reset_index(drop=True)
 
 
 def with_names(table: pd.DataFrame, labels: Mapping[int, str]) -> pd.DataFrame:
@@ -232,6 +434,10 @@ def json_text(facts: Facts) -> str:
     document: dict[str, Any] = {
         "title": facts.looks.title,
         "note": facts.looks.note,
+        "alerts": sentences.alerts(facts),
+        "headline": sentences.headline(facts),
+        "provenance": sentences.provenance(facts),
+        "caution": sentences.caution(facts),
         "as_of": listing.as_of,
         "complete": listing.complete,
         "listing": {name: getattr(listing, name) for name in _OF_LISTING},

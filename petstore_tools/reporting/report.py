@@ -15,7 +15,7 @@ from petstore_tools.history.database import Moment, Snapshot, Snapshots
 from petstore_tools.history.reading import History
 from petstore_tools.listing import frames
 from petstore_tools.listing.completeness import Listing
-from petstore_tools.reporting import facts, tables
+from petstore_tools.reporting import facts, sentences, tables
 from petstore_tools.reporting.mail import mail
 from petstore_tools.reporting.presentation import Presentation, json_text
 from petstore_tools.reporting.workbook import workbook
@@ -30,8 +30,7 @@ class StatusReport(facts.Facts):
     What one listing shows, and what happened since an earlier one.
 
     >>> print(status_report(store.list_pets(), title="Animals", timezone="UTC"))
-    Animals
-    Complete: 250 animals of the inventory of sandbox, 5 January 2026, 09:00 UTC
+    250 animals: 129 available, 50 pending, 59 sold, 12 without a status.
     ...
 
     Spec: §2.3 status values; §2.1 states no default, hence `unset` (our choice).
@@ -42,6 +41,29 @@ class StatusReport(facts.Facts):
     # is called once the report was written to a file: from then on `since="last"` is
     # its listing
     _mark: Callable[[], None] | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def headline(self) -> str:
+        """What happened, or what there is, in one to three sentences."""
+        return sentences.headline(self)
+
+    @property
+    def provenance(self) -> str:
+        """
+        Whether the listing is complete, of what if it is not all of production, as of
+        when, and what it is compared with.
+        """
+        return sentences.provenance(self)
+
+    @property
+    def caution(self) -> str:
+        """What a reader must know of a listing that may lack animals, else ""."""
+        return sentences.caution(self)
+
+    @property
+    def alerts(self) -> tuple[str, ...]:
+        """A sentence for each alert that is met."""
+        return sentences.alerts(self)
 
     @cached_property
     def _presentation(self) -> Presentation:
@@ -70,7 +92,7 @@ class StatusReport(facts.Facts):
         Return the same numbers as Markdown, or write it whole to a file.
 
         >>> print(status_report(store.list_pets()).to_markdown())
-        # Status report
+        # 250 animals: 129 available, 50 pending, 59 sold, 12 without a status.
         ...
         | status    |   now |   share |
         ...
@@ -107,29 +129,51 @@ class StatusReport(facts.Facts):
             path: A file that ends in .eml; `sendmail -t` sends it, and a mail program
                 opens it as a draft.
             to: One address or more, each such as `Ann <ann@example.org>`.
-            subject: One line; default: the title, the date, and whether the listing is
-                not complete.
+            subject: One line; default: the title and the headline, and whether an alert
+                is met or the listing is not complete.
 
         Raises:
             ArgumentError: An address or the subject cannot stand in a mail.
         """
         addresses = [to] if isinstance(to, str) else to
-        day = self.looks.when(self.listing.as_of, clock="")
+        alert = "Alert: " if self.alerts else ""
         end = "" if self.listing.complete else ", not complete"
-        subject = subject or f"{self.looks.title}, {day}{end}"
+        subject = subject or f"{alert}{self.looks.title}{end}: {self.headline}"
         return self._write(path, mail(self._presentation, addresses, subject))
+
+    def chart(self, name: str) -> str | None:
+        """
+        Return a picture as SVG text to embed; None if there is nothing to see.
+
+        >>> status_report(store.list_pets()).chart("status")[:34]
+        '<svg xmlns="http://www.w3.org/2000'
+
+        Args:
+            name: `status` (a bar for each status), `flow` (the ways between statuses),
+                `counts` (a line for each status), `category` (a bar for each category)
+                or `ageing` (how long animals have been pending).
+
+        Raises:
+            ArgumentError: There is no such picture.
+        """
+        return self._presentation.picture(name)
+
+    @property
+    def colours(self) -> dict[str, str]:
+        """
+        The colour of each status, the same in every format.
+
+        >>> status_report(store.list_pets()).colours["sold"]
+        '#4a79b8'
+        """
+        return self._presentation.colours
 
     def __str__(self) -> str:
         """Return the report for a terminal, without its long tables."""
         return self._presentation.fill("report.txt")
 
     def __repr__(self) -> str:
-        counts = [
-            f"{status} {count:,}"
-            for status, count in self.breakdown["count"].items()
-            if count or self.listing.status is None
-        ]
-        return f"StatusReport({self.headline}: {', '.join(counts)})"
+        return f"StatusReport({self.headline} {self.provenance})"
 
     def _repr_html_(self) -> str:
         return self._presentation.fill("notebook.html")
@@ -156,6 +200,7 @@ def status_report(
     title: str = "Status report",
     note: str = "",
     timezone: str | None = None,
+    alert: str | Sequence[str] = (),
 ) -> StatusReport:
     """
     Report on a listed frame.
@@ -175,6 +220,7 @@ def status_report(
         note: One line below the title.
         timezone: In which times are written, such as `Europe/Berlin`; None for that of
             this machine.
+        alert: A condition that needs someone, or several, such as `available<20`.
 
     Raises:
         ArgumentError: As `read_looks`, or a column is there twice.
@@ -183,8 +229,8 @@ def status_report(
 
     Spec: §2.3, §4.1.
     """
-    looks = facts.read_looks(categories, title, note, timezone)
-    return count_animals(pets, looks, partial=partial)
+    looks = facts.read_looks(categories, title, note, timezone, alert)
+    return _with_remarks(count_animals(pets, looks, partial=partial))
 
 
 def count_animals(
@@ -195,6 +241,8 @@ def count_animals(
     pets = pets.infer_objects().copy()
     frames.check_columns(pets)
     listing = Listing.of(pets)
+    pets = frames.without_arrow(pets)
+    facts.check_alerts(looks, listing.status)
     if not listing.complete and not partial:
         raise FrameError(
             f"this listing is not complete ({listing.completeness}: {listing.reason}). "
@@ -226,7 +274,7 @@ def report_and_keep(
     listing = report.listing
     if listing.status is not None or not listing.complete:
         note = "only complete listings of all animals are compared with earlier ones"
-        return report if since is None else replace(report, notes=(note,))
+        return _with_remarks(report, [] if since is None else [note])
     notes = list[str]()
     words = "not compared with an earlier listing"
     with history.noting(notes, f"not kept as a snapshot, and {words}"):
@@ -235,7 +283,7 @@ def report_and_keep(
             kept = history.snapshots()
             snapshots = Snapshots(s for s in kept if s.number <= newest)
             report = _with_history(report, history, snapshots, since, kept.damage)
-    return replace(report, notes=(*report.notes, *notes))
+    return _with_remarks(report, notes)
 
 
 def report_on_snapshot(
@@ -264,7 +312,13 @@ def report_on_snapshot(
     report = count_animals(history.animals(snapshots[-1]), looks)
     notes = whole.damage, note
     report = _with_history(report, history, snapshots, since, *notes)
-    return replace(report, _mark=None)
+    return _with_remarks(replace(report, _mark=None))
+
+
+def _with_remarks(report: StatusReport, notes: Sequence[str] = ()) -> StatusReport:
+    """Add notes, also about alerts that cannot be judged."""
+    remarks = sentences.alert_remarks(report)
+    return replace(report, notes=(*report.notes, *notes, *remarks))
 
 
 def _with_history(
@@ -291,39 +345,45 @@ def _with_history(
         times = history.status_times(earlier[-1], newest)
         order = [*report.breakdown.index]
         parts["counts"] = snapshots.counts()
+        parts["ageing"] = tables.ageing(times, newest, report.looks.ages, order)
         parts["days"] = tables.days_in_status(times, newest, order)
         parts["pending"] = tables.pending_animals(animals, times)
     if older is not None:
-        parts |= _comparison(report, history, older, snapshots[-1])
+        parts |= _comparison(report, history, older, snapshots)
     return replace(report, **parts)
 
 
 def _comparison(
-    report: StatusReport, history: History, older: Snapshot, newest: Snapshot
+    report: StatusReport, history: History, older: Snapshot, snapshots: Snapshots
 ) -> dict[str, Any]:
     """
     Return the fields of a report that say what happened since an older snapshot.
 
     Args:
         report: On a listing, by itself.
-        history: It has both snapshots.
-        older: What it is compared with.
-        newest: The listing.
+        history: It has all snapshots.
+        older: What the listing is compared with.
+        snapshots: The last one is the listing.
     """
-    listing, animals = report.listing, report.animals
+    listing, animals, newest = report.listing, report.animals, snapshots[-1]
     before = history.animals(older, unseen=True)
     unseen = animals[:0]
     if listing.may_have_hole:
         present = history.animals(newest, unseen=True)
         unseen = present[~present["id"].isin(animals["id"])]
     events = history.events_between(older.number, newest.number)
-    ways = events.fillna({"from": tables.NEW, "to": tables.GONE})
-    sizes = len(before), len(animals), len(unseen)
+    period_before = None
+    oldest = snapshots.period_before(older, newest)
+    if oldest is not None:
+        events_before = history.events_between(oldest.number, older.number)
+        sizes_before = sum(oldest.present.values()), len(before)
+        period_before = events_before, sizes_before
+    sizes = len(before), len(animals)
     parts = {
         "since": older.listing,
         "events": events,
-        "transitions": tables.transitions(ways),
-        "summary": tables.summary(ways, *sizes),
+        "transitions": tables.transitions(events),
+        "summary": tables.summary(events, sizes, len(unseen), period_before),
         "breakdown": tables.breakdown(animals, before),
         "by_category": tables.by_category(animals, report.looks.categories, before),
     }

@@ -80,8 +80,9 @@ def test_a_report_on_an_edited_frame_says_that_it_is_not_complete(frame):
         status_report(changed)
     report = status_report(changed, partial=True)
     assert '"complete": false' in report.to_json()
-    for text in (report.headline, report.to_html(), report.to_markdown(), repr(report)):
-        assert "Not complete" in text
+    assert "others are missing" in report.headline
+    for text in (report.to_html(), report.to_markdown(), str(report)):
+        assert "Not complete: animals are missing, because" in text
 
 
 DTYPES = {"status": text_dtype(), "id": "Int64", "name": "object"}

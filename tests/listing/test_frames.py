@@ -93,13 +93,16 @@ def test_a_page_that_ctrl_c_tore_apart_is_left_out_whole(instant):
     assert columns.to_frame(Listing.as_listed(animals(0)))["id"].tolist() == [1]
 
 
-def test_a_headline_says_that_a_listing_may_have_a_hole():
-    """That of the listing and that of its report, where it is called complete."""
+def test_a_listing_says_that_it_may_have_a_hole():
+    """Its report, too, with a sentence that says what a hole is."""
     frame = listing_frame([(1, "Rex", 3, "sold")], may_have_hole=True)
 
-    headline = "omplete, may have a hole: 1 animal of the inventory of sandbox"
-    assert repr(Listing.of(frame)).startswith(f"c{headline}")
-    assert status_report(frame).headline.startswith(f"C{headline}")
+    words = "complete, may have a hole"
+    listing = f"{words}: 1 animal of the inventory of sandbox"
+    assert repr(Listing.of(frame)).startswith(listing)
+    report = status_report(frame)
+    assert report.provenance.startswith(words)
+    assert report.caution.startswith("May have a hole: an animal that was removed")
     unproven = listing_frame([], completeness="unproven", may_have_hole=True)
     assert repr(Listing.of(unproven)).startswith("unproven: 0 animals")
 

@@ -61,9 +61,11 @@ def test_public_methods_are_pinned():
         assert public(store) == public(PetStore) == methods.split()
     with Sandbox(animals=1) as box:
         report = box.store.status_report()
-    attributes = "animals breakdown by_category counts days events headline listing "
-    attributes += "looks notes pending since summary tables to_excel to_html to_json "
-    attributes += "to_mail to_markdown transitions unseen"
+    attributes = (
+        "ageing alerts animals breakdown by_category caution chart colours counts days"
+        " events headline listing looks notes pending provenance since summary tables"
+        " to_excel to_html to_json to_mail to_markdown transitions unseen"
+    )
     assert public(report) == attributes.split()
     assert public(Sandbox) == "add advance change close connect remove traffic".split()
 

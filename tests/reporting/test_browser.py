@@ -108,15 +108,7 @@ def test_paper_keeps_every_colour_and_every_table(report, tmp_path):
     Swatches, bar, legend and areas of each status; and no table that must be opened
     first.
     """
-    pdf = tmp_path / "report.pdf"
-    chromium(report, tmp_path, "--no-pdf-header-footer", f"--print-to-pdf={pdf}")
-
-    drawn = b""
-    for part in re.findall(
-        rb"stream\r?\n(.*?)\r?\nendstream", pdf.read_bytes(), re.DOTALL
-    ):
-        with suppress(zlib.error):
-            drawn += zlib.decompress(part)
+    drawn = print_page(report, tmp_path / "report.pdf")
 
     for colour in [*LOOKS["colours"].values()][:4]:
         shares = [int(colour[start : start + 2], 16) / 255 for start in (1, 3, 5)]
@@ -124,10 +116,26 @@ def test_paper_keeps_every_colour_and_every_table(report, tmp_path):
         same = pytest.approx(shares, abs=0.003)
         assert sum([*map(float, fill)] == same for fill in fills) >= 3, colour
     page = report.read_text("utf-8")
-    assert "<details" not in page
+    opened = report.with_name("opened.html")
+    opened.write_text(page.replace("<details", "<details open"), "utf-8")
+    drawn_opened = print_page(opened, tmp_path / "opened.pdf")
+    assert page.count("<details") == 4
+    assert drawn.count(b"Tj") == drawn_opened.count(b"Tj") > 100
     # the command line of Chromium draws all colours, so the style is looked at
     assert "* { box-sizing: border-box; print-color-adjust: exact;" in page
-    assert pdf.read_bytes().count(b"/Type /Page\n") <= 2
+    assert (tmp_path / "report.pdf").read_bytes().count(b"/Type /Page\n") <= 2
+
+
+def print_page(page, pdf):
+    """Print a page; return what is drawn on paper."""
+    chromium(page, pdf.parent, "--no-pdf-header-footer", f"--print-to-pdf={pdf}")
+    drawn = b""
+    for part in re.findall(
+        rb"stream\r?\n(.*?)\r?\nendstream", pdf.read_bytes(), re.DOTALL
+    ):
+        with suppress(zlib.error):
+            drawn += zlib.decompress(part)
+    return drawn
 
 
 def test_the_notebooks_outputs_are_drawn_without_error(tmp_path):

@@ -11,6 +11,8 @@ from tables import read_json
 from petstore_tools import Sandbox, status_report
 from petstore_tools.errors import ArgumentError
 
+TAGS = "html head meta title body table thead tbody tr th td h1 h2 p b br span"
+
 
 @pytest.fixture(scope="module")
 def report():
@@ -50,7 +52,7 @@ def test_a_mail_has_the_headers_of_a_draft(report):
         "Zoë Ünal <zoe@example.org>",
         "Ann <ann@xn--mller-kva.example>",
     ]
-    assert mail["Subject"] == "Animals & more, 6 January 2026"
+    assert mail["Subject"] == f"Animals & more: {report.headline}"
     assert mail["X-Unsent"] == "1"
     assert mail["Date"]
     assert other_mail["Subject"] == "Monday"
@@ -69,57 +71,64 @@ def test_a_mail_has_text_picture_tables_page_and_workbook(report):
         assert re.search(rf"^{status} +{count:,} ", text, re.M)
     assert (page.get_filename(), book.get_filename()) == ("report.html", "report.xlsx")
     tags = set(re.findall(r"<(\w+)", html))
-    assert tags <= {*"table thead tbody tr th td h1 h2 p b br small".split()}
+    assert tags <= {*TAGS.split()}
     assert not re.search("class=|max-width:(?!600px)", html)
     assert re.search("anywhere[^<]*>&lt;i&gt;Newcomers", html)
     assert not re.search("overflow-wrap:anywhere[^<]*>available", html)
-    assert "single animals: became sold, pending." in html
+    assert "single animals: waiting longest, became or arrived as sold." in html
     assert "Hugo" not in html
-    assert "Hugo" in page.get_content()
+    assert report.pending["name"][0] in page.get_content()
     for content in (text, html):
         assert "A change happened between two" in content.split("It was read from")[1]
-        assert content.index("became sold") < content.index("By status")
-        assert content.index("became sold") < content.index("available")
-        assert "From status to status" in content
+        words = [report.headline, "became sold", "can be bought", "What happened"]
+        assert sorted(words, key=content.index) == words
     total = html.split('<tr style="font-weight:bold">')[1]
     assert ">total</td>" in total
     assert "#8a4b00" not in html
 
 
-def test_the_picture_of_a_mail_is_bars_of_cells(report):
+def test_the_pictures_of_a_mail_are_bars_of_cells(report):
     """
-    One now and a thin one before for each status, of a width that is its share of the
-    largest; a status without animals has no bar.
+    One for each status, whose width is its share of the largest; a status without
+    animals has no bar. A bar for each category has a part for each status.
     """
     _, content = mail_of(report)
-    assert "Animals in each status now, and in grey 5 January 2026" in content
+    bars = re.findall(r'<td width="([\d.]+)%" bgcolor="(#\w+)"', content)
+    counts = report.breakdown["count"]
+    largest = counts.max()
 
-    widths = re.findall(r'<td width="([\d.]+)%" bgcolor="(#\w+)"', content)
-    before, now = report.breakdown["before"], report.breakdown["count"]
-    largest = max(before.max(), now.max())
-    expected = []
-    for status in report.breakdown.index:
-        for side, grey in ((now, False), (before, True)):
-            if side[status]:
-                expected.append((round(100 * side[status] / largest, 1), grey))
-    shown = [(float(width), colour == "#a6a6a6") for width, colour in widths]
-    assert sorted(shown) == sorted(expected)
+    expected = [
+        (round(100 * count / largest, 1), report.colours[status])
+        for status, count in counts.items()
+        if count
+    ]
+    tiles = ("#f3f5f8", "#fff3e0")
+    shown = [(float(width), colour) for width, colour in bars if colour not in tiles]
+    assert shown[: len(expected)] == expected
+    categories = report.by_category.drop(columns=["label", "total", "change"])
+    pending = report.ageing[report.ageing["status"] == "pending"]["animals"]
+    parts = (categories > 0).to_numpy().sum() + (pending > 0).sum()
+    assert parts == len(shown[len(expected) :])
+
+
+def test_the_letters_of_a_mail_have_few_sizes(report):
+    """It has a doctype, and its text is 14 pixels high; headings and numbers more."""
+    _, content = mail_of(report)
+
+    assert content.startswith("<!doctype html>")
+    sizes = set(re.findall(r"font-size:(\d+)px", content))
+    assert sizes == {"1", "14", "16", "22", "24"}  # 1: the cell of a bar
 
 
 def test_a_mail_says_in_colour_that_a_listing_is_not_complete():
-    """
-    Above all tables, and in the subject; one that is too wide for a phone leaves
-    statuses out.
-    """
+    """Above all tables, and in the subject."""
     rows = [(n, "Rex", 1, f"status {n}") for n in range(9)]
     report = status_report(listing_frame(rows).head(8), partial=True)
     mail, content = mail_of(report)
 
-    assert mail["Subject"].endswith(", not complete")
-    assert content.index("color:#8a4b00") < content.index("Not complete (cut)")
-    header = re.findall("<th[^>]*>([^<]*)", content.split("By category")[1])[1:]
-    assert header[:3] == ["category", "total", "status 0"]
-    assert "The attached page has all 10 columns" in content
+    assert "Status report, not complete: 8 animals were listed" in mail["Subject"]
+    assert report.caution in content
+    assert content.index(report.caution) < content.index("Status report: cut")
 
 
 @pytest.mark.parametrize("options", read_json(__file__, "odd_mails.json"))

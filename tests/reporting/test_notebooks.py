@@ -73,10 +73,11 @@ def test_settings_from_the_file_alone_are_those_of_all(box, tmp_path):
         "-p OUTPUT report.html -y 'CATEGORIES: {1: Hunde, 2: Katzen}'",
     )
 
-    assert report.headline.startswith("Complete: 120 animals of the inventory, ")
+    assert report.headline.startswith("120 animals: ")
+    assert report.provenance.startswith("complete, ")
     assert "complete: 120 animals of the inventory of production" in listed.stderr
     assert code == 0, notebook
-    assert "Complete: 120 animals of the inventory, " in notebook
+    assert "Stock is unchanged at 120. 1 was sold." in notebook
     # no sample category names a real inventory's
     assert not re.search("Rabbits|Guinea", notebook)
     assert list(box.traffic()["method"]) == ["GET"] * 6  # two pages for each of them
@@ -94,7 +95,7 @@ def test_without_settings_the_job_fails_and_names_configure(tmp_path):
     assert code == 1
     assert "SettingsError: no base address" in notebook
     assert "petstore-tools configure" in notebook
-    assert "of the inventory of sandbox" not in notebook
+    assert "sandbox, " not in notebook
     assert "unknown parameter: STATSU" in notebook
 
 
@@ -102,7 +103,7 @@ def test_a_sandbox_is_reported_on_where_it_is_asked_for(box):
     """And then it is called one; a filter is a parameter."""
     report = run_cells("06_nightly_report.ipynb", SANDBOX=True, STATUS="sold")["report"]
 
-    assert "animals of status sold in sandbox" in report.headline
+    assert report.provenance.startswith("complete, status sold, sandbox, ")
     assert len(box.traffic()) == 0
 
 

@@ -3,8 +3,8 @@
 import json
 import re
 import zipfile
-from datetime import UTC, datetime
-from itertools import pairwise
+from datetime import UTC, datetime, timedelta
+from html import unescape
 from urllib.parse import unquote
 from xml.etree import ElementTree
 
@@ -17,8 +17,10 @@ from reports import report_on, status_frame
 from tables import read_json
 
 from petstore_tools import Sandbox, status_report
+from petstore_tools.errors import ArgumentError
 from petstore_tools.reporting.presentation import (
     LOOKS,
+    PICTURES,
     TITLES,
     Presentation,
     show,
@@ -58,9 +60,9 @@ def test_what_came_from_outside_is_text_in_every_format():
     )
     output = report.to_html() + report.to_markdown() + report._repr_html_()
 
-    assert not re.search("<b>|<script|<img|<i>", output)
-    assert "# \\- \\~a\\~ &lt;i&gt;\n" in report.to_markdown()
-    assert "\n2026\\. x\n" in report.to_markdown()
+    assert not re.search(r"\|<b>|<script|<img\||~ <i>", output)
+    assert "\n\\- \\~a\\~ &lt;i&gt; \N{EN DASH} 2026. x: " in report.to_markdown()
+    assert report.to_markdown().startswith("# 2 animals: ")
     assert not re.search(
         r"https?://|src=|@import|url\(", report.to_html().replace(rows[1][1], "")
     )
@@ -103,7 +105,6 @@ def test_a_workbook_begins_with_the_report_and_its_chart(tmp_path):
         report = box.store.status_report(since="3h", timezone="Europe/Berlin")
     report.to_excel(tmp_path / "r.xlsx")
     book = python_calamine.CalamineWorkbook.from_path(tmp_path / "r.xlsx")
-    drawing = Presentation(report).chart
 
     sheets = ["Report", *LOOKS["sheets"].values(), "How this was made"]
     assert book.sheet_names == [name for name in sheets if name != "Not seen"]
@@ -119,9 +120,13 @@ def test_a_workbook_begins_with_the_report_and_its_chart(tmp_path):
         drawn = parts.read("xl/charts/chart1.xml").decode()
         sheet = parts.read("xl/worksheets/sheet1.xml")
     assert b'fitToHeight="0"' in sheet
-    assert f'<c:majorUnit val="{drawing.ticks.step}"/>' in drawn
-    assert drawn.count("<c:ser>") == len(drawing.lines) == 3
+    assert drawn.count("<c:ser>") == len(Presentation(report).charts) == 3
     assert "scatterChart" in drawn
+    spans = re.findall(r'<c:max val="([\d.]+)"/><c:min val="([\d.]+)"/>', drawn)
+    (end, begin), (top, bottom) = [[*map(float, span)] for span in spans]
+    numbers = [(time - datetime(1899, 12, 30)) / timedelta(1) for time in times[1:]]
+    assert (begin, end) == pytest.approx((min(numbers), max(numbers)))
+    assert bottom == 0 < report.counts.to_numpy().max() <= top
 
 
 def test_times_are_those_of_the_reader_and_in_json_iso():
@@ -163,13 +168,11 @@ def test_without_a_zone_all_times_are_those_of_the_machine(tmp_path):
             zone=None,
         ).to_html()
 
-    assert "From 6 January 2026, 01:00 NZDT to 16 January 2026, 11:00 NZDT" in page
-    assert ">6 January 2026</text>" in page
-    assert (
-        "6 January 2026, 01:00 NZDT to 16 January 2026" in page.split("aria-label")[1]
-    )
-    assert "<bdi>7 January 2026</bdi>" in page  # pending since
-    assert "5 January 2026" not in page
+    assert "16 January 2026, 11:00 NZDT, compared with 6 January<" in page
+    assert ">6 Jan</text>" in page
+    assert "0 on 6 Jan, 1 on 16 Jan" in page
+    assert "<bdi>16 Jan</bdi>" in page  # seen by
+    assert not re.search(r"\b5 Jan", page)
 
 
 def test_a_workbook_has_the_hours_of_the_page(tmp_path):
@@ -184,11 +187,11 @@ def test_a_workbook_has_the_hours_of_the_page(tmp_path):
             zone=None,
         )
         report.to_excel(tmp_path / "r.xlsx")
-        headline = report.headline
+        provenance = report.provenance
 
     book = python_calamine.CalamineWorkbook.from_path(tmp_path / "r.xlsx")
     method = book.get_sheet_by_name("How this was made").to_python()
-    assert headline.endswith("10:00 IST")
+    assert provenance.endswith(", 10:00 IST, compared with 6 July, 10:00")
     assert [row[0] for row in method[-3:]] == [
         "as of (IST)",
         *(datetime(2026, 7, day, 10) for day in (6, 7)),
@@ -206,27 +209,31 @@ def test_the_order_is_that_of_importance():
         box.add([("Newcomer", 1, "available")])
         report = box.store.status_report(since="9d")
 
-    titles = [title for name, title in TITLES.items() if name != "unseen"]
-    titles[0] = "From 5 January 2026"
+    sections = [section.name for section in Presentation(report).sections]
+    assert sections == [name for name in TITLES if name != "unseen"]
     page = report.to_html()
-    text = re.findall("^## ([^,\n]+)", report.to_markdown(), re.M)
-    assert re.findall("<h2>([^,<]+)", page) == text == [*titles, "How this was made"]
-    assert not re.search("By category|Pending", str(report))
-    sections = re.findall("^(.+):$", str(report), re.M)
-    assert sections[1:] == [
-        "By status",
-        "From status to status",
-        "Days in a status (last 30 days)",
-    ]
-    front, end = page.split("How this was made")
+    heading, *titles = re.findall("^#+ (.+)", report.to_markdown(), re.M)
+    assert unescape(heading) == report.headline
+    assert titles == [*(s.title for s in Presentation(report).sections), MADE]
+    order = "breakdown flow counts by_category ageing pending"
+    assert re.findall(r'<section id="(\w+)"', page) == order.split()
+    folded = re.findall(r'<details id="(\w+)_table"', page)
+    assert folded == ["breakdown", "transitions", "days", "sold"]
+    places = [report.provenance, f">{report.headline}", 'class="tiles"', "<section"]
+    assert sorted(places, key=page.index) == places
+    assert page.count("<caption") == page.count("<table")
+    assert not re.search("By category|Waiting longest", str(report))
+    assert str(report).startswith(f"{report.headline}\n")
+    front, end = page.split("<footer")
     assert "request" not in front
     assert " with 1 request." in end
-    assert front.index("<svg") < front.index("By status")
-    assert front.count("<caption") == front.count("<table")
     assert ": no snapshot is about 9d old" in page.split("Note")[1]
 
 
-def test_lines_have_round_ticks_labels_apart_and_a_dot_a_listing(tmp_path):
+MADE = "How this was made"
+
+
+def test_a_small_chart_begins_at_0_and_ends_where_its_status_is_now(tmp_path):
     """
     Nine listings in an hour, the tenth a month later; said in words, too. A notebook
     shows an image, since one that is not trusted shows no SVG.
@@ -234,49 +241,95 @@ def test_lines_have_round_ticks_labels_apart_and_a_dot_a_listing(tmp_path):
     times = [n * 400.0 for n in range(1, 10)] + [30 * DAY_S]
     counts = [{"available": 90 + n, "sold": 91, "lost": 92, "": 1} for n in range(10)]
     report = report_of(tmp_path, times, counts)
-    drawing = Presentation(report).chart
+    charts = {chart.status: chart for chart in Presentation(report).charts}
 
-    assert [*drawing.ticks] == [0, 20, 40, 60, 80, 100]
-    assert drawing.title == "Animals by status in 10 listings"
-    assert drawing.since == 0
-    labels = [label for *_, label in drawing.lines]
-    assert min(b - a for a, b in pairwise(labels)) >= 22
+    assert [*charts] == ["available", "sold", "blank ('')", "lost"]
+    assert [*charts["available"].ticks] == [0, 50, 100]
+    assert [*charts["blank ('')"].ticks] == [0, 1, 2]
+    assert charts["available"].path == "M0 2L210 1"  # the last one of each unit
+    assert charts["available"].end == (210, 1)
+    assert charts["available"].since == 0
     page = report.to_html()
-    image = re.findall('src="data:image/svg.xml,([^"]*)', report._repr_html_())
-    drawn = "".join(ElementTree.fromstring(unquote(*image)).itertext())
+    assert "available: 90 on 1 Jan, 99 on 31 Jan" in page
+    image, *_ = re.findall('src="data:image/svg.xml,([^"]*)', report._repr_html_())
+    drawn = "".join(ElementTree.fromstring(unquote(image)).itertext())
     assert "available\u2069 99" in drawn
-    assert page.count("h0") == 10 * len(drawing.lines)
-    assert "available from 90 to 99" in page.split("aria-label")[1]
-    assert ">&#x2068;available&#x2069; 99</text>" in page
-    assert f'">{drawing.title}, shaded since 1 January 1970</text>' in page
 
 
 @pytest.mark.parametrize("high", [1, 7, 940, 4_700])
-def test_an_axis_begins_at_0_and_ends_near_the_highest_line(high, tmp_path):
+def test_an_axis_begins_at_0_and_ends_near_the_highest_count(high, tmp_path):
     """The compared time is shaded from the older listing on."""
     times = [DAY_S * n for n in (1, 3, 5)]
     counts = [{"available": count} for count in (1, high, high)]
     report = report_of(tmp_path, times, counts, since="2d")
-    drawing = Presentation(report).chart
+    (chart,) = Presentation(report).charts
 
-    assert drawing.ticks[0] == 0
-    assert high <= drawing.ticks[-1] <= 1.4 * high
-    assert drawing.since == 250
-    assert '<path class="shade" d="M250 0H500V180H250z"/>' in report.to_html()
+    assert chart.ticks[0] == 0
+    assert high <= chart.ticks[-1] <= max(2, 1.4 * high)
+    assert chart.since == 105
+    assert '<path class="shade" d="M105 0H210V92H105z"/>' in report.to_html()
 
 
-def test_each_of_eight_statuses_has_a_colour_of_its_own(tmp_path):
-    """Whatever their words are; the total of a table has no bar."""
+def test_each_of_ten_statuses_has_a_colour_of_its_own_in_every_format(tmp_path):
+    """Whatever their words are, and blank ones, too."""
     words = "available pending frei belegt verkauft reserviert krank متاح".split()
+    words += ["", " "]
     report = report_of(tmp_path, [1.0, 2.0], [dict.fromkeys(words, 2)] * 2)
 
-    assert len(set(Presentation(report).colours.values())) == len(words)
-    page = report.to_html()
-    assert page.count("linear-gradient") == len(words)
-    for status, colour in Presentation(report).colours.items():
+    assert len(set(report.colours.values())) == len(report.colours) == len(words)
+    page = unescape(report.to_html())
+    mail = Presentation(report).fill("mail.html")
+    for status, colour in report.colours.items():
         key = f'style="background:{colour}"></span><bdi>{status}</bdi>'
         assert key in page
-        assert f'<g stroke="{colour}">' in page
+        assert f'stroke="{colour}"' in page
+        assert f'bgcolor="{colour}"' in mail
+        assert colour in report.chart("status")
+
+
+def test_the_flow_has_each_way_between_the_statuses_of_the_document(tmp_path):
+    """Its arcs do not lie on each other. Other words have the table of ways."""
+    before = dict(enumerate(["available", "pending", "sold", None] * 5))
+    now = before | {0: "pending", 1: "sold", 4: "sold", 5: "available", 8: "pending"}
+    now |= {99: "sold"}
+    del now[2]
+    report = report_on(
+        tmp_path, *(status_frame(s, t) for s, t in ((before, 1), (now, 9)))
+    )
+    (_, wide), (_, tall) = Presentation(report).flows
+
+    for flow in (wide, tall):
+        assert sorted(edge.animals for edge in flow.edges) == [1, 1, 1, 1, 1, 2]
+        left, top, width, height = flow.box
+        for edge in flow.edges:
+            x, y = edge.label
+            assert left < x < left + width
+            assert top < y < top + height
+    assert "new to sold 1" in report.to_html()
+    words = report_on(
+        tmp_path / "other", status_frame({1: "frei"}), status_frame({1: "sold"}, 9.0)
+    )
+    assert Presentation(words).flows == []
+    assert "<bdi>frei</bdi></" in words.to_html().split('id="flow"')[1]
+
+
+def test_a_picture_stands_alone_or_is_left_out(tmp_path):
+    """Each is XML with a sentence for those who do not see it."""
+    one = report_on(tmp_path / "one", status_frame({1: "sold", 2: None}))
+    none = report_on(tmp_path / "none", status_frame({}))
+    two = report_on(
+        tmp_path,
+        status_frame({1: "pending"}),
+        status_frame({1: "sold", 2: "pending"}, 9.0),
+    )
+
+    assert [name for name in PICTURES if one.chart(name)] == ["status", "category"]
+    assert [name for name in PICTURES if none.chart(name)] == []
+    for name in PICTURES:
+        drawing = ElementTree.fromstring(two.chart(name))
+        assert drawing.attrib["aria-label"].strip()
+    with pytest.raises(ArgumentError, match="name one of 'status', 'flow'"):
+        one.chart("pie")
 
 
 def test_colours_of_the_graphic_stand_out_from_both_papers():

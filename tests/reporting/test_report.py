@@ -50,10 +50,10 @@ def test_a_report_on_one_status_counts_and_is_not_compared():
     assert [*report.tables()] == ["breakdown", "by_category"]
 
 
-OURS = "unset total label category change since share status id stays stays_are_longer"
+OURS = "unset total label category change since share status id stays days_to"
 NAMES = ["blank ('')", "'total' as sent"]  # that other statuses have
 SENT = {sent: f"{sent!r} as sent" for sent in [*OURS.split(), *NAMES, " sold"]}
-SENT |= {blank: f"blank ({blank!r})" for blank in ("", "  ")}
+SENT |= {"": "blank ('')", " ": "blank ('␣')", "  ": "blank ('␣␣')"}
 
 
 def test_statuses_that_are_blank_or_called_like_columns_of_ours_are_kept_apart(
@@ -126,7 +126,7 @@ def test_a_history_that_cannot_be_marked_stops_no_output(tmp_path):
     assert sorted(path.name for path in tmp_path.glob("[ab].*")) == ["a.html", "b.xlsx"]
 
 
-def test_of_the_longest_one_may_be_longer_that_nobody_saw_begin():
+def test_the_longest_time_is_a_bound_if_nobody_saw_one_as_long_begin():
     """In whatever order the two come."""
     times = pd.DataFrame({"status": "sold", "days": [5.0, 5.0], "last": 3})
     times["ended_by"] = pd.NaT
@@ -135,7 +135,7 @@ def test_of_the_longest_one_may_be_longer_that_nobody_saw_begin():
 
         days = days_in_status(times.assign(began_after=began), 3, ["sold"])
 
-        assert days["is_longer"].tolist() == [True]
+        assert days["longest_is_longer"].tolist() == [True]
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,7 @@ def test_a_report_that_is_written_is_not_returned(tmp_path):
 
 
 def test_a_listing_that_is_not_whole_is_reported_on_only_when_asked(tmp_path):
-    """And then the headline says it, and nothing is kept."""
+    """And then the headline and a box say it, and nothing is kept."""
     with open_store(PagingService(250, "nothing"), tmp_path) as store:
         with pytest.raises(IncompleteListingError):
             store.status_report()
@@ -191,7 +191,9 @@ def test_a_listing_that_is_not_whole_is_reported_on_only_when_asked(tmp_path):
             report = store.status_report(partial=True, since="last")
         assert len(store.snapshots()) == 0
 
-    assert report.headline.startswith("Not complete (unproven): 100 animals")
+    assert report.headline.startswith("100 animals were listed, and there may be more")
+    assert report.caution.startswith("Not proven complete: ")
+    assert f'<p class="box">{report.caution}' in unescape(report.to_html())
     note = "only complete listings of all animals are compared with earlier ones"
     assert (report.notes, report.events) == ((note,), None)
 

@@ -26,14 +26,20 @@ from petstore_tools import spec
 from petstore_tools.history.database import HistoryDatabase
 from petstore_tools.history.reading import History
 from petstore_tools.reporting.facts import read_looks
-from petstore_tools.reporting.presentation import TITLES, TOP, WITH_TOTAL
+from petstore_tools.reporting.presentation import (
+    LONGEST,
+    TITLES,
+    TOP,
+    WITH_TOTAL,
+    Presentation,
+)
 from petstore_tools.reporting.report import report_and_keep
 
 Row = tuple[str, ...]
 Tables = dict[str, list[list[Any]]]
 HOSTILE, STATUSES = read_json(__file__, "hostile.json")
-BOUNDS = ["is_longer", "stays_are_longer"]
-TEXTS = [*"event label what status category id name from to".split(), *BOUNDS]
+BOUNDS = ["median_is_longer", "days_90_is_longer", "longest_is_longer"]
+TEXTS = [*"event label what status category id name from to time".split(), *BOUNDS]
 TIMES = ["after", "by", "since", "as_of"]
 read_markdown = mistune.create_markdown(
     escape=False, plugins=["table", "strikethrough"]
@@ -95,12 +101,16 @@ def frames_of(report, names):
         "by_category": report.by_category.reset_index(),
         "days": report.days.reset_index() if report.days is not None else None,
         "sold": events[events["to"] == "sold"]
-        .drop(columns=["event", "to"])
+        .drop(columns=["event", "to", "after"])
         .fillna({"from": "new"}),
-        "pending": report.pending,
+        "pending": report.pending.drop(columns="since"),
         "Sold, new and gone": events[events["event"] != "changed status"],
         "Pending": report.pending,
     }
+    arrived = report.summary.set_index("what")["animals"]["arrived as sold"]
+    if not arrived:
+        summary = report.summary
+        frames["summary"] = summary[summary["what"] != "arrived as sold"]
     used = report.counts.columns[report.counts.any()]
     unused = [*set(report.breakdown.index) - set(used)]
     for name, frame in frames.items():
@@ -123,17 +133,24 @@ def frames_of(report, names):
 def page(content):
     """Return the tables of a page or a mail, by the heading above each."""
     tables = Tables()
-    for part in re.split("<h2[^>]*>", content)[1:]:
-        heading, _, below = part.partition("</h2>")
-        rows = re.findall("<tr.*?</tr>", below, re.DOTALL)[1:]
-        if not heading.startswith("From "):
-            heading = heading.partition(",")[0]
-        tables[heading] = []
-        for row in rows:
-            cells = re.findall("<t[hd][ >].*?</t[hd]>", row, re.DOTALL)
-            texts = [unescape(re.sub("<[^>]*>", "", cell)) for cell in cells]
-            tables[heading].append(texts)
+    pattern = "<(?:h2|summary)[^>]*>(.*?)</(?:h2|summary)>(.*?)(?=<h2|<summary|$)"
+    for heading, below in re.findall(pattern, content, re.DOTALL):
+        _, _, table = below.rpartition("<thead")
+        rows = re.findall("<tr.*?</tr>", table, re.DOTALL)
+        tables[plain(heading)] = [
+            [
+                plain(cell)
+                for cell in re.findall("<t[hd][ >].*?</t[hd]>", row, re.DOTALL)
+                if 'class="bars"' not in cell and "<td width" not in cell
+            ]
+            for row in rows[1:]
+        ]
     return tables
+
+
+def plain(words):
+    """Return the text of HTML."""
+    return unescape(re.sub("<[^>]*>", "", words)).strip("\n")
 
 
 def workbook(content):
@@ -145,14 +162,12 @@ def workbook(content):
     }
     tables = {name: sheet[1:] for name, sheet in sheets.items()}
     lines = sheets["Report"]
-    for top, line in enumerate(lines[:-1]):
-        title = str(line[0])
-        if not title.startswith("From "):
-            title = title.partition(",")[0]
-        if title and not any(map(str, line[1:])) and lines[top + 1][1] != "":
-            width = len([*takewhile(str, lines[top + 1])])
-            rows = takewhile(lambda cells: cells[0] != "", lines[top + 2 :])
-            tables[title] = [cells[:width] for cells in rows]
+    for top, line in enumerate(lines[:-2]):
+        if line[0] != "" and not any(map(str, line[1:])):
+            header = top + 1 + (lines[top + 1][1] == "")
+            width = len([*takewhile(str, lines[header])])
+            rows = takewhile(lambda cells: cells[0] != "", lines[header + 1 :])
+            tables[str(line[0])] = [cells[:width] for cells in rows]
     return tables
 
 
@@ -204,21 +219,53 @@ def check(rng, folder, rows, categories):
             assert rows_of(list(row), [row.values()]) == (
                 rows_of(list(record), [record.values()])
             )
+    check_words(report, document, formats)
+    sections = {s.name: s.title for s in Presentation(report).sections}
+    folded = Presentation(report).fold_titles
     for name, frame in frames_of(report, names).items():
-        title = TITLES.get(name, name)
-        if name == "summary":
-            title = "From 5 January 2026, 09:00 UTC to 7 January 2026, 09:00 UTC"
         for kind, tables in formats.items():
-            is_drawn = kind in ("page", "mail") and name == "summary"
-            is_drawn |= kind == "mail" and "id" in frame
             is_elsewhere = ("id" in frame and name in TITLES) == (kind == "workbook")
+            is_drawn = kind in ("page", "mail", "workbook") and name == "summary"
+            is_drawn |= kind == "mail" and "id" in frame
             if not is_drawn and not is_elsewhere and len(frame):
+                title = sections.get(name, name)
+                if kind == "page" and folded.get(name) in tables:
+                    title = folded[name]
                 lines = tables[title]
                 top = len(frame)
                 if kind != "workbook" and name not in ("breakdown", "days"):
-                    top = TOP
+                    top = LONGEST if name == "pending" else TOP
                 has_total = name in WITH_TOTAL
                 check_table(frame, lines, has_total=has_total, top=top)
+
+
+def check_words(report, document, formats):
+    """Look for headline, provenance, tiles and ageing in each format."""
+    presentation = Presentation(report)
+    texts = {
+        "page": plain(report.to_html()),
+        "mail": plain(presentation.fill("mail.html")),
+        "markdown": plain(read_markdown(report.to_markdown())),
+        "notebook": plain(report._repr_html_()),
+        "text": str(report),
+    }
+    for text in texts.values():
+        assert report.headline in " ".join(text.split())
+        assert report.provenance in text
+    assert document["headline"] == report.headline
+    sums = report.summary.set_index("what")["animals"]
+    for tile in presentation.tiles:
+        number = int(tile.value.replace(",", ""))
+        assert sums.get(tile.label, number) == number
+        for kind in ("page", "mail", "notebook"):
+            pattern = rf"{re.escape(tile.value)}\s*{re.escape(tile.label)}"
+            assert re.search(pattern, texts[kind])
+    ages = report.ageing.loc[report.ageing["status"] == "pending", "animals"].tolist()
+    if any(ages):
+        title = next(s.title for s in presentation.sections if s.name == "ageing")
+        for kind in ("markdown", "workbook"):
+            assert [int(float(row[1])) for row in formats[kind][title]] == ages
+        assert [bar.number for bar in presentation.ageing_bars] == ages
 
 
 LONG_SEEDS = [*range(100, 142), *range(4, 8)]

@@ -3,13 +3,14 @@ The truth of a history of listings: what each complete one showed, the stays and
 that follow from it, and how a history and a report are held against them.
 """
 
+import re
 from bisect import bisect_left, bisect_right
 from collections import Counter, namedtuple
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import groupby
-from math import ceil, nan
+from math import ceil, inf, isnan, nan
 from operator import attrgetter
 from statistics import median
 
@@ -24,6 +25,7 @@ from petstore_tools.reporting.report import (
     report_and_keep,
     report_on_snapshot,
 )
+from petstore_tools.reporting.sentences import message, waiting
 
 STATUSES = [*spec.STATUSES, None]
 WORDS = [STATUSES, ["verfügbar", "reserviert", "sold", "متاح", None]]
@@ -297,11 +299,10 @@ def pick_moment(rng, listings, zone):
     return written, ended_position(earlier, meant, zone)
 
 
-def true_times(listings):
+def stays_by_status(listings):
     """
-    Return of each status the stays that ended, the median of their days, the days that
-    90 % of them took at most, the stays that are open, the longest of these, whether
-    nobody saw that one begin, and whether one that ended was not seen to begin.
+    Return of each status the lengths (days, whether nobody saw the begin) of the stays
+    that ended, and of those that are open.
     """
     lengths = {}
     for pet_id, status, began_after, first, last, after, by in status_stays(listings):
@@ -313,22 +314,133 @@ def true_times(listings):
             days.append(length)
         elif pet_id in listings[-1].animals:
             open_days.append(length)
-    return {
-        name: pytest.approx(
-            (
-                len(days),
-                median([day for day, _ in days] or [nan]),
-                sorted(days)[ceil(0.9 * (len(days) - 1))][0] if days else nan,
-                len(open_days),
-                *max(open_days, default=(nan, False)),
-                any(is_longer for _, is_longer in days),
-            ),
-            abs=1e-9,
-            nan_ok=True,
+    return {name: both for name, both in lengths.items() if any(both)}
+
+
+def true_times(listings):
+    """
+    Return of each status the stays that ended, the median of their days, the days that
+    90 % of them took at most, the stays that are open, the longest of these, and of the
+    three numbers of days, whether each would be larger if what nobody saw begin had
+    begun long before.
+    """
+    times = {}
+    for name, (days, open_days) in stays_by_status(listings).items():
+        seen = numbers_of_days(days, open_days)
+        long = numbers_of_days(
+            *([*map(begun_long_before, d)] for d in (days, open_days))
         )
-        for name, (days, open_days) in lengths.items()
-        if days or open_days
+        is_longer = [not isnan(a) and a != b for a, b in zip(seen, long, strict=True)]
+        middle, most, longest = seen
+        row = (len(days), middle, most, len(open_days), longest, *is_longer)
+        times[name] = pytest.approx(row, abs=1e-9, nan_ok=True)
+    return times
+
+
+def begun_long_before(length):
+    """Return a length that is longer if nobody saw its begin."""
+    days, is_unseen = length
+    return 1e6 if is_unseen else days, is_unseen
+
+
+def numbers_of_days(lengths, open_lengths):
+    """Return the median, the days that 90 % took at most, and the longest open ones."""
+    days = sorted(day for day, _ in lengths)
+    most = days[ceil(0.9 * (len(days) - 1))] if days else nan
+    longest = max([day for day, _ in open_lengths], default=nan)
+    return median(days or [nan]), most, longest
+
+
+def true_ages(listings, ages):
+    """
+    Return how many animals have been in a status for more than each age for certain,
+    and of how many in all nobody knows whether it is more than the last age.
+    """
+    longer, unsure = Counter(), Counter()
+    for name, (_, open_days) in stays_by_status(listings).items():
+        for days, is_unseen in open_days:
+            longer.update((name, age) for age in ages if days > age)
+            unsure[name] += is_unseen and days <= ages[-1]
+    return longer, +unsure
+
+
+def check_ageing(report, listings):
+    """Compare the rows of the ageing with the truth."""
+    ages = [0.0, *report.looks.ages]
+    longer, unsure = true_ages(listings, ages)
+    now = count_animals(listings[-1].animals)
+    for name, rows in report.ageing.groupby("status"):
+        counts = rows.set_index("days_from")["animals"]
+        is_row = rows["days_to"].notna() | (rows["days_from"] == ages[-1])
+        assert counts.sum() == now[name]
+        assert counts[~is_row.to_numpy()].sum() == unsure[name]
+        assert counts[ages[-1]] == longer[name, ages[-1]]
+    pending = longer["pending", report.looks.long]
+    words = f"{pending:,} ha(ve|s) been pending for more than 14 days[.]"
+    assert bool(re.fullmatch(words, waiting(report))) == bool(pending)
+
+
+def true_sums(listings, since, until):
+    """Return the sums of a period."""
+    events = true_events(listings, since, until)
+    kinds = Counter()
+    for kind in ("new", "became sold", "changed status", "gone"):
+        kinds[kind] = len({event.id for event in events if event.event == kind})
+    arrived = {e.id for e in events if e.begin is None and e.end == "sold"}
+    last = animals_in(listings, until)
+    if until == len(listings) - 1:
+        last = listings[until].animals
+    return {
+        "animals before": len(animals_in(listings, since)),
+        "new": kinds["new"],
+        "arrived as sold": len(arrived),
+        "became sold": kinds["became sold"],
+        "changed status": kinds["changed status"],
+        "gone": kinds["gone"],
+        "animals now": len(last),
     }
+
+
+def period_before(listings, since):
+    """
+    Return the position of the listing with which the period before begins, None if no
+    listing is as old, give or take a tenth of the period.
+    """
+    begins = [listing.facts.started_at for listing in listings]
+    length_s = begins[-1] - begins[since]
+    starts = {abs(begins[since] - begins[n] - length_s): n for n in range(since)}
+    distance_s = min(starts, default=inf)
+    return starts[distance_s] if distance_s <= length_s / 10 else None
+
+
+def check_sums(report, listings, since, unseen):
+    """Compare the summary, its period before, and the headline with the truth."""
+    sums = true_sums(listings, since, len(listings) - 1)
+    summary = report.summary.set_index("what")
+    seen = {"not seen": unseen} if unseen else {}
+    assert summary["animals"].to_dict() == {**sums, **seen}
+    oldest = period_before(listings, since)
+    assert ("period_before" in summary) == (oldest is not None)
+    if oldest is not None:
+        before = true_sums(listings, oldest, since)
+        assert summary["period_before"].drop([*seen]).to_dict() == before
+    change = sums["animals now"] - sums["animals before"]
+    way = "grew" if change > 0 else "fell"
+    stock = f" {way} by {abs(change):,} to" if change else " is unchanged at"
+    words = [f"Stock{stock} {sums['animals now']:,}"]
+    if sums["new"] or sums["gone"] or unseen:
+        words.append(f": {sums['new']:,} came, {sums['gone']:,} left")
+        words.append(f", {unseen:,} not seen." if unseen else ".")
+    sold = sums["became sold"]
+    words += [f"{sold:,} was sold" if sold == 1 else f"{sold:,} were sold"] * (sold > 0)
+    arrived, changed = sums["arrived as sold"], sums["changed status"]
+    words += [f"{arrived:,} arrived as sold"] * (arrived > 0)
+    words += [f"{changed:,} changed status"] * (changed > 0 and not sold)
+    places = [message(report).find(part) for part in words]
+    assert -1 not in places
+    assert places == sorted(places)
+    numbers = re.findall(r"\d[\d,]*", "".join(words))
+    assert re.findall(r"\d[\d,]*", message(report)) == numbers
 
 
 def check_report(report, listings, since):
@@ -360,15 +472,8 @@ def check_report(report, listings, since):
     rows = tables["counts"].iloc[:, 1:].to_dict("records")
     true_counts = [count_animals(animals_in(listings, n)) for n in range(last)]
     assert [+Counter(row) for row in rows] == [*true_counts, count_animals(now)]
-    sums = {
-        "animals before": len(old),
-        "new": len({event.id for event in events if event.begin is None}),
-        "became sold": len({event.id for event in events if event.end == "sold"}),
-        "gone": len({event.id for event in events if event.end is None}),
-        "animals now": len(now),
-    }
-    summary = tables["summary"].set_index("what")["animals"].to_dict()
-    assert summary == {**sums, **({"not seen": len(unseen)} if unseen else {})}
+    check_sums(report, listings, since, len(unseen))
+    check_ageing(report, listings)
     days = report.days
     rows_of_days = zip(days.index, days.to_numpy().tolist(), strict=True)
     assert {name: tuple(row) for name, row in rows_of_days} == true_times(listings)
@@ -386,6 +491,9 @@ def check_report(report, listings, since):
     assert since_times.isna().is_monotonic_decreasing  # who is not dated comes first
     times = report.pending.set_index("id")["since"].dropna()
     assert times.to_dict() == begins
+    _, waits = stays_by_status(listings).get("pending", ([], []))
+    days = sorted(report.pending["days"])
+    assert days == pytest.approx(sorted(day for day, _ in waits))
 
 
 def check_reports_of_the_past(history, listings, rng):
