@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, tzinfo
@@ -285,11 +285,14 @@ class Snapshots(tuple[Snapshot, ...]):
 
     Attributes:
         damage: Which ones are left out since they cannot be read, else "".
+        count_categories: Counts the animals of each category, of those that a history
+            gave.
     """
 
     __module__ = "petstore_tools"
 
     damage = ""
+    count_categories: Callable[[Snapshots], pd.DataFrame] | None = None
 
     def __repr__(self) -> str:
         if not self:
@@ -375,17 +378,32 @@ class Snapshots(tuple[Snapshot, ...]):
         distance_s = min(distances, default=inf)
         return distances[distance_s] if distance_s <= length_s / 10 else None
 
-    def counts(self) -> pd.DataFrame:
+    def counts(self, by: str | None = None) -> pd.DataFrame:
         """
         Lay out the counts of these snapshots: index `as_of` (datetime, UTC), an int64
-        column per status; of all but the newest, with the animals that each alone may
-        have missed.
+        column per status. All but the newest snapshot count the animals that they alone
+        may have missed.
 
         >>> _ = store.snapshot()
         >>> store.snapshots().counts()["sold"].tolist()[-1]
         59
+        >>> store.snapshots().counts(by="categoryId")["sold"].tolist()[:3]
+        [12, 16, 12]
+
+        Args:
+            by: `categoryId` counts each category by itself: it is the second level of
+                the index.
+
+        Raises:
+            ArgumentError: `by` is something else.
+            HistoryError: The history cannot be read.
         """
         import pandas as pd
+
+        if by not in (None, "categoryId"):
+            raise ArgumentError(f"by must be 'categoryId' or None, not {by!r}")
+        if by is not None and self.count_categories is not None:
+            return self.count_categories(self)
 
         counts = [snapshot.present for snapshot in self[:-1]]
         counts += [snapshot.counts for snapshot in self[-1:]]

@@ -70,6 +70,18 @@ SELECT number, ended_at, CAST(listing AS BLOB), CAST(counts AS BLOB), (
     WHERE missed.number = snapshots.number
 ) FROM snapshots ORDER BY number
 """
+# how many animals of a category and status each snapshot has more than the one before;
+# the newest snapshot does not count what it did not show
+_COUNTS = """
+SELECT first, categoryId, status, count(*) FROM stays GROUP BY first, categoryId, status
+UNION ALL
+SELECT closed, categoryId, status, -count(*) FROM stays
+GROUP BY closed, categoryId, status
+UNION ALL
+SELECT number, categoryId, status, -count(*) FROM missed CROSS JOIN stays
+ON stays.id = missed.id AND missed.number BETWEEN first AND closed - 1
+WHERE number = :newest GROUP BY categoryId, status
+"""
 _LAST_REPORTED = "SELECT max(number) FROM reported WHERE number <= ?"
 _TIMES_OF_SNAPSHOTS = (
     "SELECT number, started_at, ended_at FROM snapshots WHERE number <= ?"
@@ -145,12 +157,40 @@ class History:
             snapshot = Snapshot(number, ended_at, listing, counts, present)
             read_snapshots.append(snapshot)
         snapshots = Snapshots(read_snapshots)
+        snapshots.count_categories = self.count_categories
         if damaged_numbers:
             snapshots.damage = (
                 f"snapshot {first_of(damaged_numbers)} in {self.database.path} is"
                 " damaged, and is left out"
             )
         return snapshots
+
+    def count_categories(self, snapshots: Snapshots) -> pd.DataFrame:
+        """Count animals by snapshot, category and status."""
+        import pandas as pd
+
+        numbers = [snapshot.number for snapshot in snapshots]
+        newest = {"newest": max(numbers, default=0)}
+        with self._open() as database:
+            rows = database.execute(_COUNTS, newest).fetchall()
+        moves = pd.DataFrame(
+            [(*row[:2], status_name(row[2]), row[3]) for row in rows],
+            columns=["number", "categoryId", "status", "change"],
+        )
+        table = moves.pivot_table(
+            index="number",
+            columns=["categoryId", "status"],
+            values="change",
+            aggfunc="sum",
+            fill_value=0,
+        )
+        steps = table.index.union(numbers)
+        table = table.reindex(steps, fill_value=0).cumsum().loc[numbers]
+        times = [snapshot.as_of for snapshot in snapshots]
+        table.index = pd.DatetimeIndex(times, name="as_of").as_unit("us")
+        counts = pd.DataFrame(table.stack("categoryId", future_stack=True)).fillna(0)
+        columns = snapshots.counts().columns
+        return counts.reindex(columns=columns, fill_value=0).astype("int64")
 
     def animals(self, snapshot: Snapshot, *, unseen: bool = False) -> pd.DataFrame:
         """

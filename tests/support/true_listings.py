@@ -193,6 +193,7 @@ def check_history(history, listings, rng):
             history.rebuild(snapshot),
             listing.frame.sort_values("id", ignore_index=True),
         )
+    check_categories(history.snapshots(), listings)
     now = listings[-1].facts.ended_at + 1
     rows = rows_of(history.history())
     assert rows == true_stays(listings)
@@ -213,6 +214,20 @@ def check_history(history, listings, rng):
     left.append(make_listing(listings[until].animals, now))
     history.keep(left[-1].frame)
     assert rows_of(history.history()) == true_stays(left)
+
+
+def check_categories(snapshots, listings):
+    """Compare the counts of each category over time with the truth."""
+    counts = snapshots.counts(by="categoryId")
+    last = len(listings) - 1
+    categories = len(counts) // len(listings)
+    for n, sums in enumerate(snapshots.counts().to_dict("records")):
+        table = counts.iloc[n * categories : (n + 1) * categories]
+        assert table.sum().to_dict() == sums
+        animals = listings[n].animals if n == last else animals_in(listings, n)
+        truth = Counter((c, status_name(status)) for _, c, status in animals.values())
+        shown = table.droplevel(0).stack()
+        assert shown[shown != 0].to_dict() == truth
 
 
 def check_period(history, listings, since, until):
