@@ -69,12 +69,12 @@ def draw_line(
 
 
 def shade(report: Facts, width: int) -> int | None:
-    """Return how far from the left the compared time begins."""
+    """Return how far from the left the compared time begins; None for all of it."""
     if report.since is None or report.counts is None:
         return None
     begin, end = report.counts.index[[0, -1]]
     from_left = (report.since.as_of - begin) / (end - begin)
-    return max(0, round(float(from_left) * width))
+    return max(0, round(float(from_left) * width)) or None
 
 
 def round_ticks(high: int) -> range:

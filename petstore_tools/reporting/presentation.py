@@ -206,8 +206,10 @@ class Presentation:
             table = ageing_rows(report, tables["ageing"])
             is_one = table["status"].nunique() < 2
             tables["ageing"] = table.drop(columns="status") if is_one else table
-        if "pending" in tables:
-            tables["pending"] = tables["pending"].drop(columns="since", errors="ignore")
+        if report.ageing is None:  # no one knows who waits longest
+            tables.pop("pending", None)
+        elif "pending" in tables:
+            tables["pending"] = tables["pending"].drop(columns="since")
         if "events" in tables:
             events = tables["events"][::-1]  # the newest first
             sold = events[events["to"].isin(["sold"])].fillna({"from": NEW})
@@ -235,7 +237,10 @@ class Presentation:
         title = self.findings.get(name) or self.titles[name]
         rows = len(table) - has_total
         top = LONGEST if name == "pending" else TOP
-        if rows > top and name not in ("breakdown", "days", "ageing", "pending"):
+        lead = self.leads.get(name, "")
+        if rows > top and name == "by_category":
+            lead = f"The {top} largest of {rows:,} categories; animals by status now."
+        elif rows > top and name in ("transitions", "sold", "unseen"):
             title += f", the first {top} of {rows:,}"
         if rows > top and name not in ("breakdown", "days", "ageing"):
             table = pd.concat([table.head(top), table[rows:]])
@@ -261,9 +266,7 @@ class Presentation:
             for row, is_bound in zip(cells, flags, strict=True):
                 if is_bound and row[index] is not None:
                     row[index].sign = AT_LEAST
-        return Section(
-            name, title, self.leads.get(name, ""), columns, header, cells, has_total
-        )
+        return Section(name, title, lead, columns, header, cells, has_total)
 
     @cached_property
     def titles(self) -> dict[str, str]:
@@ -295,7 +298,7 @@ class Presentation:
             and "by_category" in self.tables
         ):
             table = self.tables["by_category"]
-            findings["by_category"] = sentences.category_finding(table)
+            findings["by_category"] = sentences.category_finding(table, TOP)
         return findings
 
     @cached_property

@@ -254,15 +254,20 @@ def compared(now: int, before: int) -> str:
     return f"{before:,} ({signed(round(100 * (now - before) / before))}%)"
 
 
-def category_finding(table: pd.DataFrame) -> str:
-    """Say which category grew or shrank most, if there is only one of them."""
+def category_finding(table: pd.DataFrame, shown: int) -> str:
+    """
+    Say which category grew most, or else shrank most, if it is only one, and it is in
+    the rows that a reader sees.
+    """
     changes = table.set_index("category")["change"].iloc[:-1]
     if len(changes) < 2:
         return ""
     for verb, extreme in (("grew", changes.max()), ("shrank", changes.min())):
         names = changes.index[changes == extreme]
         if (extreme > 0) == (verb == "grew") and extreme and len(names) == 1:
-            return f"{names[0]} {verb} most ({signed(extreme)})"
+            name = f"Category {names[0]}" if names[0].isdecimal() else names[0]
+            is_seen = names[0] in changes.index[:shown]
+            return f"{name} {verb} most ({signed(extreme)})" if is_seen else ""
     return ""
 
 
@@ -324,7 +329,7 @@ def percent(share: float) -> str:
 def longest(pending: pd.DataFrame) -> str:
     """Say for how long an animal has been pending, if that is a day or more."""
     days = float(pending["days"].max())
-    if days < 1:
+    if not days >= 1:  # it is NaN if no animal is pending
         return ""
     bound = AT_LEAST if pending["since"].isna().any() else ""
     return f"; the longest {bound}{age_text(round(days, 1))}"
