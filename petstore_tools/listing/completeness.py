@@ -11,7 +11,7 @@ from typing import Any, Literal, Self
 
 from petstore_tools import spec
 from petstore_tools.errors import ArgumentError, FrameError
-from petstore_tools.text import plain_integer, pluralize, utc_text
+from petstore_tools.text import html_table, plain_integer, pluralize, utc_text
 
 Completeness = Literal["complete", "cut", "unproven"]
 HOLE = "an animal that was removed while the listing was read may hide another one"
@@ -230,7 +230,18 @@ class Listing:
         return f"{self.completeness}{hole}"
 
     def __repr__(self) -> str:
-        animals = f"{pluralize(self.rows, 'animal')} of {self.subject}"
         cost = f"{pluralize(self.requests, 'request')}, as of {utc_text(self.ended_at)}"
         facts = "; ".join((self.reason, *self.notes))
-        return f"{self.label}: {animals} ({cost}): {facts}"
+        return f"{self.label}: {self._animals} ({cost}): {facts}"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            ("why", "; ".join((self.reason, *self.notes))),
+            ("cost", pluralize(self.requests, "request")),
+            ("as of", utc_text(self.ended_at)),
+        ]
+        return html_table(("", ""), rows, f"{self.label}: {self._animals}")
+
+    @property
+    def _animals(self) -> str:
+        return f"{pluralize(self.rows, 'animal')} of {self.subject}"

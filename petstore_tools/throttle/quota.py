@@ -5,7 +5,7 @@ from math import ceil, inf
 
 from petstore_tools import spec
 from petstore_tools.plans import WindowName
-from petstore_tools.text import pluralize, text_table, utc_text
+from petstore_tools.text import html_table, pluralize, text_table, utc_text
 from petstore_tools.throttle.budget import WindowQuota
 from petstore_tools.throttle.gate import Gate
 
@@ -36,7 +36,14 @@ class Quota:
     as_of: float
 
     def __repr__(self) -> str:
-        rows = [
+        table = text_table(_TITLES, self._rows())
+        return f"{self.plan}\n\n{table}\n\n{self.note}"
+
+    def _repr_html_(self) -> str:
+        return html_table(_TITLES, self._rows(), self.plan, self.note)
+
+    def _rows(self) -> list[tuple[object, ...]]:
+        return [
             (
                 quota.window,
                 quota.limit,
@@ -46,7 +53,6 @@ class Quota:
             )
             for quota in (self.minute, self.day)
         ]
-        return f"{self.plan}\n\n{text_table(_TITLES, rows)}\n\n{self.note}"
 
 
 def read_quota(gate: Gate) -> Quota:
