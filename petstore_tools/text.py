@@ -272,6 +272,8 @@ def markdown_table(titles: Sequence[str], rows: Rows) -> str:
     return _table(titles, rows, _markdown_cell, "pipe", "firstrow")
 
 
+_LEAD = '<p style="font-weight:600;margin:.3em 0">{}</p>'
+_NOTE = '<p style="opacity:.75;margin:.3em 0">{}</p>'
 _CELL = "padding:.2em .8em;border-bottom:1px solid #8884;text-align:"
 
 
@@ -286,31 +288,34 @@ def html_table(
     1
 
     Args:
-        titles: Of the columns; none of them is shown if all are empty.
+        titles: Of the columns; no title is shown if all are empty.
         rows: Its cells.
         lead: A line above the table, in bold.
         note: A line below.
     """
-    sides = [
-        "right"
-        if all(isinstance(value, int | float | None) for value in values)
-        else "left"
-        for _, *values in zip(titles, *rows, strict=True)
-    ]
-    lines = [f'<p style="font-weight:600;margin:.3em 0">{escape(lead)}</p>'] * bool(
-        lead
-    )
-    lines.append('<table style="border-collapse:collapse;margin:.3em 0">')
-    for tag, cells in [("th", titles), *(("td", row) for row in rows)]:
-        if any(map(str, cells)):
-            parts = [
-                f'<{tag} style="{_CELL}{side}">{escape(printable(cell_text(cell)))}</{tag}>'
-                for side, cell in zip(sides, cells, strict=True)
-            ]
-            lines.append(f"<tr>{''.join(parts)}</tr>")
-    lines.append("</table>")
-    lines += [f'<p style="opacity:.75;margin:.3em 0">{escape(note)}</p>'] * bool(note)
-    return "".join(lines)
+    sides = _sides(titles, rows)
+
+    def line(tag: str, cells: Sequence[object]) -> str:
+        parts = [
+            f'<{tag} style="{_CELL}{side}">{escape(printable(cell_text(cell)))}</{tag}>'
+            for side, cell in zip(sides, cells, strict=True)
+        ]
+        return f"<tr>{''.join(parts)}</tr>"
+
+    lines = [line("th", titles)] if any(titles) else []
+    lines += [line("td", row) for row in rows]
+    table = f'<table style="border-collapse:collapse">{"".join(lines)}</table>'
+    above = _LEAD.format(escape(lead)) if lead else ""
+    return above + table + (_NOTE.format(escape(note)) if note else "")
+
+
+def _sides(titles: Sequence[str], rows: Rows) -> list[str]:
+    """Say on which side the cells of each column stand: numbers on the right."""
+    sides = []
+    for _, *values in zip(titles, *rows, strict=True):
+        is_number = all(isinstance(value, int | float | None) for value in values)
+        sides.append("right" if is_number else "left")
+    return sides
 
 
 def _table(
@@ -323,15 +328,11 @@ def _table(
     """Arrange cells in columns, those of numbers to the right."""
     from tabulate import tabulate
 
-    sides = []
-    for _, *values in zip(titles, *rows, strict=True):
-        is_number = all(isinstance(value, int | float | None) for value in values)
-        sides.append("right" if is_number else "left")
     return tabulate(
         [[*map(write, map(cell_text, row))] for row in (titles, *rows)],
         headers,
         style,
-        colalign=sides,
+        colalign=_sides(titles, rows),
         disable_numparse=True,
         preserve_whitespace=True,
     )

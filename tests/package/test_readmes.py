@@ -55,8 +55,8 @@ OTHERS = set(
 after application/json --before --check --distance --execute --from --help
 --if-exists --inplace --no-input
 --nbval --nbval-current-env --node --rows --seconds --store OSError cursor default
-columns dropna json keep max_retries normalize offset on page params rel sep verkauft
-ylabel
+columns dropna json keep max_retries normalize offset on page params rel sep style
+verkauft ylabel
 """.split()
 )  # names of Python, pandas, requests and other programs, and of scripts
 TEXTS = [PACKAGE / "CHANGES.md", ROOT / "tests" / "support" / "messages.py"]
