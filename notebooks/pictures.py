@@ -17,7 +17,7 @@ import papermill
 from PIL import Image, PngImagePlugin
 
 FOLDER = Path(__file__).resolve().parent
-SIZE = (900, 1036)  # of the page, up to the end of the ways from status to status
+SIZE = (900, 905)  # of the page, up to the end of the flow
 REPORT_SIZE = (720, 440)  # of what a notebook shows of a report
 THUMBNAIL_SIZE = (360, 220)
 

@@ -252,7 +252,8 @@ def draw_edge(
             (stop, depth),
             (stop, edge + side * 8),
         ]
-        label = ((3 * start + 2 * stop) // 5, depth)
+        above = 0 if shape.is_upright else 11  # the line
+        label = ((3 * start + 2 * stop) // 5, depth - above)
     else:
         corners = [(begin[1] + 3, 0), (end[0] - 10, 0)]
         label = ((begin[1] + end[0]) // 2, 22 if shape.is_upright else -12)
@@ -294,7 +295,7 @@ def view_box(
     shape: Shape, levels: dict[tuple[int, int], int]
 ) -> tuple[int, int, int, int]:
     """Return left, top, width and height of what is drawn."""
-    margin = 22 if shape.is_upright else 14
+    margin = 22
     first = min([0, *levels.values()]) * shape.step - shape.half - margin
     last = max([0, *levels.values()]) * shape.step + shape.half + margin
     length = shape.spans[-1][1]

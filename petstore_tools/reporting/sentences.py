@@ -242,16 +242,16 @@ def signed(number: int) -> str:
     return sign.replace("-", "\N{MINUS SIGN}")
 
 
-def compared(now: int, before: int) -> str:
+def percent_more(now: int, before: int) -> str:
     """
-    Write the number of the period before, and how much more there is now.
+    Write how much more there is now, if there was something before.
 
-    >>> compared(143, 123), compared(5, 0)
-    ('123 (+16%)', '0')
+    >>> percent_more(143, 123), percent_more(5, 0)
+    (' (+16%)', '')
     """
     if not before:
-        return f"{before:,}"
-    return f"{before:,} ({signed(round(100 * (now - before) / before))}%)"
+        return ""
+    return f" ({signed(round(100 * (now - before) / before))}%)"
 
 
 def category_finding(table: pd.DataFrame, shown: int) -> str:

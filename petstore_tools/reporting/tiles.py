@@ -9,9 +9,9 @@ from petstore_tools.reporting.chart import LineChart, spark
 from petstore_tools.reporting.facts import Facts
 from petstore_tools.reporting.sentences import (
     age_text,
-    compared,
     longest,
     percent,
+    percent_more,
     period,
     signed,
 )
@@ -94,7 +94,8 @@ def sold_tile(report: Facts, sums: pd.DataFrame, colours: Colours) -> Tile:
     details = []
     if "period_before" in sums:
         earlier = sums["period_before"][label]
-        details.append(f"{compared(now[label], earlier)} in the {before(report)}")
+        more = percent_more(now[label], earlier)
+        details.append(f"{earlier:,} in the {before(report)}{more}")
     if now[ARRIVED_SOLD]:
         details.append(f"{now[ARRIVED_SOLD]:,} arrived as sold")
     tile = Tile(f"{now[label]:,}", label, details)
