@@ -3,12 +3,15 @@ The status report: what it counts, what it says of itself, and what it refuses b
 asks.
 """
 
+import email
+import email.policy
 import json
 import re
 import sqlite3
 from contextlib import closing
 from datetime import date
 from html import unescape
+from io import BytesIO
 
 import pandas as pd
 import pytest
@@ -309,3 +312,106 @@ def test_a_report_between_two_dates_of_the_past_sends_nothing(tmp_path):
     assert oldest.since is None
     assert len(week.events) == sum(len(r.events) for r in reports[1:])
     assert last == reports[1].listing
+
+
+def counted(folder, before, now, categories=None, **changes):
+    """Report on so many animals of each category, and how many there were before."""
+    listings = []
+    for ended_at, sizes in ((1.0, before), (9.0, now)):
+        pets = [(c, n) for c, size in sizes.items() for n in range(size)]
+        rows = [(1000 * c + n, "Rex", c, "sold") for c, n in pets]
+        listings.append(listing_frame(rows, ended_at, **changes))
+    return report_on(folder, *listings, categories=categories)
+
+
+FINDINGS = {
+    "one grew most": ({1: 3, 2: 3}, {1: 5, 2: 4}, {}, "Dogs grew most (+2)"),
+    "two grew alike": ({1: 3, 2: 3}, {1: 4, 2: 4}, {}, "By category"),
+    "one shrank most": (
+        {1: 3, 2: 3},
+        {1: 1, 2: 3},
+        {},
+        "Dogs shrank most (\N{MINUS SIGN}2)",
+    ),
+    "one without a name": ({1: 3, 2: 3}, {1: 3, 2: 4}, {}, "Category 2 grew most (+1)"),
+    "none changed": ({1: 3, 2: 3}, {1: 3, 2: 3}, {}, "By category"),
+    "one out of sight": (
+        dict.fromkeys(range(1, 17), 5),
+        dict.fromkeys(range(1, 16), 5) | {16: 4},
+        {},
+        "By category",
+    ),
+    "a listing with a hole": (
+        {1: 3, 2: 3},
+        {1: 5, 2: 4},
+        {"may_have_hole": True},
+        "By category",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", FINDINGS.values(), ids=FINDINGS)
+def test_a_heading_is_a_finding_only_if_it_is_certain(case, tmp_path):
+    """One category changed most, its row can be seen, and no animal can be missing."""
+    before, now, changes, heading = case
+    report = counted(tmp_path, before, now, {1: "Dogs"}, **changes)
+
+    assert f'<section id="by_category"><h2>{heading}</h2>' in report.to_html()
+    assert f"\n## {heading}\n" in report.to_markdown().replace("\\", "")
+
+
+ALERTS = {
+    "sold>3": False,
+    "sold>2": True,
+    "sold<3": False,
+    "SOLD<4": True,
+    "unset>0": True,
+    "pending>1d": True,
+    "pending>7d": False,
+}
+
+
+@pytest.mark.parametrize("alert", ALERTS)
+def test_an_alert_is_met_beyond_its_limit(alert, tmp_path):
+    """Then each format begins with its sentence."""
+    days = [{1: "sold", 2: "sold", 3: "sold", 4: None}, {5: "pending"}]
+    days[1] |= days[0]
+    frames = [status_frame(days[n > 0], 86_400.0 * (n + 1)) for n in range(4)]
+    report = report_on(tmp_path, *frames, alert=alert)
+
+    assert bool(report.alerts) == ALERTS[alert]
+    first = [*report.alerts, report.headline][0]
+    assert str(report).startswith(first)
+    assert json.loads(report.to_json())["alerts"] == [*report.alerts]
+    sheet = pd.read_excel(BytesIO(workbook_of(report)), engine="calamine", header=None)
+    assert sheet.iloc[0, 0] == first
+    assert unescape(report.to_html()).split("<main")[1].find(first) > 0
+
+
+def workbook_of(report):
+    """Return the workbook that is attached to the mail of a report."""
+    mail = email.message_from_bytes(report.to_mail(), policy=email.policy.default)
+    _, book = mail.iter_attachments()
+    return book.get_content()
+
+
+def test_an_alert_that_cannot_be_judged_is_a_note():
+    """A status that no animal has, and days that no history tells."""
+    report = status_report(animals(3), alert=["sould>3", "pending>1d"])
+
+    assert report.alerts == ()
+    assert [note.split(" ", 4)[:4] for note in report.notes] == [
+        "no animal has the".split(),
+        "the alert pending>1d needs".split(),
+    ]
+    with pytest.raises(ArgumentError, match="In a shell, put quotes around it"):
+        status_report(animals(3), alert="pending")
+
+
+def test_a_parquet_file_with_arrow_types_is_reported_on(tmp_path):
+    """As pandas reads it when it is asked for them."""
+    pets = animals(30)
+    pets.to_parquet(tmp_path / "a.parquet")
+    frame = pd.read_parquet(tmp_path / "a.parquet", dtype_backend="pyarrow")
+
+    assert status_report(frame).headline == status_report(pets).headline

@@ -14,7 +14,7 @@ def status_frame(statuses, ended_at=1.0, **changes):
     return listing_frame(rows, ended_at, **changes)
 
 
-def report_on(folder, *listings, since="1d", zone="UTC", categories=None):
+def report_on(folder, *listings, since="1d", zone="UTC", categories=None, alert=()):
     """
     Keep all but the last of some listings, and report on it since the first one, or
     another.
@@ -22,5 +22,5 @@ def report_on(folder, *listings, since="1d", zone="UTC", categories=None):
     history = History(HistoryDatabase(folder / "history.db"))
     for frame in listings[:-1]:
         history.keep(frame)
-    looks = read_looks(categories, "Report", "", zone)
+    looks = read_looks(categories, "Report", "", zone, alert)
     return report_and_keep(listings[-1], history, since, looks)
