@@ -127,7 +127,7 @@ def report_(
     if as_json:
         click.echo(report.to_json())
     elif not output:
-        click.echo(_paint(report))
+        click.echo(paint(report))
     for path in output:
         ending = path.suffix.casefold()
         headers = {"to": to, "subject": subject} if ending == ".eml" else {}
@@ -150,7 +150,7 @@ def report_(
     return code
 
 
-def _paint(report: StatusReport) -> str:
+def paint(report: StatusReport) -> str:
     """Return a report with its statuses in their colours, which a file does not get."""
     painted = str(report)
     for status, colour in report.colours.items():

@@ -3,11 +3,13 @@
 import re
 from pathlib import Path
 
+import click
 import pandas as pd
 import pytest
 from harms import full_disk
 
-from petstore_tools import PetStore
+from petstore_tools import PetStore, Sandbox
+from petstore_tools.cli.report import paint
 
 
 @pytest.fixture
@@ -70,3 +72,15 @@ def test_an_output_that_cannot_be_written_is_named_and_stops_no_other(
     assert Path("b.md").exists()
     errors = re.findall("Error: (.*) cannot be written", report.stderr + history.stderr)
     assert errors == ["a.html", "c.xlsx", "h.xlsx"]
+
+
+def test_a_terminal_shows_statuses_in_their_colours():
+    """The text is the same without them."""
+    with Sandbox(animals=60) as box:
+        report = box.store.status_report()
+    painted = paint(report)
+
+    assert click.unstyle(painted) == str(report)
+    for status, colour in report.colours.items():
+        red, green, blue = bytes.fromhex(colour[1:])
+        assert f"\x1b[38;2;{red};{green};{blue}m{status}\x1b[0m" in painted
