@@ -403,6 +403,20 @@ class History:
         Return what happened after a snapshot, by another one, both by their numbers: a
         row an event, as `events` returns them.
         """
+        return self._numbered_events(since, until)[[*_EVENTS]]
+
+    def events_of_periods(
+        self, since: int, middle: int, until: int
+    ) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """Return the events up to a snapshot in the middle, and those after it."""
+        events = self._numbered_events(since, until)
+        is_late = events["begin"] > middle
+        parts = [events.loc[row, [*_EVENTS]] for row in (~is_late, is_late)]
+        earlier, later = [part.reset_index(drop=True) for part in parts]
+        return earlier, later
+
+    def _numbered_events(self, since: int, until: int) -> pd.DataFrame:
+        """Return events, with the number of the snapshot that showed each (`begin`)."""
         import pandas as pd
 
         # what began before and goes on is no event
@@ -427,7 +441,7 @@ class History:
         events.loc[events["from"].isna(), "event"] = "new"
         events.loc[events["to"].isna(), "event"] = "gone"
         texts = dict.fromkeys(("event", "from", "to"), text_dtype())
-        return events[[*_EVENTS]].astype(texts)
+        return events.astype(texts)
 
     def events(
         self,

@@ -371,11 +371,13 @@ def _comparison(
     if listing.may_have_hole:
         present = history.animals(newest, unseen=True)
         unseen = present[~present["id"].isin(animals["id"])]
-    events = history.events_between(older.number, newest.number)
-    period_before = None
     oldest = snapshots.period_before(older, newest)
-    if oldest is not None:
-        events_before = history.events_between(oldest.number, older.number)
+    period_before = None
+    if oldest is None:
+        events = history.events_between(older.number, newest.number)
+    else:
+        numbers = oldest.number, older.number, newest.number
+        events_before, events = history.events_of_periods(*numbers)
         sizes_before = sum(oldest.present.values()), len(before)
         period_before = events_before, sizes_before
     sizes = len(before), len(animals)
