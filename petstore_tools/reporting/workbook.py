@@ -127,24 +127,42 @@ class _Writer:
         row = self.write_lines(sheet)
         row = self.write_tiles(sheet, row)
         presentation = self.presentation
-        sections = {section.name: section for section in presentation.sections}
         for name in _TABLES:
-            if name in sections:
-                section = sections[name]
+            if name in presentation.tables:
                 if name == "by_category":
                     sheet.set_h_pagebreaks([row])
-                sheet.write_string(row, 0, clean(section.title), self.formats["title"])
-                if section.lead:
-                    lead = self.formats["soft"]
-                    sheet.write_string(row + 1, 0, section.lead, lead)
-                top = row + 1 + bool(section.lead)
+                top = self.write_heading(sheet, row, name)
                 table = presentation.tables[name]
                 self.write_table(sheet, top, table, has_total=name in WITH_TOTAL)
                 row = top + len(table) + 2
                 row = self.insert_chart(sheet, name, row, top, table)
-        widths = [len(s.columns) - 1 for n, s in sections.items() if n in _TABLES]
+        widths = [
+            len(table.columns) - 1
+            for name, table in presentation.tables.items()
+            if name in _TABLES and name != "days"  # some of its columns are flags
+        ]
         sheet.print_area(0, 0, row, max([_LAST_COLUMN, *widths]))
         sheet.set_footer("&L&8&A&R&8&P / &N")
+
+    def write_heading(self, sheet: Worksheet, row: int, name: str) -> int:
+        """Write the title of a table, and a line below it; return the next row."""
+        presentation = self.presentation
+        title = presentation.findings.get(name) or presentation.titles[name]
+        sheet.write_string(row, 0, clean(title), self.formats["title"])
+        lead = presentation.leads.get(name, "")
+        if not lead:
+            return row + 1
+        self.write_line(sheet, row + 1, lead, "soft", 110)
+        return row + 2
+
+    def write_line(
+        self, sheet: Worksheet, row: int, words: str, name: str, width: int
+    ) -> None:
+        """Write a text over all columns that are printed, as high as it needs."""
+        line_count = len(textwrap.wrap(words, width)) or 1
+        sheet.set_row(row, (22 if name == "lead" else 15) * line_count + 2)
+        sheet.merge_range(row, 0, row, _LAST_COLUMN, "", self.formats[name])
+        sheet.write_string(row, 0, clean(words), self.formats[name])
 
     def write_lines(self, sheet: Worksheet) -> int:
         """Write alerts, headline and provenance; return the next free row."""
@@ -160,12 +178,8 @@ class _Writer:
             *cautions,
             *((words, "soft", 100) for words in [presentation.source, *notes]),
         ]
-        for row, (words, name, width) in enumerate(lines):
-            height = 22 if name == "lead" else 16
-            line_count = len(textwrap.wrap(words, width)) or 1
-            sheet.set_row(row, height * line_count + 4)
-            sheet.merge_range(row, 0, row, _LAST_COLUMN, "", self.formats[name])
-            sheet.write_string(row, 0, clean(words), self.formats[name])
+        for row, line in enumerate(lines):
+            self.write_line(sheet, row, *line)
         return len(lines) + 1
 
     def write_tiles(self, sheet: Worksheet, top: int) -> int:

@@ -29,7 +29,7 @@ from petstore_tools.errors import (
     OutputError,
     SheetError,
 )
-from petstore_tools.reporting.tables import days_in_status
+from petstore_tools.reporting.tables import ageing, days_in_status
 from petstore_tools.sandbox import samples
 
 
@@ -139,6 +139,17 @@ def test_the_longest_time_is_a_bound_if_nobody_saw_one_as_long_begin():
         days = days_in_status(times.assign(began_after=began), 3, ["sold"])
 
         assert days["longest_is_longer"].tolist() == [True]
+
+
+def test_an_animal_counts_in_the_row_that_its_days_reach():
+    """Three days are up to 3 days; no day is, too."""
+    times = pd.DataFrame({"status": "sold", "days": [0.0, 3.0, 3.1, 14.0], "last": 3})
+    times["ended_by"] = pd.NaT
+    times["began_after"] = pd.Timestamp("2026-01-01")
+
+    rows = ageing(times, 3, [3.0, 14.0], ["sold"])
+
+    assert rows["animals"].tolist() == [2, 2, 0]
 
 
 @pytest.mark.parametrize(

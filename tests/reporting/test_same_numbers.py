@@ -229,6 +229,8 @@ def check(rng, folder, rows, categories):
             is_drawn |= kind == "mail" and "id" in frame
             if not is_drawn and not is_elsewhere and len(frame):
                 title = sections.get(name, name)
+                if kind == "workbook":  # it has all rows
+                    title = title.partition(", the first ")[0]
                 if kind == "page" and folded.get(name) in tables:
                     title = folded[name]
                 lines = tables[title]
