@@ -393,6 +393,8 @@ def check_ageing(report, listings):
     pending = longer["pending", report.looks.long]
     words = f"{pending:,} ha(ve|s) been pending for more than 14 days[.]"
     assert bool(re.fullmatch(words, waiting(report))) == bool(pending)
+    sentences = [message(report), waiting(report)] if pending else [message(report)]
+    assert report.headline == " ".join(sentences)
 
 
 def true_sums(listings, since, until):
@@ -454,7 +456,7 @@ def check_sums(report, listings, since, unseen):
     places = [message(report).find(part) for part in words]
     assert -1 not in places
     assert places == sorted(places)
-    numbers = re.findall(r"\d[\d,]*", "".join(words))
+    numbers = re.findall(r"\d[\d,]*", " ".join(words))
     assert re.findall(r"\d[\d,]*", message(report)) == numbers
 
 
