@@ -7,6 +7,7 @@ import click
 import pandas as pd
 import pytest
 from harms import full_disk
+from paging_server import PagingService, open_store
 
 from petstore_tools import PetStore, Sandbox
 from petstore_tools.cli.report import paint
@@ -84,3 +85,15 @@ def test_a_terminal_shows_statuses_in_their_colours():
     for status, colour in report.colours.items():
         red, green, blue = bytes.fromhex(colour[1:])
         assert f"\x1b[38;2;{red};{green};{blue}m{status}\x1b[0m" in painted
+
+
+@pytest.mark.filterwarnings("ignore:This listing of")
+def test_a_listing_that_is_not_complete_wins_over_an_alert(run, tmp_path):
+    """The alert is said all the same."""
+    with open_store(PagingService(250, "nothing"), tmp_path) as store:
+        address = {"PETSTORE_BASE_URL": store.settings.base_url}
+        line = "report --partial --alert available>0"
+        report = run(line, code=1, **address)
+
+    assert report.stdout.startswith("Alert (available>0): ")
+    assert "Not proven complete" in report.stdout

@@ -426,3 +426,16 @@ def test_a_parquet_file_with_arrow_types_is_reported_on(tmp_path):
     frame = pd.read_parquet(tmp_path / "a.parquet", dtype_backend="pyarrow")
 
     assert status_report(frame).headline == status_report(pets).headline
+
+
+def test_a_headline_ends_with_what_needs_someone(tmp_path):
+    """An animal that was seen to become pending 19 days ago; its tile stands out."""
+    days = [(1, "sold"), (2, "pending"), (21, "pending")]
+    frames = [status_frame({1: status}, 86_400.0 * day) for day, status in days]
+    report = report_on(tmp_path, *frames)
+
+    words = "1 has been pending for more than 14 days."
+    assert report.headline == f"Stock is unchanged at 1. {words}"
+    assert f'<span class="needs">{words}</span>' in report.to_html()
+    assert '<div class="tile urgent"><b>1</b>' in report.to_html()
+    assert "1 of 1 has been pending for more than 14 days" in report.to_markdown()
