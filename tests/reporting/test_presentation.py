@@ -309,9 +309,9 @@ def test_the_flow_has_each_way_between_the_statuses_of_the_document(tmp_path):
             assert left < x < left + width
             assert top < y < top + height
     assert "new to sold 1" in report.to_html()
-    words = report_on(
-        tmp_path / "other", status_frame({1: "frei"}), status_frame({1: "sold"}, 9.0)
-    )
+    mixed = {1: "frei", 2: "available"}, {1: "sold", 2: "sold"}
+    frames = [status_frame(day, 9.0 * n) for n, day in enumerate(mixed, 1)]
+    words = report_on(tmp_path / "other", *frames)
     assert Presentation(words).flows == []
     assert "<bdi>frei</bdi></" in words.to_html().split('id="flow"')[1]
 
@@ -357,13 +357,16 @@ TWO_DAYS = [{1: NOT_XML, 2: "pending"}, {1: "sold", 2: NOT_XML, 3: "pending"}]
 
 def test_every_part_of_a_workbook_is_well_formed(tmp_path):
     """Also if a status has characters that XML cannot hold, in cells and charts."""
-    frames = [status_frame(day, 9.0 * n) for n, day in enumerate(TWO_DAYS, 1)]
+    frames = [
+        listing_frame([(n, "Rex", n, status) for n, status in day.items()], 9.0 * time)
+        for time, day in enumerate(TWO_DAYS, 1)
+    ]
     report = report_on(tmp_path, *frames)
     report.to_excel(tmp_path / "r.xlsx")
 
     with zipfile.ZipFile(tmp_path / "r.xlsx") as parts:
         names = [name for name in parts.namelist() if name.endswith((".xml", ".rels"))]
-        assert len([name for name in names if "charts/chart" in name]) == 2
+        assert len([name for name in names if "charts/chart" in name]) == 3
         for name in names:
             ElementTree.fromstring(parts.read(name))
 
