@@ -1,7 +1,6 @@
 """A report as a workbook: real numbers, native charts, text that no program runs."""
 
 import io
-import re
 import textwrap
 from dataclasses import dataclass
 from datetime import datetime
@@ -42,8 +41,6 @@ _DETAIL = 28  # characters of a line of a tile
 _CHART_ROWS = 14
 _COLOURED = 200  # rows of a table whose statuses have their colours
 _TABLES = ("breakdown", "transitions", "by_category", "ageing", "days")
-# characters that XML cannot hold, which other programs refuse
-_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _DAY_ZERO = datetime(1899, 12, 30)  # of a spreadsheet
 
 
@@ -148,7 +145,7 @@ class _Writer:
         """Write the title of a table, and a line below it; return the next row."""
         presentation = self.presentation
         title = presentation.findings.get(name) or presentation.titles[name]
-        sheet.write_string(row, 0, clean(title), self.formats["title"])
+        sheet.write_string(row, 0, title, self.formats["title"])
         lead = presentation.leads.get(name, "")
         if not lead:
             return row + 1
@@ -162,7 +159,7 @@ class _Writer:
         line_count = len(textwrap.wrap(words, width)) or 1
         sheet.set_row(row, (22 if name == "lead" else 15) * line_count + 2)
         sheet.merge_range(row, 0, row, _LAST_COLUMN, "", self.formats[name])
-        sheet.write_string(row, 0, clean(words), self.formats[name])
+        sheet.write_string(row, 0, words, self.formats[name])
 
     def write_lines(self, sheet: Worksheet) -> int:
         """Write alerts, headline and provenance; return the next free row."""
@@ -210,7 +207,7 @@ class _Writer:
         for row in range(depth):
             style = ("value", "label")[row] if row < 2 else "detail"
             cell_format = self.formats[f"{kind} {style}"]
-            words = clean(texts[row]) if row < len(texts) else ""
+            words = texts[row] if row < len(texts) else ""
             if first < last:
                 sheet.merge_range(top + row, first, top + row, last, "", cell_format)
             sheet.write_string(top + row, first, words, cell_format)
@@ -236,7 +233,7 @@ class _Writer:
             style: dict[str, Any] = {"shrink": True}
             style["align"] = "right" if is_number else "left"
             header = self.format(**LOOKS["header"], **style)
-            sheet.write_string(top, index, clean(title), header)
+            sheet.write_string(top, index, title, header)
             style["num_format"] = number_format
             cells = column.astype("object").where(column.notna(), "-").map(exact)
             sheet.write_column(top + 1, index, cells, self.format(**style))
@@ -385,7 +382,7 @@ class _Writer:
         top, last = rows
         chart.add_series(
             {
-                "name": clean(status),
+                "name": status,
                 "categories": [FIRST, top + 1, 0, last, 0],
                 "values": [FIRST, top + 1, column, last, column],
                 "fill": {"color": self.presentation.colours[status]},
@@ -395,15 +392,5 @@ class _Writer:
 
 
 def exact(cell: object) -> object:
-    """
-    Return huge whole numbers as text, since a spreadsheet rounds them, and texts
-    without characters that XML cannot hold.
-    """
-    if isinstance(cell, str):
-        return clean(cell)
+    """Return huge whole numbers as text, since a spreadsheet rounds them."""
     return str(cell) if isinstance(cell, int) and abs(cell) > EXACT else cell
-
-
-def clean(words: str) -> str:
-    """Return a text without characters that XML cannot hold."""
-    return _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", words)
