@@ -171,8 +171,8 @@ class History:
 
         numbers = [snapshot.number for snapshot in snapshots]
         newest = {"newest": max(numbers, default=0)}
-        with self._open() as database:
-            rows = database.execute(_COUNTS, newest).fetchall()
+        with self.database.open() as connection:
+            rows = connection.execute(_COUNTS, newest).fetchall()
         moves = pd.DataFrame(
             [(*row[:2], status_name(row[2]), row[3]) for row in rows],
             columns=["number", "categoryId", "status", "change"],
