@@ -266,7 +266,8 @@ def check_words(report, document, formats):
     if any(ages):
         title = next(s.title for s in presentation.sections if s.name == "ageing")
         for kind in ("markdown", "workbook"):
-            assert [int(float(row[1])) for row in formats[kind][title]] == ages
+            texts = [str(row[1]).replace(",", "") for row in formats[kind][title]]
+            assert [int(float(text)) for text in texts] == ages
         assert [bar.number for bar in presentation.ageing_bars] == ages
 
 
