@@ -39,7 +39,7 @@ class PetStore:
     >>> store.preview_import("animals.csv").to_send
     10
     >>> store.import_pets("animals.csv", progress=False)
-    animals.csv → sandbox: 10 rows: 10 created; go on with animals.sandbox.created.csv
+    animals.csv → sandbox: 10 rows: 10 created; go on with animals.sandbox.imported.csv
 
     Args:
         base_url, api_key, plan: Address that ends in `/v1`, key, and `free`, `pro`,
@@ -421,10 +421,11 @@ class PetStore:
         stopped (§4.2, §8).
 
         The preview is printed first. Good rows are sent, bad ones never.
-        `NAME.created.csv` and `NAME.rejected.csv` (correct it and import it) are
-        written beside the input, with `.sandbox` or `.staging` behind NAME; one that a
-        person changed is left alone. A stop at the day's quota, by a block or by a
-        failing service raises nothing: `stopped` says why.
+        Your list comes back as `NAME.imported.csv` (or .xlsx) beside the input, with
+        `.sandbox` or `.staging` after NAME: the whole list with the columns
+        `petstore_id` and `petstore_note`. Go on with it: correct it, add rows, and
+        import it again. It is filled in place from then on. A stop at the day's quota,
+        by a block or by a failing service raises nothing: `stopped` says why.
 
         Raises:
             SheetError: The file cannot be used.
@@ -433,8 +434,8 @@ class PetStore:
             JournalError, LedgerError: What is on disk cannot be trusted; nothing was
                 sent after that.
             UnauthorizedError, ApiError, ProtocolError: The key or our request is wrong.
-            Interrupted: By Ctrl-C or the kernel; the result files are written, the
-                result is its `result`.
+            Interrupted: By Ctrl-C or the kernel; the list is written, the result is
+                its `result`.
         """
         progress = options.progress
         prints = self._prints_previews if progress is None else progress is not False

@@ -309,7 +309,7 @@ def demo_() -> int:
         began_at = sandbox.clock.now()
         result = sandbox.store.import_pets(path, wait=True)
         plan_s = sandbox.clock.now() - began_at
-        result = replace(result, files=())  # they are gone with the sandbox
+        result = replace(result, list_file=None)  # it is gone with the sandbox
         report = status_report(sandbox.store.list_pets(), categories=samples.CATEGORIES)
     output = numbered(output, max(existing_numbers(output), default=0) + 1)
     report.to_html(output)

@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from operator import attrgetter
 from typing import NamedTuple
 
 from petstore_tools import spec
@@ -22,16 +21,16 @@ from petstore_tools.importing.entries import (
 )
 from petstore_tools.importing.journal import Journal
 from petstore_tools.importing.options import Doubtful
-from petstore_tools.importing.read_sheet import ReadSheet
+from petstore_tools.importing.read_sheet import ReadSheet, read_layout
 from petstore_tools.importing.reconcile import similarity_key
 from petstore_tools.importing.rows import add_problem
-from petstore_tools.importing.values import DUPLICATE, RowLeftOut
+from petstore_tools.importing.values import (
+    DUPLICATE,
+    ID_TITLE,
+    PetValues,
+    RowLeftOut,
+)
 from petstore_tools.tabular.cells import Problem
-
-# rows of all imports that have, or name, one of some animals
-_WITH_IDS = """
-ifnull(ifnull(pet_id, listed_id), equal_id) IN (SELECT value FROM json_each(:ids))
-"""
 
 
 class Edit(NamedTuple):
@@ -68,8 +67,7 @@ class Comparison:
         edits: Rows whose animal has other values.
         removed: Rows that count as sent, and that the file does not hold any more.
         duplicates: Numbers of rows that equal an earlier one.
-        ids: How many ids the file has; `refused_ids` are other animals', and this
-            import never had them.
+        ids: How many ids the file has.
         orphans: Rows whose animal the inventory does not have any more.
     """
 
@@ -81,7 +79,6 @@ class Comparison:
     removed: int
     duplicates: Sequence[int]
     ids: int
-    refused_ids: int
     orphans: Sequence[Entry]
 
     @property
@@ -164,7 +161,8 @@ class Comparison:
         if is_ours and (is_renamed or is_respelt):
             detail = may_be.detail if may_be.state == "skipped" else str(doubt)
             return merge(may_be, row)._replace(detail=detail)
-        equal_id = may_be.pet_id if doubt.reason == "equal" else None
+        is_sure = doubt.reason == "equal" and not doubt.has_namesakes
+        equal_id = may_be.pet_id if is_sure else None
         return row._replace(state="skipped", detail=str(doubt), equal_id=equal_id)
 
 
@@ -184,10 +182,11 @@ def compare(
         comparison.
     """
     entries = journal.read()
+    if complete and sheet.layout.id_column is not None:
+        sheet = _take_export(journal, sheet)
     ids = {row.pet_id for row in sheet.rows_to_send if row.has_id}
-    refused_ids = 0
     if ids and complete:
-        sheet, refused_ids = _refuse_ids(journal, sheet, entries)
+        sheet = _refuse_ids(journal, sheet, entries)
     rows = sheet.rows_to_send
     duplicates = _find_duplicates(rows)
     dropped = set()
@@ -211,13 +210,7 @@ def compare(
     matches = match(entries, rows, other_entries)
     animals = journal.read_foreign_animals(matches.rows)
     doubts = find_doubtful(matches, entries, animals, other_entries)
-    known_animals: list[Entry] = []
-    if ids and not complete:
-        new_ids = [row.pet_id for row in matches.rows if not row.entry_id]
-        known_animals = journal.read(_WITH_IDS, ids=json.dumps(new_ids))
-    known_rows, edits = find_edits(
-        journal, rows, matches.rows, entries, known_animals=known_animals
-    )
+    known_rows, edits = find_edits(journal, rows, matches.rows, entries)
     orphans: list[Entry] = []
     if complete:
         with_ids = [row for row in rows if row.has_id]
@@ -233,7 +226,6 @@ def compare(
         removed=len(matches.missing),
         duplicates=duplicates,
         ids=len(ids),
-        refused_ids=refused_ids,
         orphans=orphans,
     )
 
@@ -255,8 +247,6 @@ def find_edits(
     rows: Sequence[Entry],
     entries: Sequence[Entry],
     earlier_entries: Iterable[Entry],
-    *,
-    known_animals: Iterable[Entry] = (),
 ) -> tuple[list[Entry], list[Edit]]:
     """
     Return what the journal knows of the rows of a file, new rows with the values that
@@ -268,14 +258,10 @@ def find_edits(
         rows: As the file has them.
         entries: As the journal has them.
         earlier_entries: Rows of the import before this run.
-        known_animals: Rows of the place that have the animals of new rows, for those
-            that the listing does not show.
     """
     earlier_edits = {entry.entry_id: entry.edited for entry in earlier_entries}
     listed_animals = journal.read_animals(e.pet_id for e in entries if not e.waits)
-    # the row that came last knows best
-    in_order = sorted(known_animals, key=attrgetter("entry_id"))
-    animals = {pet.pet_id: pet.content for pet in (*in_order, *listed_animals)}
+    animals = {pet.pet_id: pet.content for pet in listed_animals}
     known_entries = [*entries]
     edits = []
     for position, (row, entry) in enumerate(zip(rows, entries, strict=True)):
@@ -299,65 +285,91 @@ def find_edits(
     return known_entries, edits
 
 
+def _take_export(journal: Journal, sheet: ReadSheet) -> ReadSheet:
+    """
+    Take the column `id` of a saved listing for the ids of the animals, if at least half
+    of these ids are animals with these names.
+    """
+    export = read_layout(replace(sheet.layout, is_export=True))
+    animals = {
+        animal.pet_id: _name_of(animal.content)
+        for animal in journal.read_animals(row.pet_id for row in export.rows)
+    }
+    rows = [row for row in export.rows_to_send if row.has_id]
+    known = sum(animals.get(row.pet_id) == _name_of(row.content) for row in rows)
+    return export if 2 * known >= len(rows) > 0 else sheet
+
+
 def _refuse_ids(
     journal: Journal, sheet: ReadSheet, entries: Iterable[Entry]
-) -> tuple[ReadSheet, int]:
+) -> ReadSheet:
     """
-    Give a problem to each row whose id is another animal's, and count the ids that this
-    import never had.
+    Give a problem to each row whose id is not accepted.
 
-    An id is accepted where its animal, or a row that had it here, bears the row's name,
-    or where this import had it before. Where most ids are, so is that of a row
-    that this place made and that was renamed; never where another animal, which no row
-    names, has the row's name and category.
+    An id is accepted if the last version of the list had it, and the row still has the
+    name or the category of the animal; or if the inventory has an animal with this id
+    and this name. It is not accepted if the row bears the last name of another row that
+    lost its name: someone sorted the names without the ids.
     """
     rows = [row for row in sheet.rows_to_send if row.has_id]
-    ids = {row.pet_id for row in rows}
-    own_ids = {entry.pet_id for entry in entries}
-    animals = {animal.pet_id: animal for animal in journal.read_animals(ids)}
-    entries_with_ids = journal.read(_WITH_IDS, ids=json.dumps([*ids]))
-    made_ids = {entry.pet_id for entry in entries_with_ids if not entry.has_id}
-    names = {
-        (entry.animal_id, similarity_key(content)[0])
-        for entry in (*entries_with_ids, *animals.values())
-        for content in (entry.content, entry.edited or entry.content)
+    names = {row.pet_id: _name_of(row.content) for row in rows}
+    last_rows: dict[int | None, Entry] = {
+        entry.animal_id: entry
+        for entry in entries
+        if entry.animal_id is not None and entry.is_in_version
     }
-    unnamed = [
-        row for row in rows if (row.pet_id, similarity_key(row.content)[0]) not in names
-    ]
-    named_ids = ids - {row.pet_id for row in unnamed}
-    free_names = {
-        animal.name_and_category
-        for animal in journal.read_animals_named(unnamed)
-        if animal.pet_id not in named_ids
+    listed_animals = journal.read_animals(names)
+    animals: dict[int | None, Entry] = {
+        animal.pet_id: animal for animal in listed_animals
     }
-    foreign_ids = {row.pet_id for row in unnamed} - own_ids
-    renamed_ids = own_ids
-    if 2 * len(foreign_ids) < len(ids):
-        renamed_ids = own_ids | made_ids
-    refused = {
-        row.number: row.pet_id
-        for row in unnamed
-        if row.name_and_category in free_names or row.pet_id not in renamed_ids
+    last_names = {
+        pet_id: _name_of(entry.edited or entry.content)
+        for pet_id, entry in last_rows.items()
     }
+    lost_names = {
+        name for pet_id, name in last_names.items() if names.get(pet_id) != name
+    }
+
+    def is_accepted(row: Entry) -> bool:
+        pet_id = row.pet_id
+        name = _name_of(row.content)
+        if pet_id in animals and _name_of(animals[pet_id].content) == name:
+            return True
+        if pet_id not in last_rows or name in lost_names:
+            return False
+        contents = [last_rows[pet_id].content]
+        contents += [animals[pet_id].content] if pet_id in animals else []
+        return any(
+            name == _name_of(content) or row.content.category_id == content.category_id
+            for content in contents
+        )
+
+    refused = {row.number for row in rows if not is_accepted(row)}
+    known_animals = {**last_rows, **animals}
     checked_rows = [
-        add_problem(row, "petstore_id", _id_problem(row, animals), sheet.layout)
+        add_problem(row, ID_TITLE, _id_problem(row, known_animals), sheet.layout)
         if row.number in refused
         else row
         for row in sheet.rows
     ]
-    return replace(sheet, rows=checked_rows), len({*refused.values()} - own_ids)
+    return replace(sheet, rows=checked_rows)
+
+
+def _name_of(content: PetValues) -> str:
+    """Return the name as it is compared."""
+    return similarity_key(content)[0]
 
 
 def _id_problem(row: Entry, animals: Mapping[int | None, Entry]) -> Problem:
-    """Say whose id a row has."""
+    """Say whose id a row has, and what may have happened."""
     animal = animals.get(row.pet_id)
-    if animal is None:
-        return Problem("is the id of no animal that exists", "delete the row")
+    owner = "no animal that exists" if animal is None else str(animal.content)
     return Problem(
-        f"is the id of {animal.content}, and not of {row.content.name!r}",
-        "put the name of the animal back, or correct the id; delete the id of a new"
-        " animal",
+        f"is the id of {owner}, and this row is {row.content.name!r}",
+        "if the name was changed, put it back, because the service cannot rename an"
+        " animal; if the ids were sorted or filled down on their own, undo that; if it"
+        " is a new animal, empty its petstore_id; if the animal has left the shop,"
+        " remove its row",
     )
 
 

@@ -23,7 +23,7 @@ changed list says nothing.
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Literal, NamedTuple, TypeVar, get_args
 
 from petstore_tools.importing.values import PetValues, RowProblem
@@ -47,6 +47,7 @@ _VERBS: dict[Reason, str] = {
 }
 IS_EQUAL = "equal:"  # begins the detail of a row that was left out as equal
 content_of = attrgetter("content")
+_first_two = itemgetter(slice(2))
 K = TypeVar("K")
 V = TypeVar("V")
 
@@ -83,6 +84,7 @@ class Entry(NamedTuple):
             for none.
         absent: It is unknown, and a listing that was late enough did not show it.
         equal_id: Id of the animal that it was left out as equal to, where it is known.
+        shown: Its id stands in the list.
     """
 
     number: int
@@ -107,6 +109,7 @@ class Entry(NamedTuple):
     sent_after: int = 0
     absent: bool = False
     equal_id: int | None = None
+    shown: bool = False
 
     def __str__(self) -> str:
         if not self.file:
@@ -128,6 +131,11 @@ class Entry(NamedTuple):
     def reason(self) -> str:
         """Its problems, or why it is rejected, unknown or skipped, in one line."""
         return "; ".join(map(str, self.problems)) or self.detail
+
+    @property
+    def is_in_version(self) -> bool:
+        """Whether the last version of the list has it, or that before it left out."""
+        return self.present or self.position is not None
 
     @property
     def is_left_out_as_equal(self) -> bool:
@@ -163,10 +171,13 @@ class Doubt:
     Attributes:
         reason: Which of the three rules says so.
         entry: The animal, or the row that was sent.
+        has_namesakes: There are other animals with its name and category, and with
+            another status.
     """
 
     reason: Reason
     entry: Entry
+    has_namesakes: bool = False
 
     @property
     def because(self) -> str:
@@ -260,6 +271,7 @@ def match(
         reverse=True,
     )
     ids = {row.pet_id for row in rows if row.has_id}
+    has_ids = bool(ids)
     identified = _identify(ranked, rows, ids)
     foreign_keys = _agreeing_keys(rows, other_entries, ids)
     identified_ids = {entry.entry_id for entry in identified if entry}
@@ -270,7 +282,9 @@ def match(
     merged_rows = []
     for position, (row, entry) in enumerate(zip(rows, identified, strict=True)):
         if not (entry or row.has_id):
-            entry = _take_equal(equal_entries.get(row.content, []), row)
+            entry = _take_equal(
+                equal_entries.get(row.content, []), row, has_ids=has_ids
+            )
         if entry and not (row.has_id or entry.waits):
             if row.name_and_category != entry.name_and_category:
                 displaced.append(entry)
@@ -292,7 +306,7 @@ def match(
         namesakes,
         displaced,
         has_keys=any(row.row_key for row in rows),
-        has_ids=any(row.has_id for row in rows),
+        has_ids=has_ids,
     )
 
 
@@ -356,10 +370,18 @@ def _agreeing_keys(
     return agreeing
 
 
-def _take_equal(equal_entries: list[Entry], row: Entry) -> Entry | None:
-    """Take the entry with the values of a row that got furthest, and no other key."""
+def _take_equal(
+    equal_entries: list[Entry], row: Entry, *, has_ids: bool
+) -> Entry | None:
+    """
+    Take the entry of the last version with the values of a row that got furthest, and
+    no other key; in a list with ids, none whose id the list has shown.
+    """
     for index in reversed(range(len(equal_entries))):
-        if not (row.row_key and equal_entries[index].row_key):
+        entry = equal_entries[index]
+        has_other_key = row.row_key and entry.row_key
+        has_shown_id = has_ids and entry.shown
+        if entry.is_in_version and not (has_other_key or has_shown_id):
             return equal_entries.pop(index)
     return None
 
@@ -434,8 +456,9 @@ def find_doubtful(
         position: Doubt("the same row key", namesake)
         for position, namesake in matches.namesakes.items()
     }
+    namesakes = group({pet.content for sent in candidates for pet in sent}, _first_two)
     doubts |= {
-        position: Doubt("equal", entry)
+        position: Doubt("equal", entry, len(namesakes[entry.name_and_category]) > 1)
         for position, entry in equals.items()
         if rows[position].waits
     }

@@ -24,7 +24,7 @@ from petstore_tools.text import printable
 if TYPE_CHECKING:
     import pandas as pd
 
-_FORMAT = 9
+_FORMAT = 10
 TABLES = f"""
 PRAGMA user_version = {_FORMAT};
 CREATE TABLE import (
@@ -55,6 +55,8 @@ CREATE TABLE row (
     equal_id INTEGER,
     detail TEXT NOT NULL, may_be TEXT NOT NULL DEFAULT '',
     sent_after INTEGER NOT NULL DEFAULT 0, absent INTEGER NOT NULL DEFAULT 0,
+    -- its id stood in the list, or was written there
+    shown INTEGER NOT NULL DEFAULT 0,
     lost_at REAL NOT NULL DEFAULT 0, changed_at REAL NOT NULL,
     -- nobody sent it, or left it out
     waits INTEGER AS (state IN ('unsent', 'rejected'))
@@ -65,9 +67,11 @@ CREATE INDEX row_listed ON row (listed_id);
 CREATE UNIQUE INDEX row_keys ON row (row_key, import) WHERE row_key != '';
 CREATE TABLE listing (number INTEGER PRIMARY KEY);
 CREATE TABLE shown (pet_id INTEGER PRIMARY KEY, listing INTEGER NOT NULL);
-CREATE TABLE written (
+-- the files of returned lists; of one that a person goes on with, without a digest
+CREATE TABLE returned (
+    path TEXT PRIMARY KEY,
     import TEXT NOT NULL REFERENCES import (id) ON DELETE CASCADE,
-    name TEXT NOT NULL, digest TEXT NOT NULL, PRIMARY KEY (import, name, digest)
+    digest TEXT NOT NULL
 )
 """
 _TEMPORARY = """

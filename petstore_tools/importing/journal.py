@@ -33,7 +33,8 @@ from petstore_tools.importing.values import PetValues
 _ENTRY = (
     "number, name, category_id, status, row_key, ifnull(pet_id, listed_id),"
     " listed_id IS NOT NULL, edited, entry_id, import, state, present, position,"
-    " answered, compared, detail, changed_at, may_be, sent_after, absent, equal_id"
+    " answered, compared, detail, changed_at, may_be, sent_after, absent, equal_id,"
+    " shown OR listed_id IS NOT NULL"
 )
 _ADD_IMPORT = """
 INSERT INTO import VALUES (
@@ -324,36 +325,41 @@ class Journal:
         if not self._db.execute(update, facts).rowcount:
             raise JournalError(f"another program changed {entry} meanwhile")
 
-    def is_ours(self, digest: str) -> bool:
-        """Say whether a run of this import wrote a result file with this digest."""
-        written = "SELECT 1 FROM written WHERE import = :id AND digest = :digest"
-        return bool(self.select(written, digest=digest))
-
-    def read_sources(self) -> set[Path]:
-        """Return the files that are the source of an import to the place."""
-        return {Path(path) for (path,) in self.select("SELECT path FROM import")}
-
-    def has_written(self, name: str) -> bool:
-        """Say whether an import to the place wrote a result file of this name."""
-        return bool(self.select("SELECT 1 FROM written WHERE name = :name", name=name))
-
-    def wrote_last(self, name: str, digest: str) -> bool:
-        """Say whether what was written last into a result file is this, and ours."""
-        last = """
-        SELECT import, digest FROM written WHERE name = :name
-        ORDER BY rowid DESC LIMIT 1
+    def digest_of(self, path: Path) -> str | None:
         """
-        return self.select(last, name=name) == [(self.id, digest)]
+        Return the digest of a returned list that was written last, "" if a person has
+        gone on with the file; None if it came back from no import to the place.
+        """
+        query = "SELECT digest FROM returned WHERE path = :path"
+        rows = self.select(query, path=str(path))
+        return str(rows[0][0]) if rows else None
 
-    def note_written(self, name: str, digest: str) -> None:
+    def source_of(self, path: Path) -> Path | None:
+        """Return the file, or the name, of the list that came back as a file."""
+        query = """
+        SELECT import.path FROM returned JOIN import ON id = import
+        WHERE returned.path = :path
         """
-        Note the digest of a result file, before it is written: also of an import that
-        no row was added to.
+        rows = self.select(query, path=str(path))
+        return Path(rows[0][0]) if rows else None
+
+    def note_list(self, path: Path, digest: str, *, is_shown: bool) -> None:
         """
-        facts = self.id, name, digest
+        Note a returned list that was written.
+
+        Args:
+            path: Its file.
+            digest: Of its contents, "" if a person has gone on with the file.
+            is_shown: It is the file that a person goes on with, so the list shows the
+                ids of its rows.
+        """
         with self.transaction() as db:
             self.add_import()
-            db.execute("INSERT OR REPLACE INTO written VALUES (?, ?, ?)", facts)
+            add = "INSERT OR REPLACE INTO returned VALUES (?, ?, ?)"
+            db.execute(add, (str(path), self.id, digest))
+            if is_shown:
+                show = "UPDATE row SET shown = 1 WHERE import = ? AND present"
+                db.execute(f"{show} AND pet_id IS NOT NULL", (self.id,))
 
     def forget(self) -> None:
         """Delete what is known of this import, so that its file counts as new."""

@@ -14,7 +14,9 @@ from petstore_tools.importing.options import ImportOptions
 from petstore_tools.importing.values import (
     BETTER_TITLES,
     FIELDS,
+    ID_TITLE,
     IDENTITY,
+    NOTE_TITLE,
     STATUS_WORDS,
     TITLES,
     Matcher,
@@ -25,8 +27,10 @@ from petstore_tools.tabular.cells import Sheet, are_blank, column_letter, is_bla
 from petstore_tools.text import clean, first_of, option
 
 HEADER_WITHIN = 1_000  # rows in which the header is searched
-ADDED = ["petstore_row", "petstore_problem"]  # columns of a rejects file
-_EXACT = {fold(name): name for name in FIELDS} | {"petstoreid": "petstore_id"}
+_EXACT = {fold(name): name for name in FIELDS} | {
+    "petstoreid": ID_TITLE,
+    "petstorenote": NOTE_TITLE,
+}
 _SHOWN = 20  # titles
 # of a column a status, with a mark in the row of each animal that has it
 _STATUS_TITLES = {*map(bare, STATUS_WORDS)} - {""}
@@ -45,7 +49,7 @@ class Layout:
             need none.
         header: Cells as typed; the letters of the columns where there is no header.
         columns: Index from 0, by field, in the order of the document; then those of
-            `row_key` and `petstore_id`.
+            `row_key`, `petstore_id` and `petstore_note`.
         proposals: Field that may be meant, by title, or by letter where the title is
             not clear.
         missing: Fields that need an answer, and in words which columns could be each of
@@ -55,8 +59,7 @@ class Layout:
             of a field that it gives to two columns.
         errors: What `columns=` and `row_key=` say and the header has not, in words.
         has_header: Whether the sheet has one.
-        added_columns: How many columns of a rejects file the toolkit added, behind
-            those of the header.
+        is_export: It is a saved listing, and its column `id` has the ids of animals.
     """
 
     sheet: Sheet
@@ -64,12 +67,14 @@ class Layout:
     options: ImportOptions
     header: Sequence[str]
     has_header: bool = True
-    added_columns: int = 0
+    is_export: bool = False
 
     def __post_init__(self) -> None:
         """Find the fields in the header (§2.1, required fields)."""
         titles = [*map(_title, self.header)]
         fields, self.answers, self.errors = _name_fields(titles, self.options)
+        if self.is_export:
+            fields[titles.index("id")] = ID_TITLE
         self.columns: dict[str, int] = {}
         self.proposals: dict[str, str] = {}
         self.missing: dict[str, str] = {}
@@ -79,7 +84,7 @@ class Layout:
             for index in reversed(range(len(titles)))
             if index not in fields
         }
-        for name in (*FIELDS, *IDENTITY):
+        for name in (*FIELDS, *IDENTITY, NOTE_TITLE):
             candidates = [index for index in fields if fields[index] == name]
             if candidates and name not in self.answers.values():
                 words = BETTER_TITLES.get(name, ())
@@ -106,6 +111,18 @@ class Layout:
                     " them, with one of these words in each row; rename them if they"
                     " are something else"
                 )
+
+    @property
+    def id_column(self) -> int | None:
+        """
+        The column `id` that a saved listing has beside `name` and `categoryId`; None if
+        there is none, or if the list has a column petstore_id.
+        """
+        titles = [*map(_title, self.header)]
+        is_listing = {"id", *spec.REQUIRED} <= {*titles}
+        if not is_listing or ID_TITLE in self.columns or "row_key" in self.columns:
+            return None
+        return titles.index("id")
 
     @cached_property
     def matcher(self) -> Matcher:
@@ -231,24 +248,20 @@ def _take_header(
     Take a row for the header; where columns are named by letter, for data where a
     category or a status stands in its place.
     """
-    added = cells[cells.index(ADDED[0]) :] if ADDED[0] in cells else []
-    if not {*added} <= {*ADDED, ""}:  # somebody moved them
-        added = []
-    header = cells[: len(cells) - len(added)]
-    layout = Layout(sheet, number, options, header, added_columns=len(added))
+    layout = Layout(sheet, number, options, cells)
     # by pandas
-    is_counted = not options.is_file and all(map(str.isdecimal, header))
+    is_counted = not options.is_file and all(map(str.isdecimal, cells))
     if not options.by_letter or is_counted:
         return layout
     is_data = any(
-        isinstance(layout.matcher.decide(field, header[index]), int | str)
+        isinstance(layout.matcher.decide(field, cells[index]), int | str)
         for field, index in layout.columns.items()
-        if field in ("categoryId", "status") and clean(header[index])
+        if field in ("categoryId", "status") and clean(cells[index])
     )
-    # our own files always have a header
-    if (options.header or added or "petstore_id" in header) and not is_data:
+    # a returned list always has a header
+    if (options.header or ID_TITLE in cells) and not is_data:
         return layout
-    letters = [*map(column_letter, range(len(header)))]
+    letters = [*map(column_letter, range(len(cells)))]
     return replace(layout, header_row=number - 1, header=letters, has_header=False)
 
 
@@ -268,7 +281,7 @@ def _name_fields(
             errors.append(f"{title!r} is the field, and {name!r} the title")
             title, name = name, title
         indexes = _find_columns(titles, title)
-        if name not in (*FIELDS, "petstore_id"):
+        if name not in (*FIELDS, ID_TITLE):
             allowed = "a column can be name, categoryId, status or petstore_id"
             errors.append(f"{name!r} is not a field; {allowed}")
         elif len(indexes) == 1:

@@ -7,16 +7,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from petstore_tools.importing.comparison import Comparison, Edit
 from petstore_tools.importing.imports import Target
-from petstore_tools.importing.read_sheet import NOT_SENT, ReadSheet
+from petstore_tools.importing.read_sheet import NOT_SENT, ReadSheet, origin_of
 from petstore_tools.importing.rows import Fix, describe_left_out, group_problems
 from petstore_tools.importing.values import ABOVE, RowProblem
 from petstore_tools.listing.frames import text_dtype
-from petstore_tools.tabular.atomic import existing_numbers, numbered
 from petstore_tools.tabular.sources import row_label, row_labels
 from petstore_tools.text import (
     first_of,
@@ -117,16 +115,6 @@ class ImportPreview:
         return states["unknown"] + states["sending"]
 
     @property
-    def created_file(self) -> str:
-        """Name of the newest list with ids that this import wrote, or will write."""
-        if not self.sheet.options.is_file:
-            return ""
-        name, first = self.sheet.name_result("created", self.environment)
-        path = self.sheet.options.path.resolve().with_name(name)
-        numbers = [*existing_numbers(path), first]
-        return numbered(path, max(numbers)).name
-
-    @property
     def told_apart(self) -> str:
         """By what rows are told apart."""
         columns = self.sheet.layout.columns
@@ -136,8 +124,13 @@ class ImportPreview:
             return "their petstore_id" + (", else their row key" if by_key else "")
         if by_key:
             return f"their row key, column {label(columns['row_key'])}"
-        better = f"a column petstore_id, or {option('row_key', '…')}"
+        better = f"a column petstore_id, or {self._key_option}"
         return f"name, category and status ({better}, tells them apart for good)"
+
+    @property
+    def _key_option(self) -> str:
+        """How a row key is named: a column `id` of the office's own may be it."""
+        return option("row_key", "…" if self.sheet.layout.id_column is None else "id")
 
     @property
     def rows(self) -> int:
@@ -202,27 +195,13 @@ class ImportPreview:
     @property
     def _cure(self) -> str:
         """What to do so that edits of rows are told without a question."""
-        entries = [doubt.entry for doubt in self.comparison.doubts.values()]
-        # a DataFrame has a name without an ending, and no created file
-        files = {
-            entry.file
-            for entry in entries
-            if entry.import_id != self.target.id and Path(entry.file).suffix
-        }
-        has_ids = any(row.animal_id is not None for row in self.comparison.rows)
-        has_list = has_ids or self.to_send > len(entries)
-        list_name = self.created_file if has_list else ""
-        if names := sorted(files):
-            list_name = f"the created file of {first_of(names)}"
         cures = []
-        if list_name:
-            cures.append(f"edit {list_name} from now on, which has the ids")
-        elif any(entry.pet_id for entry in entries):
-            cures.append("add a column petstore_id with the ids of these animals")
+        if "petstore_id" not in self.sheet.layout.columns:
+            cures.append("go on with the list that comes back, which has the ids")
         if "row_key" not in self.sheet.layout.columns:
-            key = option("row_key", "…")
             cures.append(
-                f"import each new list with a column that tells its rows apart: {key}"
+                "import each new list with a column that tells its rows apart:"
+                f" {self._key_option}"
             )
         return ", or ".join(cures) or "change no key"
 
@@ -247,15 +226,12 @@ class ImportPreview:
                 " sent, and strict is set. Nothing was created. First:"
                 f" {first_row.problems[0]}"
             )
-        refused = self.comparison.refused_ids
-        ids = self.comparison.ids
-        if refused > 1 and 2 * refused > ids:
+        origin = origin_of(self.sheet)
+        if origin and origin[1] != self.environment and self.comparison.ids:
             return (
-                f"{refused:,} of the {ids:,} ids in {self.file} are not those of"
-                " animals with these names, so they come from another place than"
-                f" {self.environment} ({self.host})."
-                " Nothing was created. Delete the column petstore_id to import the rows"
-                " here"
+                f"{self.file} came back from {origin[1]}, and this import goes to"
+                f" {self.environment} ({self.host}), which has other ids. Nothing was"
+                f" created. Import {origin[0].name}, or delete the column petstore_id"
             )
         if not self.is_affordable:
             return (

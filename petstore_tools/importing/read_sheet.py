@@ -25,6 +25,7 @@ from petstore_tools.importing.rows import (
 from petstore_tools.importing.values import (
     ABOVE,
     FIELDS,
+    ID_TITLE,
     IDENTITY,
     NO_ID,
     NO_STATUS,
@@ -42,7 +43,7 @@ from petstore_tools.tabular.cells import (
     is_blank,
     whole_number,
 )
-from petstore_tools.tabular.sources import open_source
+from petstore_tools.tabular.sources import FORMATS, open_source
 from petstore_tools.text import (
     clean,
     first_of,
@@ -64,10 +65,8 @@ _NOT_USED = (
 # categories, and status words, that one call asks for
 MOST_WORDS = 50
 NOT_SENT = "not sent"
-# a result file as the input, and its number
-_RESULT = re.compile(r"(.+)\.(created|rejected)(?:\.(\d+))?")
-# what Windows has in no file name
-_NO_FILE_NAME = re.compile(r'[\\/:*?"<>|\x00-\x1f]')
+# a returned list by its name, without its ending
+_RETURNED = re.compile(r"(.+?)(?:\.(sandbox|staging))?\.imported(?:\.\d+)?")
 
 
 class FileColumn(NamedTuple):
@@ -155,26 +154,6 @@ class ReadSheet:
         sheet = self.layout.sheet
         return f"{name} ({sheet.name})" if len(sheet.names) > 1 else name
 
-    def name_result(self, outcome: str, environment: str) -> tuple[str, int]:
-        """
-        Return the name of a result file, and the first number that it may have: beside
-        a result file the next one. Names of a sandbox or of staging say so.
-        """
-        options = self.options
-        sheet = self.layout.sheet
-        stem = options.path.stem if options.name is None else options.name
-        number = 1
-        input_stem = _RESULT.fullmatch(stem)
-        if input_stem and input_stem[2] == outcome:
-            stem = input_stem[1]
-            number = int(input_stem[3] or 1) + 1
-        if len(sheet.names) > 1:
-            stem += f".{sheet.name}"
-        mark = f".{environment}"
-        if environment != "production" and f"{mark}." not in f"{stem}.":
-            stem += mark
-        return f"{_NO_FILE_NAME.sub('_', stem)}.{outcome}{sheet.suffix}", number
-
     @property
     def columns(self) -> list[FileColumn]:
         """What is in the columns of the file, and what becomes of each."""
@@ -240,6 +219,30 @@ class ReadSheet:
         return tuple(problem for row in self.rows for problem in row.problems)
 
 
+def source_of(path: Path) -> tuple[Path, str] | None:
+    """
+    Return the file that a returned list came from, and the environment, by its name.
+
+    >>> source_of(Path("animals.sandbox.imported.2.csv"))
+    (PosixPath('animals.csv'), 'sandbox')
+    >>> source_of(Path("animals.ods.imported.xlsx"))[0].name
+    'animals.ods'
+    """
+    match = _RETURNED.fullmatch(path.stem)
+    if match is None:
+        return None
+    stem, environment = match.groups()
+    ending = "" if Path(stem).suffix.casefold() in FORMATS else path.suffix
+    return path.with_name(stem + ending), environment or "production"
+
+
+def origin_of(sheet: ReadSheet) -> tuple[Path, str] | None:
+    """Return the same of a list with ids, None if it did not come back."""
+    options = sheet.options
+    has_ids = ID_TITLE in sheet.layout.columns
+    return source_of(options.path.resolve()) if options.is_file and has_ids else None
+
+
 def read_sheet(options: ImportOptions) -> ReadSheet:
     """
     Read a source to its end.
@@ -247,7 +250,17 @@ def read_sheet(options: ImportOptions) -> ReadSheet:
     Raises:
         SheetError: It cannot be used, or has no rows.
     """
-    layout = open_layout(options)
+    return read_layout(open_layout(options))
+
+
+def read_layout(layout: Layout) -> ReadSheet:
+    """
+    Read a sheet to its end whose columns are known.
+
+    Raises:
+        SheetError: It has no rows.
+    """
+    options = layout.options
     rows: list[AnyRow] = [
         RowLeftOut(number, ABOVE)
         for number, cells in enumerate(layout.cells_above, 1)

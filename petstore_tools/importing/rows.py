@@ -20,11 +20,13 @@ from petstore_tools.importing.values import (
     FIELDS,
     HEADER_AGAIN,
     HIDDEN,
+    ID_TITLE,
     LEFT_OUT,
     NO_CATEGORY,
     NO_FIELDS,
     NO_ID,
     NO_STATUS,
+    NOTE_TITLE,
     TOTALS_ROW,
     PetValues,
     RowLeftOut,
@@ -83,15 +85,13 @@ AnyRow = Entry | RowLeftOut | None
 
 
 def records_below(layout: Layout) -> Iterator[tuple[int, Sequence[str]]]:
-    """
-    Yield the rows below the header; of a rejects file without what was added to them.
-    """
-    width = len(layout.header)
-    end = width + layout.added_columns
+    """Yield the rows below the header, without the notes of a returned list."""
+    column = layout.columns.get(NOTE_TITLE, -1)
     for number, cells in layout.sheet.records():
         if number > layout.header_row:
-            if layout.added_columns and not isinstance(cells, MalformedLine):
-                cells = [*cells[:width], *cells[end:]]
+            if 0 <= column < len(cells) and not isinstance(cells, MalformedLine):
+                cells = [*cells]
+                cells[column] = ""
             yield number, cells
 
 
@@ -120,6 +120,8 @@ def _decide_rows(layout: Layout) -> Iterator[AnyRow]:
     sheet = layout.sheet
     width = len(layout.header)
     header = _folded(layout.header)
+    if NOTE_TITLE in columns:
+        header[columns[NOTE_TITLE]] = ""
     computed_rows = _find_computed(layout)
     last_number = layout.header_row
     # no row may lack it
@@ -385,9 +387,9 @@ def _is_marked(row: Entry) -> bool:
 
 
 def _columns_beside_name(row: Entry, layout: Layout) -> set[int]:
-    """Return the columns that a row fills, without its name and its category."""
+    """Return the columns that a row fills, without its name, category and id."""
     filled = {index for index, cell in enumerate(row.cells) if not is_blank(cell)}
-    return filled - {layout.columns.get(field) for field in spec.REQUIRED}
+    return filled - {layout.columns.get(field) for field in (*spec.REQUIRED, ID_TITLE)}
 
 
 def _lacks_category(row: Entry, layout: Layout) -> bool:

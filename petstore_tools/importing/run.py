@@ -37,11 +37,17 @@ from petstore_tools.importing.lost_rows import (
 )
 from petstore_tools.importing.options import Doubtful, ImportOptions, Progress
 from petstore_tools.importing.preview import ImportPreview
-from petstore_tools.importing.read_sheet import SAMPLES, ReadSheet, read_sheet
-from petstore_tools.importing.results import (
-    ImportResult,
-    entries_of_rows,
-    write_files,
+from petstore_tools.importing.read_sheet import (
+    SAMPLES,
+    ReadSheet,
+    origin_of,
+    read_sheet,
+)
+from petstore_tools.importing.results import ImportResult, entries_of_rows
+from petstore_tools.importing.returned import (
+    ReturnedList,
+    mark_rows,
+    write_list,
 )
 from petstore_tools.importing.send import (
     LAST_ANSWERS_S,
@@ -92,11 +98,11 @@ def run(
         DoubtfulRowsError: Rows may exist already, and nobody said what happens to them.
         JournalError: Another run is under way, or its record cannot be trusted.
         UnauthorizedError, ApiError, ProtocolError, LedgerError, Interrupted: The key or
-            our request is wrong, the budget cannot be used, or Ctrl-C; the result files
-            are written, and no further row was sent.
+            our request is wrong, the budget cannot be used, or Ctrl-C; the list is
+            written, and no further row was sent.
     """
     sheet = read_sheet(options)
-    target = _target(inventory.client, sheet)
+    target = find_target(inventory.client, sheet, folder)
     try:
         with open_journal(folder, target, inventory.client.clock) as journal:
             this_run = _Run(inventory, journal, sheet, progress)
@@ -126,15 +132,27 @@ def preview(
     Check a file and estimate the cost of its import; sends nothing, writes nothing.
     """
     sheet = read_sheet(options)
-    with read_journal(folder, _target(inventory.client, sheet)) as journal:
+    target = find_target(inventory.client, sheet, folder)
+    with read_journal(folder, target) as journal:
         return check(inventory, sheet, journal)
 
 
-def _target(client: Client, sheet: ReadSheet) -> Target:
-    """Return what names the import of a sheet, and the place it goes to."""
-    path = sheet.options.import_path
-    name = sheet.layout.sheet.name
-    return Target(client.environment, client.service_id, path, name)
+def find_target(client: Client, sheet: ReadSheet, folder: Path) -> Target:
+    """
+    Return what names the import of a sheet, and the place it goes to. A returned list
+    is the list that it came from: the journal knows which, else its name tells.
+    """
+    options = sheet.options
+    path = options.import_path
+    target = Target(
+        client.environment, client.service_id, path, sheet.layout.sheet.name
+    )
+    origin = origin_of(sheet)
+    if origin is None or options.name is not None:
+        return target
+    with read_journal(folder, target) as journal:
+        source = journal.source_of(path)
+    return replace(target, path=source or origin[0])
 
 
 def check(inventory: Inventory, sheet: ReadSheet, journal: Journal) -> ImportPreview:
@@ -154,14 +172,17 @@ def check(inventory: Inventory, sheet: ReadSheet, journal: Journal) -> ImportPre
         evidence = inventory.memory.evidence
         size = evidence.sizes.get("")
         requests = 0 if size is None else evidence.count_requests(size)
-        things = "ids" if comparison.ids and not comparison.waiting else "rows"
         cost = ""
         if size is None:
             cost = f", with a request for each {spec.LIMIT_MAX} animals"
         notes.append(
-            f"the {things} are not compared yet: the import first lists the animals"
-            f" that exist{cost}"
+            "the import first lists the animals that exist, and compares the rows with"
+            f" them{cost}"
         )
+        if sheet.layout.id_column is not None:
+            notes.append(
+                "the listing also decides whether the column id has the ids of animals"
+            )
     latency_s = client.transport.fastest_s or LIKELY_S
     estimate = partial(forecast, to_send, read_quota(client.gate), latency_s=latency_s)
     whole = estimate(baseline=requests)
@@ -211,7 +232,7 @@ class _Run:
 
         Raises:
             SheetError: Nothing is sent as asked.
-            OutputError: No result file could be written.
+            OutputError: The list could not be written.
         """
         await_threads(self._journal, self._client.max_wait_s)
         mark_lost(self._journal, self._journal.id)
@@ -354,7 +375,7 @@ class _Run:
                 )
             if settled.lacking and seconds_lost(self._journal):
                 return Stopped("unknown rows", settled.lag)
-        # else a created file would have rows that say of no animal which one they are
+        # else the list would have rows without the ids of their animals
         if self._journal.read(f"import = :id AND {NAMELESS}"):
             settle(self._inventory, self._journal, self._calls)
         if not self._journal.unsent():
@@ -366,7 +387,7 @@ class _Run:
         )
 
     def _result(self, stopped: Stopped | None) -> ImportResult:
-        """Write the result files, and say what became of every row."""
+        """Write the list that comes back, and say what became of every row."""
         preview = self._preview
         all_entries = self._journal.read()
         sent_entries = preview.comparison.rows
@@ -384,13 +405,13 @@ class _Run:
             for entry in all_entries
             if entry.state == "created" and not entry.has_id
         ]
-        removed_entries = [entry for entry in created_entries if not entry.present]
         skipped = sum(entry.state == "skipped" for entry in sent_entries)
         unnamed = sum(entry.pet_id is None for entry in created_entries)
         self._notes += self._notes_on_rows(unnamed, skipped)
-        files, not_written = write_files(
-            preview, self._journal, [*entries, *removed_entries]
-        )
+        edits = edits if self._added else []  # else nothing was compared
+        marks = mark_rows(preview.sheet, entries, edits)
+        returned = ReturnedList(preview.sheet, marks)
+        written = write_list(returned, self._journal, preview.environment)
         left_out = [row for row in preview.sheet.rows_left_out if row.kind != ABOVE]
         counts = Counter[str](entry.state for entry in entries)
         counts["skipped"] += len(left_out)
@@ -405,12 +426,13 @@ class _Run:
             skipped_now=max(0, skipped - self._before.states["skipped"]),
             stopped=stopped,
             journal=self._journal.id,
-            files=files,
-            notes=tuple(self._notes),
-            edits=tuple(edits) if self._added else (),  # else nothing was compared
-            not_written=not_written,
+            list_file=written.path,
+            notes=(*self._notes, *written.notes),
+            edits=tuple(edits),
+            not_written=written.failure,
             entries=tuple(entries),
             rows_left_out=tuple(left_out),
+            returned=returned,
         )
 
     def _notes_on_rows(self, unnamed: int, skipped: int) -> Iterator[str]:
@@ -424,7 +446,7 @@ class _Run:
         if unnamed:
             yield (
                 f"the id of {pluralize(unnamed, 'row')} that was created is not known"
-                " yet, so the created file lacks it: the same call finds it"
+                " yet, so the list lacks it: the same call finds it"
             )
         yield from some_of(self._preview.sheet.names_of_two_lines, SAMPLES)
         if skipped and self._options.doubtful == "send":

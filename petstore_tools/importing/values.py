@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 FIELDS = spec.NEW_PET_FIELDS
 # what tells which row is which: columns that are read, and never sent
 IDENTITY = ("petstore_id", "row_key")
+# the two columns of a returned list; what stands in the second one is never read
+ID_TITLE = "petstore_id"
+NOTE_TITLE = "petstore_note"
 
 
 def fold(text: str) -> str:

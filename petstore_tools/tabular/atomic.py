@@ -7,6 +7,7 @@ import secrets
 import shutil
 import tempfile
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -52,8 +53,8 @@ def numbered(path: Path, number: int) -> Path:
     """
     Return the path of a further file of a name; the first has no number.
 
-    >>> numbered(Path("animals.created.csv"), 2).name
-    'animals.created.2.csv'
+    >>> numbered(Path("animals.imported.csv"), 2).name
+    'animals.imported.2.csv'
     """
     return path.with_stem(f"{path.stem}.{number}") if number > 1 else path
 
@@ -89,10 +90,18 @@ def write_output(path: Path, content: bytes) -> None:
         ) from error
 
 
-def replace_file(path: Path, content: bytes) -> None:
+def replace_file(
+    path: Path, content: bytes, check: Callable[[bytes], object] = len
+) -> None:
     """
     Write a file beside its place and move it there: a reader sees the old one or the
     new one.
+
+    Args:
+        path: Its place.
+        content: What is written.
+        check: Called with what can be read of the new file, before it is moved; an
+            error keeps the old file.
     """
     # short: a name may be long
     temporary = path.with_name(f".petstore-{secrets.token_hex(8)}")
@@ -103,6 +112,7 @@ def replace_file(path: Path, content: bytes) -> None:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
+        check(temporary.read_bytes())
         # Windows refuses that for as long as another program reads the old one
         for pause_s in _PAUSES_S:
             with suppress(PermissionError):

@@ -4,13 +4,13 @@ name them.
 """
 
 import re
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date, time, timedelta
 from decimal import Context, Decimal
 from functools import cache
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 from petstore_tools import spec
 from petstore_tools.text import clean
@@ -110,6 +110,7 @@ class Sheet:
 
     Attributes:
         suffix: Ending of the files that are written like it.
+        source: The bytes of the file that it was read from.
         delimiter: What is written between cells.
         notes: What was found and should be known.
         name: Of a sheet of a workbook, else "".
@@ -124,6 +125,7 @@ class Sheet:
     """
 
     suffix: str = ".csv"
+    source: bytes = field(default=b"", repr=False)
     delimiter: str = ","
     notes: tuple[str, ...] = ()
     name: str = ""
@@ -134,9 +136,6 @@ class Sheet:
     table_columns: dict[tuple[str, str], Area] = field(default_factory=dict)
     totals: set[tuple[int, int]] = field(default_factory=set)
     is_unseen: bool = False
-
-    content: ClassVar[Callable[..., bytes]]
-    """Return a file like it; a workbook also shows which cells are bad."""
 
     def records(self) -> Iterator[Record]:
         """

@@ -179,10 +179,16 @@ def open_source(
             f"{path.name or path} cannot be imported; save the sheet as one of these:"
             f" {', '.join(FORMATS)}"
         )
+    return open_content(_read_file(path), path, sheet, encoding)
+
+
+def open_content(
+    content: bytes, path: Path, sheet: str | None = None, encoding: str | None = None
+) -> Sequence[Sheet]:
+    """Open a spreadsheet by its bytes, as `open_source` does; the path is its name."""
     # loaded here: most commands read no file
     from petstore_tools.tabular.workbooks import OPENERS, read_workbook
 
-    content = _read_file(path)
     for beginning, kind in _NO_SHEETS.items():
         if content.startswith(beginning):
             raise SheetError(
@@ -191,14 +197,16 @@ def open_source(
             )
     # programs call texts .xls, and people rename files
     if content[:4] in OPENERS:
-        return read_workbook(content, path.name, sheet)
+        sheets = read_workbook(content, path.name, sheet)
+        return [replace(worksheet, source=content) for worksheet in sheets]
     if sheet is not None:
         raise SheetError(
             f"{path.name} is not a workbook, so it has no sheet {sheet!r}: leave out"
             " sheet (--sheet)"
         )
-    suffix = path.suffix if suffix in _TEXTS else ".csv"
-    return [replace(read_csv(content, path.name, encoding), suffix=suffix)]
+    suffix = path.suffix if path.suffix.casefold() in _TEXTS else ".csv"
+    text = read_csv(content, path.name, encoding)
+    return [replace(text, suffix=suffix, source=content)]
 
 
 def _read_file(path: Path) -> bytes:

@@ -1,6 +1,6 @@
 """
-CSV and TSV files as people have them: encoding found, lines split or named, written
-back alike.
+CSV and TSV files as people have them: encoding found, lines split or named, cells
+filled in beside cells that stay byte for byte.
 """
 
 import codecs
@@ -8,7 +8,7 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -23,7 +23,6 @@ from petstore_tools.text import option, quoted
 _DELIMITERS = (",", ";", "\t", "|")
 _UTF16_BY_NUL = {0: "utf-16-be", 1: "utf-16-le"}  # position of the first NUL
 _FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r", "'")
-_OUR_TITLES = {"petstore_id", "petstore_row"}  # of files that the toolkit wrote
 _EXCERPT_LENGTH = 80  # characters of a line that are shown
 _BROKEN = Problem("cannot be split", "check its quotation marks")
 _TOO_LONG = Problem(
@@ -44,12 +43,13 @@ _WEB_PAGE = re.compile(  # a saved page or archive, or XML
     r"\s*(?:<|MIME-Version:|From: <Saved by)", re.IGNORECASE
 )
 _BYTE_ORDER_MARKS = {
-    codecs.BOM_UTF8: "utf-8-sig",
-    codecs.BOM_UTF16_LE: "utf-16",
-    codecs.BOM_UTF16_BE: "utf-16",
-    codecs.BOM_UTF32_LE: "utf-32",  # it begins like that of UTF-16
-    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF8: "utf-8",
+    codecs.BOM_UTF16_LE: "utf-16-le",
+    codecs.BOM_UTF16_BE: "utf-16-be",
+    codecs.BOM_UTF32_LE: "utf-32-le",  # it begins like that of UTF-16
+    codecs.BOM_UTF32_BE: "utf-32-be",
 }
+_PLAIN_SIGNS = {"→": "->", "…": "..."}  # not every encoding has them
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,13 +59,13 @@ class CsvSource(Sheet):
 
     Attributes:
         text: Its decoded content.
-        encoding: As Python names it.
-        is_ours: The toolkit wrote it, so its cells are escaped.
+        encoding: Of the text, as Python names it.
+        mark: The bytes before the text, such as a byte order mark.
     """
 
     text: str
     encoding: str
-    is_ours: bool = False
+    mark: bytes = b""
 
     def records(self) -> Iterator[Record]:
         """
@@ -80,32 +80,64 @@ class CsvSource(Sheet):
         for line, next_line in lines:
             assert line is not None
             number, cells = line
-            if self.is_ours and not isinstance(cells, MalformedLine):
-                cells = [*map(unescape, cells)]
             if len(cells) < width and ends_open and next_line is None:
                 cells = MalformedLine(self.delimiter.join(cells), _CUT_OFF)
             width = len(cells)
             yield number, cells
 
-    def content(
+    def fill(
         self,
-        titles: Sequence[str],
-        rows: Iterable[Sequence[str]],
-        *,
-        above: Iterable[Sequence[str]] = (),
-        **_: Any,
+        cells: Mapping[int, Mapping[int, int | str]],
+        titles: Sequence[str] = (),
+        header_row: int = 0,
     ) -> bytes:
-        """Return a file like this one, of which a spreadsheet runs no cell."""
-        lines = ([*map(escape, cells)] for cells in (*above, titles, *rows))
-        is_quoted = f'"{self.delimiter}"' in self.text
-        content = csv_bytes(
-            next(lines),
-            lines,
-            encoding=self.encoding,
-            delimiter=self.delimiter,
-            quoting=csv.QUOTE_ALL if is_quoted else csv.QUOTE_MINIMAL,
-        )
-        return mark_utf8(content) if self.encoding == "utf-8" else content
+        r"""
+        Return the file with other cells; all its other cells stay byte for byte.
+
+        >>> sheet = read_csv(b"name;id\nRex\n", "animals.csv")
+        >>> sheet.fill({2: {1: 17}})
+        b'name;id\nRex;17\n'
+
+        Args:
+            cells: By row number, then by column from 0.
+            titles: A new line with titles, if the file has none.
+            header_row: The row after which the new line stands.
+        """
+        lines = []
+        for number, old_cells, line in split(self.text, self.delimiter):
+            body = line.rstrip("\r\n")
+            changes = cells.get(number, {})
+            raw_cells = _split_raw(body, self.delimiter)
+            if changes and len(raw_cells) == len(old_cells):
+                raw_cells += [""] * (max(changes) + 1 - len(raw_cells))
+                for column, value in changes.items():
+                    raw_cells[column] = self._raw_cell(str(value))
+                line = self.delimiter.join(raw_cells) + line[len(body) :]
+            lines.append(line)
+        if titles:
+            end = lines[0][len(lines[0].rstrip("\r\n")) :] or "\n"
+            raw_cells = [*map(self._raw_cell, titles)]
+            lines.insert(header_row, self.delimiter.join(raw_cells) + end)
+        return self.mark + "".join(lines).encode(self.encoding)
+
+    def _raw_cell(self, text: str) -> str:
+        """Return a cell as it is written, with letters that the file can have."""
+        is_plain = self.text.isascii() and not self.mark
+        encoding = "ascii" if is_plain else self.encoding
+        text = "".join(_PLAIN_SIGNS.get(sign, sign) for sign in text)
+        text = text.encode(encoding, errors="replace").decode(encoding)
+        signs = {*'"\r\n', *_DELIMITERS, self.delimiter}
+        if f'"{self.delimiter}"' not in self.text and signs.isdisjoint(text):
+            return text
+        return '"' + text.replace('"', '""') + '"'
+
+
+def _split_raw(line: str, delimiter: str) -> list[str]:
+    """Return the cells of a line as they stand there, with their quotation marks."""
+    sign = re.escape(delimiter)
+    cells = re.findall(rf'( *"(?:[^"]|"")*"[^{sign}]*|[^{sign}]*)(?:{sign}|\Z)', line)
+    # behind the last delimiter, the end of the line is found once more
+    return cells if line.endswith(delimiter) else cells[:-1] or cells
 
 
 def escape(cell: str) -> str:
@@ -116,12 +148,6 @@ def escape(cell: str) -> str:
     ("'=A1", 'Rex')
     """
     return "'" + cell if cell.startswith(_FORMULA_SIGNS) else cell
-
-
-def unescape(cell: str) -> str:
-    """Undo `escape`; only for files that the toolkit wrote."""
-    typed_cell = cell.removeprefix("'")
-    return typed_cell if typed_cell.startswith(_FORMULA_SIGNS) else cell
 
 
 def read_csv(content: bytes, name: str, encoding: str | None = None) -> CsvSource:
@@ -160,7 +186,6 @@ def read_csv(content: bytes, name: str, encoding: str | None = None) -> CsvSourc
         decoded,
         delimiter=delimiter,
         notes=(*decoded.notes, *notes),
-        is_ours=any(_OUR_TITLES & {*cells} for _, cells in records(sample, delimiter)),
     )
 
 
@@ -182,34 +207,38 @@ def _decode(content: bytes, name: str, encoding: str | None) -> CsvSource:
     Windows-1252.
     """
     certain = encoding or _UTF16_BY_NUL.get(content.find(b"\0", 0, 2))
-    for mark, codec in _BYTE_ORDER_MARKS.items():
-        if content.startswith(mark):
+    mark = b""
+    for begin, codec in _BYTE_ORDER_MARKS.items():
+        if content.startswith(begin):
+            mark = begin
             certain = codec
+    body = content.removeprefix(mark)
     spelling = option("encoding", "NAME")
     for candidate in [certain] if certain else ["utf-8", "cp1252"]:
         try:
-            text = content.decode(candidate).lstrip("\ufeff")
+            text = body.decode(candidate)
         except LookupError as error:
             raise ArgumentError(
                 f"there is no encoding {encoding!r}: use a name such as cp1250"
             ) from error
         except ValueError:
             if candidate.startswith("utf-8"):
-                _refuse_mixture(content.removeprefix(codecs.BOM_UTF8), name)
+                _refuse_mixture(body, name)
             continue
-        # result files are marked, so that they are read alike without the option
-        written = "utf-8-sig" if certain else candidate
         notes = []
         if candidate.startswith("utf-16"):
-            written = "utf-16"
             notes.append(f"read as {candidate.upper()}")
-        elif written == "cp1252":
+        elif not certain and candidate == "cp1252":
             notes.append(
                 "read as cp1252 (Western Europe), since it is not UTF-8: if a letter is"
                 f" wrong, name the encoding, such as {option('encoding', 'cp1250')} for"
                 " Central Europe"
             )
-        return CsvSource(text=text, encoding=written, notes=tuple(notes))
+        bare_text = text.lstrip("\ufeff")
+        mark += text[: len(text) - len(bare_text)].encode(candidate)
+        return CsvSource(
+            text=bare_text, encoding=candidate, mark=mark, notes=tuple(notes)
+        )
     raise SheetError(
         f"{name} is not text in {certain or 'UTF-8 or Windows-1252'}; "
         f"save it as CSV (UTF-8), or name its encoding: {spelling}"
@@ -266,6 +295,12 @@ def records(text: str, delimiter: str) -> Iterator[Record]:
     >>> list(records('Rex,3\n"Mia,4\n', ","))
     [(1, ['Rex', '3']), (2, ['"Mia,4'])]
     """
+    for number, cells, _ in split(text, delimiter):
+        yield number, cells
+
+
+def split(text: str, delimiter: str) -> Iterator[tuple[int, Sequence[str], str]]:
+    """Yield each record with its number, its cells, and the text that it is."""
     file = io.StringIO(text, newline="")
     # some programs write a blank behind the delimiter
     is_spaced = f'{delimiter} "' in text
@@ -275,6 +310,7 @@ def records(text: str, delimiter: str) -> Iterator[Record]:
     reader = read()
     record_end = 0
     for number in count(1):
+        record_start = record_end
         cells: Sequence[str]
         try:
             cells = next(reader)
@@ -282,13 +318,14 @@ def records(text: str, delimiter: str) -> Iterator[Record]:
         except StopIteration:
             return
         except csv.Error as error:
-            file.seek(record_end)
+            file.seek(record_start)
             line = file.readline()
             record_end = file.tell()
             problem = _TOO_LONG if "field limit" in str(error) else _BROKEN
             cells = MalformedLine(line.rstrip("\r\n"), problem)
             reader = read()
-        yield number, cells  # an interrupt is lost in a `try` that is closed here
+        # an interrupt is lost in a `try` that is closed here
+        yield number, cells, text[record_start:record_end]
 
 
 def mark_utf8(content: bytes) -> bytes:

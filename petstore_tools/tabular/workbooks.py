@@ -1,6 +1,6 @@
 """
-Workbooks: read by wolfxl (.xlsx, .xlsm) and calamine (.ods, .xls, .xlsb), and written
-with examples, drop-down lists and bad cells in colour.
+Workbooks: read by wolfxl (.xlsx, .xlsm) and calamine (.ods, .xls, .xlsb), filled in by
+wolfxl, and written with examples and drop-down lists.
 
 Every cell is text. A cell that was no text says what it was.
 """
@@ -55,6 +55,7 @@ WRITER_OPTIONS = {  # text is never a formula or a link
     "default_date_format": "yyyy-mm-dd hh:mm",
     "nan_inf_to_errors": True,
 }
+LONGEST_CELL = 32_767  # characters that Excel keeps, and wolfxl
 _TOO_LONG = -2  # XlsxWriter's answer to a text longer than Excel keeps
 _HINTS = {
     "name": "The animal's name; it must not be empty.\nExample: Rex",
@@ -64,8 +65,6 @@ _HINTS = {
     ),
 }
 _TEXT_FORMAT = {"num_format": "@"}  # so that 007 stays 007
-# what spreadsheets call bad
-_BAD_FORMAT = {"bg_color": "#FFC7CE", "font_color": "#9C0006", **_TEXT_FORMAT}
 _CREATED = datetime(2000, 1, 1)  # so that the same rows are the same bytes
 _PLAIN_FORMATS = ("General", "@", "0", "#")  # they show a number as typed
 _UNSAVED = "a formula without a saved value"
@@ -88,6 +87,11 @@ _ODS_BREAKS = {  # calamine leaves them out
     rb"<text:line-break\s*/>": b"&#10;",
     rb"<text:tab\s*/>": b"&#9;",
 }
+# parts of a workbook that change when cells of a sheet do
+_SHEET_PART = re.compile(r"(?i)xl/worksheets/[^/]*$")
+_CHANGING_PART = re.compile(
+    r"(?i)Content_Types|workbook\.xml|calcChain|xl/(?:worksheets|tables)/[^/]*$"
+)
 _HIDDEN = re.compile(rb'table:visibility="(?!visible)')
 _FORMULA = re.compile(rb'table:formula="([^"]*)"')
 _ODS_REFERENCE = re.compile(r"\[\$?((?:'[^']*'|[^\].:'])*)\.([^\]]*)\]")
@@ -146,20 +150,17 @@ def workbook_bytes(
     rows: Iterable[Sequence[str]],
     *,
     above: Sequence[Sequence[str]] = (),
-    bad_cells: Collection[tuple[int, int]] = (),
     note: str = "",
     name: str = "animals",
 ) -> bytes:
     """
-    Return a workbook (.xlsx) of rows, which may wait for a correction.
+    Return a workbook (.xlsx) of rows.
 
     Args:
         titles: Of the columns.
         rows: Cells as text; one that was none (`NonTextCell`) is written as what it
             was, and shown as it was.
         above: Rows above the titles.
-        bad_cells: Positions of the row and of the cell in it that are coloured, both
-            from 0.
         note: For the properties of the workbook.
         name: Of its sheet; one that Excel does not allow is replaced.
 
@@ -177,42 +178,33 @@ def workbook_bytes(
             sheet = book.add_worksheet("animals")
 
         @cache
-        def cell_format(number_format: str | int, *, is_bad: bool) -> Any:
-            style: dict[str, Any] = {**_BAD_FORMAT} if is_bad else {}
-            if number_format:
-                style["num_format"] = number_format
-            return book.add_format(style) if style else None
+        def cell_format(number_format: str | int) -> Any:
+            if not number_format:
+                return None
+            return book.add_format({"num_format": number_format})
 
-        first_row = len(above) + 1
         for row, cells in enumerate((*above, titles, *rows)):
             for column, cell in enumerate(cells):
-                is_bad = (row - first_row, column) in bad_cells
-                style = cell_format(getattr(cell, "number_format", 0), is_bad=is_bad)
-                value = _written_value(cell, is_bad=is_bad)
+                style = cell_format(getattr(cell, "number_format", 0))
+                value = _written_value(cell)
                 if sheet.write(row, column, value, style) == _TOO_LONG:
                     raise SheetError(
                         f"a cell of {len(cell):,} characters is too long for a"
                         " workbook: use CSV"
                     )
-        sheet.set_row(first_row - 1, None, book.add_format({"bold": True}))
-        sheet.freeze_panes(first_row, 0)
+        sheet.set_row(len(above), None, book.add_format({"bold": True}))
+        sheet.freeze_panes(len(above) + 1, 0)
         sheet.autofit()
     return memory.getvalue()
 
 
-def _written_value(cell: str, *, is_bad: bool) -> Any:
-    """
-    Return what is written: a bad cell that was no text does not pass for corrected.
-    """
+def _written_value(cell: str) -> Any:
+    """Return what is written for a cell."""
     if not isinstance(cell, NonTextCell):
         return cell
-    if is_bad and cell.kind == FORMATTED and not cell.number_format:
-        return "#N/A"
     if cell.kind in (NUMBER, FORMATTED) and abs(float(cell)) < EXACT:
         return float(cell)
-    if cell.value is not None:
-        return cell.value
-    return "#N/A" if is_bad and "error" not in cell.kind else str(cell)
+    return str(cell) if cell.value is None else cell.value
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -223,12 +215,15 @@ class Worksheet(Sheet):
     Attributes:
         rows: Its cells from column A on, by row number. Empty rows may be missing.
         merged: The corners of each merged cell, rows and columns from 0.
+        book: The bytes of a workbook of Excel, in which cells can be filled in.
+        filters: Where its tables and its autofilter are, as Excel writes it.
     """
 
     suffix: str = ".xlsx"
+    book: bytes = field(default=b"", repr=False)
+    filters: list[str] = field(default_factory=list)
     rows: dict[int, Sequence[str]] = field(default_factory=dict)
     merged: list[tuple[tuple[int, int], tuple[int, int]]] = field(default_factory=list)
-    content = staticmethod(workbook_bytes)
 
     def add(self, number: int, cells: Iterable[tuple[int, str]]) -> None:
         """Keep a row, cells by column, unless it holds nothing."""
@@ -241,6 +236,77 @@ class Worksheet(Sheet):
     def records(self) -> Iterator[Record]:
         """Yield each row with its number."""
         yield from self.rows.items()
+
+    @property
+    def width(self) -> int:
+        """How many columns are used, by cells or by merged cells."""
+        merged = [right + 1 for _, (_, right) in self.merged]
+        return max([*map(len, self.rows.values()), *merged], default=0)
+
+    def fill(
+        self,
+        cells: Mapping[int, Mapping[int, int | str]],
+        titles: Sequence[str] = (),
+        header_row: int = 0,
+    ) -> bytes:
+        """
+        Return the whole workbook with other cells in this sheet. A table or an
+        autofilter that ends before the first new column is extended.
+
+        Args:
+            cells: By row number, then by column from 0.
+            titles: A new row with titles, if the sheet has none.
+            header_row: The row of the titles, or the row after which the new one
+                stands.
+
+        Raises:
+            SheetError: Only the values of this sheet can be written.
+        """
+        if titles or not self.book:
+            raise SheetError("only the values can be written")
+        import wolfxl
+
+        # it keeps macros; with keep_vba it would write all texts anew
+        with closing(wolfxl.load_workbook(self.book, modify=True)) as book:
+            sheet = book[self.name]
+            for row, changes in cells.items():
+                for column, value in changes.items():
+                    is_exact = isinstance(value, str) or abs(value) <= EXACT
+                    written = value if is_exact else str(value)
+                    if written or "".join(self.rows[row][column : column + 1]):
+                        sheet.cell(row, column + 1, written or None)
+            new_titles = {
+                column: str(title)
+                for column, title in cells.get(header_row, {}).items()
+            }
+            if new_titles:
+                _extend(sheet, header_row, new_titles)
+            memory = BytesIO()
+            book.save(memory)  # type: ignore[arg-type]
+        return memory.getvalue()
+
+    def fill_values(
+        self,
+        cells: Mapping[int, Mapping[int, int | str]],
+        titles: Sequence[str] = (),
+        header_row: int = 0,
+    ) -> bytes:
+        """Return a workbook of this sheet alone, with values and without formulas."""
+        rows: list[list[str]] = []
+        for number in range(1, max(self.rows) + 1):
+            changes = cells.get(number, {})
+            row = [*self.rows.get(number, ())]
+            row += [""] * (max(changes, default=-1) + 1 - len(row))
+            for column, value in changes.items():
+                row[column] = text_of(value if value else "")
+            rows.append(row)
+        if titles:
+            rows.insert(header_row, [*titles])
+            header_row += 1
+        above = rows[: header_row - 1]
+        return workbook_bytes(
+            rows[header_row - 1], rows[header_row:], above=above, name=self.name
+        )
 
     def mark_merged(self) -> None:
         """Let each cell that a merged cell covers say so, whatever it holds."""
@@ -255,6 +321,63 @@ class Worksheet(Sheet):
                 covered = slice(start, end)
                 cells[covered] = [NonTextCell(cell, kind) for cell in cells[covered]]
                 self.rows[number] = cells
+
+
+def _extend(sheet: Any, header_row: int, new_titles: Mapping[int, str]) -> None:
+    """Extend the table, or the autofilter, that ends before the first new column."""
+    from wolfxl.worksheet.table import TableColumn
+
+    first = min(new_titles)
+    for table in sheet.tables.values():
+        area = _area(table.ref)
+        if area.top == header_row and area.right == first - 1:
+            table.ref = _widen(area, max(new_titles))
+            if table.autoFilter:
+                table.autoFilter.ref = _widen(
+                    _area(table.autoFilter.ref), max(new_titles)
+                )
+            next_id = max(column.id for column in table.tableColumns)
+            for title in new_titles.values():
+                next_id += 1
+                table.tableColumns.append(TableColumn(id=next_id, name=title))
+    if sheet.auto_filter and sheet.auto_filter.ref:
+        area = _area(sheet.auto_filter.ref)
+        if area.top == header_row and area.right == first - 1:
+            sheet.auto_filter.ref = _widen(area, max(new_titles))
+
+
+def _area(reference: str) -> Area:
+    """Return the cells of a reference such as A1:C6."""
+    from xlsxwriter.utility import xl_cell_to_rowcol
+
+    first, _, last = reference.partition(":")
+    top, left = xl_cell_to_rowcol(first)
+    bottom, right = xl_cell_to_rowcol(last or first)
+    return Area(top + 1, bottom + 1, left, right)
+
+
+def _widen(area: Area, right: int) -> str:
+    """Return the reference of an area that goes to another column."""
+    return f"{column_letter(area.left)}{area.top}:{column_letter(right)}{area.bottom}"
+
+
+def find_losses(before: Worksheet, content: bytes) -> list[str]:
+    """
+    Return the parts of a workbook that another one lacks or has with other bytes,
+    apart from those that change with the cells of one sheet.
+    """
+    old_parts, new_parts = (
+        {_part_name(part.filename): archive.read(part) for part in archive.infolist()}
+        for archive in (
+            zipfile.ZipFile(BytesIO(before.book)),
+            zipfile.ZipFile(BytesIO(content)),
+        )
+    )
+    changed = [name for name in old_parts if new_parts.get(name) != old_parts[name]]
+    sheets = [name for name in changed if _SHEET_PART.search(name)]
+    others = {name for name in changed if not _CHANGING_PART.search(name)}
+    lost = old_parts.keys() - new_parts.keys()
+    return sorted({*sheets[1:], *others, *lost})
 
 
 class _Book(Protocol):
@@ -285,6 +408,10 @@ class _WolfxlBook:
         self._open_values = partial(wolfxl.load_workbook, content, data_only=True)
         self._has_flat_rows = has_flat_rows
         self._book = wolfxl.load_workbook(content)
+        self._content = content
+        with zipfile.ZipFile(BytesIO(content)) as archive:
+            types = archive.read("[Content_Types].xml")
+        self._suffix = ".xlsm" if b"macroEnabled" in types else ".xlsx"
         self.sheets = {
             sheet.title: sheet.sheet_state == "visible"
             for sheet in self._book.worksheets
@@ -298,7 +425,16 @@ class _WolfxlBook:
         """Read a sheet in blocks of rows, which may stand in any order in the file."""
         source = self._book[name]
         merged = [*map(_corners, source.merged_cells.ranges)]
-        sheet = Worksheet(name=name, merged=merged)
+        filters = [table.ref for table in source.tables.values()]
+        if source.auto_filter and source.auto_filter.ref:
+            filters.append(source.auto_filter.ref)
+        sheet = Worksheet(
+            name=name,
+            merged=merged,
+            book=self._content,
+            suffix=self._suffix,
+            filters=filters,
+        )
         for start in range(1, (source.max_row or 0) + 1, _ROWS_AT_ONCE):
             rows = _read_block(source, start, sheet)
             for number in sorted(rows):
@@ -395,21 +531,17 @@ def _value(record: Mapping[str, Any]) -> str:
 
 def _add_tables(sheet: Worksheet, tables: Iterable[Any]) -> None:
     """Keep where the columns of tables are, and which cells their totals rows have."""
-    from xlsxwriter.utility import xl_cell_to_rowcol
-
     for table in tables:
-        first, _, last = table.ref.partition(":")
-        top, left = xl_cell_to_rowcol(first)
-        bottom, right = xl_cell_to_rowcol(last or first)
-        # rows from 1: the first one below the header, and the last one with data
+        area = _area(table.ref)
         has_header = table.headerRowCount != 0
-        top += 1 + has_header
-        data_end = bottom + 1 - (table.totalsRowCount or 0)
-        for index, column in enumerate(table.tableColumns, start=left):
+        data_end = area.bottom - (table.totalsRowCount or 0)
+        for index, column in enumerate(table.tableColumns, start=area.left):
             key = table.displayName.casefold(), column.name.casefold()
-            sheet.table_columns[key] = Area(top, data_end, index, index)
-        totals_rows = range(data_end + 1, bottom + 2)
-        sheet.totals.update(product(totals_rows, range(left, right + 1)))
+            sheet.table_columns[key] = Area(
+                area.top + has_header, data_end, index, index
+            )
+        totals_rows = range(data_end + 1, area.bottom + 1)
+        sheet.totals.update(product(totals_rows, range(area.left, area.right + 1)))
 
 
 class _CalamineBook:

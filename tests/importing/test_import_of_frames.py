@@ -64,14 +64,14 @@ def test_a_frame_goes_on_under_its_name(sandbox):
         sorted_.assign(categoryId=[4, 5]), name="spring"
     )
 
-    assert (first.created, second.created_now, first.files) == (2, 0, ())
+    assert (first.created, second.created_now, first.list_file) == (2, 0, None)
     assert preview.doubtful["row"].tolist() == ["b"]
 
 
 def test_half_a_character_is_a_problem_of_its_row(sandbox):
     """
-    A surrogate on its own fits into no request: the other rows go, and the files are
-    written.
+    A surrogate on its own fits into no request: the other rows go, and the list comes
+    back.
     """
     names = ["Rex", "a\ud800b", "Zoë"]
     notes = ["x\udc00", "", ""]
@@ -85,4 +85,4 @@ def test_half_a_character_is_a_problem_of_its_row(sandbox):
         "row 1, column A (name): 'a�b' is a text with a broken character; "
         "format the column as text and give the value again"
     ]
-    assert (result.created, result.rejected, result.not_written) == (2, 1, ())
+    assert (result.created, result.rejected, result.not_written) == (2, 1, "")

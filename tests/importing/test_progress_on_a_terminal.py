@@ -59,5 +59,5 @@ def test_the_bar_of_an_import_reads_well(tmp_path, monkeypatch):
     assert "waits" not in drawn[-1]
     counts = "12 rows: 8 created now, 4 before"
     assert printed.endswith(
-        f"\npets.csv → production: {counts}; go on with pets.created.csv\r\n"
+        f"\npets.csv → production: {counts}; go on with pets.imported.csv\r\n"
     )

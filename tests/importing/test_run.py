@@ -65,7 +65,7 @@ def _interrupted(_, __):
 def test_a_first_run_that_ends_before_its_first_create_says_why(
     fast, tmp_path, end, code
 ):
-    """Also beside a row with a problem, whose file is written; the next run goes on."""
+    """Also beside a row with a problem, the list is written; the next run goes on."""
     path = write_rows(tmp_path / "a.csv", "Rex,3,sold", "Mia,cats,sold")
     fate = [end]
     with FaultProxy(fast.base_url, lambda method, number: fate[0]) as proxy:
@@ -79,9 +79,9 @@ def test_a_first_run_that_ends_before_its_first_create_says_why(
         fast.advance(days=1)
         result = store.import_pets(path)
 
-    assert (ended, files) == (code, ["a.csv", "a.sandbox.rejected.csv"])
+    assert (ended, files) == (code, ["a.csv", "a.sandbox.imported.csv"])
     assert outcomes(result) == "created rejected"
-    assert [path.name for path in result.files] == ["a.sandbox.created.csv", files[1]]
+    assert result.list_file.name == files[1]
 
 
 class Stepped:
@@ -220,7 +220,7 @@ def test_a_budget_that_fails_ends_the_run_with_its_result(fast, file):
         fast.store.import_pets(file, progress=remove)
     result = caught.value.result
 
-    assert result.files
+    assert result.list_file
     assert result.created == stored_animals(fast).total()
     assert fast.connect().import_pets(file).created == 60
 
@@ -340,17 +340,19 @@ def test_the_same_import_twice_at_once_is_refused(fast, file):
 
 def test_a_list_of_imports_counts_the_rejects_that_the_result_counts(fast, tmp_path):
     """
-    A total is none; a row that was corrected in the rejects file alone still is one.
+    A total is none; a row that was corrected in the returned list alone still is one.
     """
     path = tmp_path / "a.csv"
     write_rows(path, "Rex,3,sold", ",4,sold", "Total,2,")
-    rejects = tmp_path / "a.sandbox.rejected.csv"
+    list_file = tmp_path / "a.sandbox.imported.csv"
     counts = []
 
     for text in ("", "Mia,4,sold", ""):
         if text:
-            rejects.write_text(rejects.read_text().replace(",4,sold", text))
-        result = fast.store.import_pets(rejects if text else path)
+            list_file.write_text(
+                list_file.read_text().replace("\n,4,sold", f"\n{text}")
+            )
+        result = fast.store.import_pets(list_file if text else path)
         infos, _ = list_imports(fast.store.journal_folder)
         states = next(i.states for i in infos if i.target.id == result.journal)
         counts.append((result.rejected, states["rejected"]))

@@ -51,8 +51,7 @@ def test_no_job_replaces_or_removes_a_file_that_it_has_open(fast, tmp_path):
         report.to_excel(tmp_path / "report.xlsx")
 
     assert len(fast.store.history()) == 2
-    assert (tmp_path / "pets.sandbox.created.csv").read_text().count("\n") == 3
-    assert (tmp_path / "pets.sandbox.rejected.csv").exists()
+    assert (tmp_path / "pets.sandbox.imported.csv").read_text().count("Tom,4,") == 1
 
 
 def test_a_file_that_another_program_reads_for_a_moment_is_replaced(

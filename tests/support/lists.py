@@ -1,7 +1,7 @@
 """
 Lists that people edit and import, and whose animals they are: by values, by
-`petstore_id` (the created file of the last import is the list that goes on) or by a row
-key, with a person who answers by the truth.
+`petstore_id` (the list that comes back is the list that goes on) or by a row key, with
+a person who answers by the truth.
 """
 
 import random
@@ -33,8 +33,8 @@ class Story:
             slash is a sheet of a workbook.
         animals: How many there are in lists; `made` has those that exist, `missing`
             those that do not, though their row was imported.
+        list_file: The list that came back last.
         pet_ids: Of all animals that the service has.
-        files: What the last import wrote.
     """
 
     def __init__(self, way, folder, box):
@@ -45,7 +45,7 @@ class Story:
         self.file = "list"
         self.lists = {}
         self.paths = {}
-        self.files = ()
+        self.list_file = None
         self.animals = 0
         self.made = set()
         self.missing = set()
@@ -126,14 +126,8 @@ def edit_list(story, edit):
             shutil.copytree(journals, folder / "imports")
         case "machine":
             story.connect(folder)
-        case "correct":  # the rejected rows, in their file
-            (path,) = (path for path in story.files if "rejected" in path.name)
-            rejects = pd.read_excel(path, dtype=str, engine="calamine")
-            rejects["categoryId"] = "3"
-            rejects.to_excel(path, index=False)
-            story.missing |= {*rejects["animal"]} - story.made
-            known = rejects.assign(petstore_id="")
-            import_file(story, path, known, write_list(story)[1])
+        case "correct":  # the rejected rows
+            rows.loc[rows["categoryId"] == BAD, "categoryId"] = "3"
         case _:
             rows = edit_rows(story, rows, verb, what)
     story.lists[story.file] = rows if rows is None else rows.reset_index(drop=True)
@@ -159,13 +153,14 @@ def write_list(story):
 
 
 def import_list(story):
-    """Write and import the list; by ids, go on with its created file."""
+    """Write and import the list; by ids, go on with the list that comes back."""
     path, options = write_list(story)
     import_file(story, path, story.lists[story.file], options)
     if story.way == "by petstore_id":
-        created = story.paths[story.file] = story.files[0]
-        rows = pd.read_excel(created, dtype=str, engine="calamine")
-        story.lists[story.file] = rows[COLUMNS].dropna(subset="animal")
+        path = story.paths[story.file] = story.list_file
+        sheet = story.file.partition("/")[2] or "Sheet1"
+        rows = pd.read_excel(path, sheet, dtype=str, engine="calamine")
+        story.lists[story.file] = rows[COLUMNS].fillna("")
 
 
 def import_file(story, path, rows, options):
@@ -195,7 +190,7 @@ def import_file(story, path, rows, options):
                 )
             answer = "ask" if to_send else ""
             to_send = []
-    story.files = result.files
+    story.list_file = result.list_file
 
 
 def new_rows(story, rows, asked):

@@ -13,14 +13,14 @@ from petstore_tools.tabular.sources import FORMATS, open_source
 
 
 @pytest.mark.parametrize(
-    ("source", "name", "created"), read_json(__file__, "created_files.json")
+    ("source", "name", "returned"), read_json(__file__, "returned_files.json")
 )
-def test_a_file_is_read_as_what_it_holds_and_its_created_file_is_known(
-    sandbox, tmp_path, source, name, created
+def test_a_file_is_read_as_what_it_holds_and_its_returned_list_is_known(
+    sandbox, tmp_path, source, name, returned
 ):
     """
-    People rename files, and programs call a text .xls; result files have the right
-    ending. The created file is the list to go on with, and stays it: nothing of it is
+    People rename files, and programs call a text .xls; returned lists have the right
+    ending. The returned list is the list to go on with, and stays it: nothing of it is
     sent again.
     """
     (tmp_path / name).write_bytes(corpus_file(source).read_bytes())
@@ -36,7 +36,7 @@ def test_a_file_is_read_as_what_it_holds_and_its_created_file_is_known(
         ):
             sandbox.store.import_pets(tmp_path / name, progress=False)
     result = sandbox.store.import_pets(tmp_path / name, sheet=sheet, progress=False)
-    list_file = tmp_path / created
+    list_file = tmp_path / returned
     content = list_file.read_bytes()
     same_animals = sandbox.store.import_pets(list_file, sheet=sheet, progress=False)
 
@@ -44,7 +44,7 @@ def test_a_file_is_read_as_what_it_holds_and_its_created_file_is_known(
     assert (same_animals.created, same_animals.created_now) == (result.created, 0)
     assert same_animals.created == same_animals.rows
     assert same_animals.edits == ()
-    assert result.files == same_animals.files == (list_file,)
+    assert result.list_file == same_animals.list_file == list_file
     assert list_file.read_bytes() == content
     assert len([*tmp_path.iterdir()]) == 2
 

@@ -15,7 +15,7 @@ from tables import corpus_file, read_json, soak_parts
 from petstore_tools.errors import SheetError
 from petstore_tools.importing.options import ImportOptions
 from petstore_tools.importing.read_sheet import open_layout, read_rows
-from petstore_tools.tabular.cells import FORMATTED, NonTextCell
+from petstore_tools.tabular.cells import NonTextCell
 from petstore_tools.tabular.sources import open_source
 from petstore_tools.tabular.workbooks import (
     CATEGORY_SHEET,
@@ -236,37 +236,6 @@ def test_a_template_has_examples_drop_downs_and_a_frozen_header(tmp_path):
     assert 'state="hidden"' in book
     [animals] = open_source(tmp_path / "template.xlsx")
     assert animals.name == "animals"
-
-
-def test_rejects_show_the_bad_cells():
-    """There is no drop-down, and a correction is text, so that 007 stays 007."""
-    rows = [["Rex", "Dgos"], ["Total", NonTextCell("3", "a number")]]
-    content = workbook_bytes(["Tier", "Art"], rows, bad_cells={(0, 1), (1, 0)})
-
-    assert list_rules(content) == {}
-    styles = workbook_part(content, "xl/styles.xml")
-    assert "FFFFC7CE" in styles
-    assert 'formatCode="@"' in styles
-    assert coloured_cells(content) == ["B2", "A3"]
-
-
-def test_a_bad_cell_that_was_no_text_does_not_pass_for_corrected(tmp_path):
-    """
-    It is an error as long as nobody types something: what it was is not known.
-    """
-    bad = [
-        NonTextCell("", "a formula without a saved value"),
-        NonTextCell("", "part of the merged cell A1"),
-        NonTextCell("7", FORMATTED),
-    ]
-    positions = {(0, column) for column in range(len(bad))}
-    content = workbook_bytes(["name", "b", "c"], [bad], bad_cells=positions)
-    (tmp_path / "rejects.xlsx").write_bytes(content)
-
-    [sheet] = open_source(tmp_path / "rejects.xlsx")
-
-    _, (_, cells) = sheet.records()
-    assert [*cells] == ["#N/A"] * len(bad)
 
 
 def test_a_cell_that_excel_cannot_keep_is_refused():
