@@ -485,8 +485,8 @@ class _OtherList:
 
     Attributes:
         entries: Its rows that were sent, or that it is to send.
-        removed: Those of its last version that the file does not have; a created file
-            of it would name each animal.
+        removed: Those of its last version that the file does not have; its returned
+            list would name each animal.
         is_half_there: The file has at least half of that version, by name and category.
         is_copied: So it is, and that version has at least half of the file.
     """

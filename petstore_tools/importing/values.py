@@ -277,7 +277,7 @@ def _pet_id(text: str) -> int | Problem | None:
     number = whole_number(text)
     if number is not None and number > 0:
         return number
-    help_ = "give the id of the created file, or delete it where the animal is new"
+    help_ = "give the id of the animal, or empty the cell if the animal is new"
     return Problem("is not the id of an animal", help_)
 
 

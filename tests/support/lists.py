@@ -37,8 +37,9 @@ class Story:
         pet_ids: Of all animals that the service has.
     """
 
-    def __init__(self, way, folder, box):
+    def __init__(self, way, folder, box, suffix=".xlsx", seed=1):
         self.way = way
+        self.suffix = suffix
         self.folder = folder
         self.box = box
         self.connect(folder / "state")
@@ -51,7 +52,7 @@ class Story:
         self.missing = set()
         self.pet_ids = set()
         self.counts = Counter()
-        self.rng = random.Random(1)
+        self.rng = random.Random(seed)
 
     def connect(self, state_dir):
         """Go on at a machine, which is known by its state folder."""
@@ -132,19 +133,26 @@ def edit_list(story, edit):
             rows = edit_rows(story, rows, verb, what)
     story.lists[story.file] = rows if rows is None else rows.reset_index(drop=True)
     book = story.file.partition("/")[0]
-    story.paths.setdefault(story.file, story.folder / f"{book}.xlsx")
+    story.paths.setdefault(story.file, story.folder / f"{book}{story.suffix}")
 
 
 def write_list(story):
     """Write the list, with the others of its workbook; return how it is imported."""
     path = story.paths[story.file]
     by_ids = story.way == "by petstore_id"
-    with pd.ExcelWriter(path) as writer:
-        for name, rows in story.lists.items():
-            if story.paths[name] == path:
-                columns = COLUMNS[not (by_ids and any(rows["petstore_id"])) :]
-                sheet = name.partition("/")[2] or "Sheet1"
-                rows.to_excel(writer, sheet_name=sheet, columns=columns, index=False)
+    lists = {n: rows for n, rows in story.lists.items() if story.paths[n] == path}
+    kept = {
+        name.partition("/")[2] or "Sheet1": rows[
+            COLUMNS[not (by_ids and any(rows["petstore_id"])) :]
+        ]
+        for name, rows in lists.items()
+    }
+    if story.suffix == ".csv":
+        kept["Sheet1"].to_csv(path, index=False)
+    else:
+        with pd.ExcelWriter(path) as writer:
+            for sheet, rows in kept.items():
+                rows.to_excel(writer, sheet_name=sheet, index=False)
     rows = story.lists[story.file]
     story.missing |= {*rows[rows["categoryId"] != BAD]["animal"]} - story.made
     sheet = story.file.partition("/")[2]
@@ -158,9 +166,15 @@ def import_list(story):
     import_file(story, path, story.lists[story.file], options)
     if story.way == "by petstore_id":
         path = story.paths[story.file] = story.list_file
-        sheet = story.file.partition("/")[2] or "Sheet1"
-        rows = pd.read_excel(path, sheet, dtype=str, engine="calamine")
-        story.lists[story.file] = rows[COLUMNS].fillna("")
+        story.lists[story.file] = read_list(story, path)[COLUMNS].fillna("")
+
+
+def read_list(story, path):
+    """Read a list that came back."""
+    if story.suffix == ".csv":
+        return pd.read_csv(path, dtype=str)
+    sheet = story.file.partition("/")[2] or "Sheet1"
+    return pd.read_excel(path, sheet, dtype=str, engine="calamine")
 
 
 def import_file(story, path, rows, options):
@@ -176,7 +190,8 @@ def import_file(story, path, rows, options):
             asked = rows.loc[error.preview.doubtful["row"] - 2]
             new = new_rows(story, rows, asked)
             is_needless = len(new) == len(asked)
-            story.counts.update(questions=1, needless=is_needless)
+            is_mixed = bool(new) and not is_needless
+            story.counts.update(questions=1, needless=is_needless, mixed=is_mixed)
             answer = "send" if is_needless else "skip"
             to_send += [] if is_needless else new
         else:
