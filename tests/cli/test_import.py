@@ -36,7 +36,7 @@ def test_json_is_one_object_with_every_exit_code(
     if not error and not of_a_preview:
         fields = (
             "rows created rejected unknown not_sent left_out stopped resumes_at journal"
-            " files"
+            " list"
         )
         assert list(facts) == [
             *fields.split(),
