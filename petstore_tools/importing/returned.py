@@ -319,6 +319,7 @@ def write_list(
         suffix = sheet.layout.sheet.suffix if is_whole else ".xlsx"
         first_path = _first_path(sheet, environment, suffix)
         number = max(existing_numbers(first_path), default=1)
+        number += is_ours and not is_whole  # a whole list stays
         path = source if is_ours and is_whole else numbered(first_path, number)
         known = sheet.layout.sheet.source if path == source else None
         notes = [*filter(None, [returned.note])]

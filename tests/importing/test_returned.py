@@ -286,6 +286,9 @@ def test_an_autofilter_is_extended_and_large_ids_stay_exact(fast, tmp_path):
 
     sheet = list_.sheet.layout.sheet
     content = sheet.fill(list_.cells, header_row=1)
+    values = sheet.fill_values(list_.cells, header_row=1)
+    path.write_bytes(values)
+    assert rows_of(path)[2][3] == "n" * 32_767
     path.write_bytes(content)
 
     assert rows_of(path)[2][2:] == [str(2**53 + 1), "n" * 32_767]
@@ -293,6 +296,29 @@ def test_an_autofilter_is_extended_and_large_ids_stay_exact(fast, tmp_path):
         'autoFilter ref="A1:D2"'
         in parts_of(content)["xl/worksheets/sheet1.xml"].decode()
     )
+
+
+def test_a_workbook_that_changes_on_the_way_comes_back_with_values(
+    fast, tmp_path, monkeypatch
+):
+    """A list that a person has gone on with stays, and the next number is taken."""
+    path = tmp_path / "pets.xlsx"
+    pd.DataFrame({"name": ["Rex"], "categoryId": [3]}).to_excel(path, index=False)
+    save = wolfxl.Workbook.save
+
+    def spoil(book, target):
+        book.worksheets[0].cell(2, 1, "Max")
+        save(book, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(wolfxl.Workbook, "save", spoil)
+        first = run(fast, path)
+        assert rows_of(first.list_file)[2] == ["Rex", "3", "1"]
+        assert "the values of the sheet" in str(first)
+        second = run(fast, first.list_file)
+
+    assert second.list_file.name == "pets.sandbox.imported.2.xlsx"
+    assert rows_of(second.list_file)[2] == ["Rex", "3", "1"]
 
 
 def test_a_workbook_with_macros_keeps_them(fast, tmp_path):
