@@ -328,10 +328,13 @@ class Journal:
     def digest_of(self, path: Path) -> str | None:
         """
         Return the digest of a returned list that was written last, "" if a person has
-        gone on with the file; None if it came back from no import to the place.
+        gone on with the file; None if it did not come back from this list.
         """
-        query = "SELECT digest FROM returned WHERE path = :path"
-        rows = self.select(query, path=str(path))
+        query = """
+        SELECT digest FROM returned JOIN import ON id = import
+        WHERE returned.path = :path AND import.path = :source
+        """
+        rows = self.select(query, path=str(path), source=str(self.target.path))
         return str(rows[0][0]) if rows else None
 
     def source_of(self, path: Path) -> Path | None:
