@@ -5,7 +5,7 @@ what fixes the problems.
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import pairwise
 from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple
@@ -122,6 +122,7 @@ def _decide_rows(layout: Layout) -> Iterator[AnyRow]:
     header = _folded(layout.header)
     if NOTE_TITLE in columns:
         header[columns[NOTE_TITLE]] = ""
+    has_ids = "categoryId" in columns
     computed_rows = _find_computed(layout)
     last_number = layout.header_row
     # no row may lack it
@@ -145,17 +146,27 @@ def _decide_rows(layout: Layout) -> Iterator[AnyRow]:
             yield RowLeftOut(number, HIDDEN)
         elif are_blank(fields):
             yield None if are_blank(cells) else RowLeftOut(number, NO_FIELDS)
-        elif _folded(whole[:1]) == header[:1] and _folded(whole) == header:
-            yield RowLeftOut(number, HEADER_AGAIN)
-        elif not sheet.totals.isdisjoint((number, n) for n in columns.values()):
+        elif sheet.totals and _is_in(sheet.totals, number, columns.values()):
             yield RowLeftOut(number, TOTALS_ROW)
         elif number in computed_rows:
             yield RowLeftOut(number, COMPUTED, computed_rows[number])
         else:
             is_apart = number - last_number > 1
-            yield _decide(number, whole, fields, layout, is_apart=is_apart)
+            row = _decide(number, whole, fields, layout, is_apart=is_apart)
+            # titles are no ids
+            is_whole = isinstance(row, Entry) and not row.problems and has_ids
+            if not is_whole and _folded(whole) == header:
+                row = RowLeftOut(number, HEADER_AGAIN)
+            yield row
         if not are_blank(cells):
             last_number = number
+
+
+def _is_in(
+    cells: Collection[tuple[int, int]], number: int, columns: Iterable[int]
+) -> bool:
+    """Say whether a row has one of some cells in a column."""
+    return any((number, column) in cells for column in columns)
 
 
 def _folded(cells: Iterable[str]) -> list[str]:
@@ -287,6 +298,11 @@ def _place(number: int, column: int) -> str:
     return f"{column_letter(column)}{number}"
 
 
+def _is_line(row: Entry) -> bool:
+    """Say whether a row has a problem as a whole."""
+    return any(not problem.field for problem in row.problems)
+
+
 def _mark_blocks(rows: list[AnyRow], layout: Layout) -> None:
     """
     Make problem rows of those without a category in a list of which other rows have
@@ -296,12 +312,13 @@ def _mark_blocks(rows: list[AnyRow], layout: Layout) -> None:
     filled_row: Entry | None = None
     empty_rows = []
     for index, row in enumerate(rows):
-        if isinstance(row, Entry) and all(problem.field for problem in row.problems):
-            category = row.cells[column]
-            if not is_blank(category):
-                filled_row = row
-            elif not cell_kind(category):
-                empty_rows.append((index, row, filled_row))
+        if not isinstance(row, Entry) or (row.problems and _is_line(row)):
+            continue
+        category = row.cells[column]
+        if not is_blank(category):
+            filled_row = row
+        elif not cell_kind(category):
+            empty_rows.append((index, row, filled_row))
     if not filled_row:
         return
     for index, row, above in empty_rows:

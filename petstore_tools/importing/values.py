@@ -256,7 +256,7 @@ def _name(text: str) -> str | Problem:
         return Problem("is empty", "give a name")
     if "\0" in text:
         return Problem("holds a NUL character", "retype it")
-    if (meant := repair(text)) != text:
+    if not text.isascii() and (meant := repair(text)) != text:
         rule = f"was saved in the wrong encoding: it may be {meant!r}"
         return Problem(rule, "correct the name, or import a file that shows it rightly")
     return text
