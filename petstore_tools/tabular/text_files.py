@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import chain, count, pairwise
 from types import SimpleNamespace
 from typing import Any
@@ -120,14 +120,22 @@ class CsvSource(Sheet):
             lines.insert(header_row, self.delimiter.join(raw_cells) + end)
         return self.mark + "".join(lines).encode(self.encoding)
 
+    @cached_property
+    def _letters(self) -> str:
+        """The encoding of new cells: plain letters where all are."""
+        return "ascii" if self.text.isascii() and not self.mark else self.encoding
+
+    @cached_property
+    def _is_quoted(self) -> bool:
+        """Whether each cell has quotation marks."""
+        return f'"{self.delimiter}"' in self.text
+
     def _raw_cell(self, text: str) -> str:
         """Return a cell as it is written, with letters that the file can have."""
-        is_plain = self.text.isascii() and not self.mark
-        encoding = "ascii" if is_plain else self.encoding
         text = "".join(_PLAIN_SIGNS.get(sign, sign) for sign in text)
-        text = text.encode(encoding, errors="replace").decode(encoding)
+        text = text.encode(self._letters, errors="replace").decode(self._letters)
         signs = {*'"\r\n', *_DELIMITERS, self.delimiter}
-        if f'"{self.delimiter}"' not in self.text and signs.isdisjoint(text):
+        if not self._is_quoted and signs.isdisjoint(text):
             return text
         return '"' + text.replace('"', '""') + '"'
 
