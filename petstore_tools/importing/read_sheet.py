@@ -223,10 +223,9 @@ def source_of(path: Path) -> tuple[Path, str] | None:
     """
     Return the file that a returned list came from, and the environment, by its name.
 
-    >>> source_of(Path("animals.sandbox.imported.2.csv"))
-    (PosixPath('animals.csv'), 'sandbox')
-    >>> source_of(Path("animals.ods.imported.xlsx"))[0].name
-    'animals.ods'
+    >>> path, environment = source_of(Path("animals.ods.sandbox.imported.2.xlsx"))
+    >>> path.name, environment
+    ('animals.ods', 'sandbox')
     """
     match = _RETURNED.fullmatch(path.stem)
     if match is None:
