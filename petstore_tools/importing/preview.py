@@ -231,7 +231,7 @@ class ImportPreview:
             return (
                 f"{self.file} came back from {origin[1]}, and this import goes to"
                 f" {self.environment} ({self.host}), which has other ids. Nothing was"
-                f" created. Import {origin[0].name}, or delete the column petstore_id"
+                f" created. Import {origin[0].name} in its place"
             )
         if not self.is_affordable:
             return (
