@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from petstore_tools.importing.comparison import Comparison, Edit
@@ -18,6 +19,7 @@ from petstore_tools.listing.frames import text_dtype
 from petstore_tools.tabular.sources import row_label, row_labels
 from petstore_tools.text import (
     first_of,
+    html_table,
     option,
     pluralize,
     quoted,
@@ -304,12 +306,23 @@ class ImportPreview:
             "forecast": asdict(self.forecast),
         }
 
-    def __str__(self) -> str:
-        title = f"{self.file} → {self.environment} ({self.host})"
+    def _repr_html_(self) -> str:
+        lines = self._lines()
         if self._is_done:
-            return f"{title}: {'; '.join([*self._counts(), *self.notes])}"
+            lines = [("rows", line) for line in (*self._counts(), *self.notes)]
+        call = self.sheet.questions
+        copied = f"<pre>{escape(call)}</pre>" if call else ""
+        return html_table(("", ""), lines, self._title) + copied
+
+    @property
+    def _title(self) -> str:
+        return f"{self.file} → {self.environment} ({self.host})"
+
+    def __str__(self) -> str:
+        if self._is_done:
+            return f"{self._title}: {'; '.join([*self._counts(), *self.notes])}"
         lines = [wrap(line, f"  {name:<9} ") for name, line in self._lines()]
-        return "\n".join(filter(None, [title, *lines, self.sheet.questions]))
+        return "\n".join(filter(None, [self._title, *lines, self.sheet.questions]))
 
     __repr__ = __str__
 

@@ -19,7 +19,7 @@ from petstore_tools.importing.send import Stopped
 from petstore_tools.importing.values import FIELDS, RowLeftOut
 from petstore_tools.listing.frames import status_dtype, text_dtype
 from petstore_tools.tabular.sources import row_label, row_labels
-from petstore_tools.text import pluralize, some_of, utc_text
+from petstore_tools.text import html_table, pluralize, some_of, utc_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -186,17 +186,28 @@ class ImportResult:
             ],
         }
 
-    def __str__(self) -> str:
+    def _repr_html_(self) -> str:
+        rows = [(outcome_of(OUTCOMES[name]), n) for name, n in self._counts().items()]
+        if earlier := self.created - self.created_now:
+            rows.insert(1, ("of these, created before", earlier))
+        return html_table(("", ""), rows, self._title, ". ".join(self._remarks()))
+
+    @property
+    def _title(self) -> str:
+        return f"{self.file} → {self.environment}: {pluralize(self.rows, 'row')}"
+
+    def _counts(self) -> dict[str, int]:
         counts = {name: getattr(self, name) for name in OUTCOMES}
+        return {name: n for name, n in counts.items() if n or name == "created"}
+
+    def __str__(self) -> str:
         parts = [
             f"{count:,} {outcome_of(OUTCOMES[name])}"
-            for name, count in counts.items()
-            if count or name == "created"
+            for name, count in self._counts().items()
         ]
         if earlier := self.created - self.created_now:
             parts[0] = f"{self.created_now:,} created now, {earlier:,} before"
-        title = f"{self.file} → {self.environment}: {pluralize(self.rows, 'row')}"
-        return "; ".join([f"{title}: {', '.join(parts)}", *self._remarks()])
+        return "; ".join([f"{self._title}: {', '.join(parts)}", *self._remarks()])
 
     def _doubt(self) -> Iterator[str]:
         """Say where rows that may exist are shown, if there are any."""

@@ -80,3 +80,18 @@ def test_both_keys_of_a_doubtful_row_are_shown(fast, tmp_path):
 
     assert because.endswith("; its key is c9, that one's c1")
     assert "its key is" not in renamed
+
+
+def test_a_preview_and_a_result_are_tables_in_a_notebook(fast, tmp_path):
+    """With the facts of their texts, and nothing of a file is markup."""
+    path = write_rows(tmp_path / "pets.csv", "Rex,3,sold", "<b>Mia</b>,x,", "Total,,")
+
+    shown = fast.store.preview_import(path)._repr_html_()
+    result = fast.store.import_pets(path, progress=False)
+
+    for text in (shown, result._repr_html_()):
+        assert "<table" in text
+        assert "<b>Mia" not in text
+        assert "row 4 (&#x27;Total&#x27;)" in text
+    assert "categories={&quot;x&quot;: …}" in shown
+    assert "pets.sandbox.imported.csv" in result._repr_html_()
