@@ -46,11 +46,8 @@ def keep_files_in_memory():
 
 def pytest_collection_modifyitems(config, items):
     """
-    A checkout alone has no interface document: what reads it is not asked for there.
-    Files come by their names, the last one first: so those of a room that wait do not
-    come together, and none of them ends alone.
+    A checkout alone has no interface document: the tests that read it are left out.
     """
-    items.sort(key=lambda item: (item.path.name, item.path), reverse=True)
     readers = [item for item in items if item.get_closest_marker("document")]
     if readers and not DOCUMENT.exists():
         items[:] = [item for item in items if item not in readers]

@@ -169,11 +169,10 @@ def check(inventory: Inventory, sheet: ReadSheet, journal: Journal) -> ImportPre
     requests = 0
     notes = sheet.notes
     if comparison.needs_listing:
-        evidence = inventory.memory.evidence
-        size = evidence.sizes.get("")
-        requests = 0 if size is None else evidence.count_requests(size)
+        known_requests = inventory.count_requests()
+        requests = known_requests or 0
         cost = ""
-        if size is None:
+        if known_requests is None:
             cost = f", with a request for each {spec.LIMIT_MAX} animals"
         notes.append(
             "the import first lists the animals that exist, and compares the rows with"

@@ -60,6 +60,11 @@ class Inventory:
         self.memory = PagingMemory(path, client.service_id, settings.pagination)
         self.last_partial: pd.DataFrame | None = None
 
+    def count_requests(self) -> int | None:
+        """Return how many requests a listing takes, None before the first one."""
+        size = self.memory.evidence.sizes.get("")
+        return None if size is None else self.memory.evidence.count_requests(size)
+
     def pages(self, query: ListQuery, call_options: CallOptions = ALONE) -> Pages:
         """
         Return a listing that is read as it is iterated.

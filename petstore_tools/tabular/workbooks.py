@@ -592,8 +592,12 @@ class _CalamineBook:
         return worksheet
 
 
+class _TooLargeError(Exception):
+    """A workbook would fill the memory."""
+
+
 _REASONS = {
-    MemoryError: (
+    _TooLargeError: (
         "is too large: delete what is beyond the table, or save the sheet as CSV"
     ),
     PasswordError: "has a password: remove it, and save the file",
@@ -611,13 +615,13 @@ def _open_zip(content: bytes) -> list[Callable[[], _Book]]:
 
     Raises:
         KeyError: It holds no workbook.
-        MemoryError: It is too large.
+        _TooLargeError: It would fill the memory.
         PasswordError: It has a password.
     """
     archive = zipfile.ZipFile(BytesIO(content))
     sizes = [part.file_size for part in archive.infolist()]
     if sum(sizes) > _MAX_BYTES or max(sizes, default=0) > _MAX_PART_BYTES:
-        raise MemoryError
+        raise _TooLargeError
     names = {_part_name(name).casefold(): name for name in archive.namelist()}
     if "content.xml" in names:
         return [partial(_open_ods, archive)]
@@ -639,7 +643,7 @@ def _open_zip(content: bytes) -> list[Callable[[], _Book]]:
 def _check_size(rows: int, columns: int) -> None:
     """Refuse a sheet of which calamine would keep too many cells."""
     if rows * columns > _MAX_CELLS:
-        raise MemoryError
+        raise _TooLargeError
 
 
 def _open_ods(archive: zipfile.ZipFile) -> _CalamineBook:
