@@ -179,4 +179,7 @@ def main() -> None:
     """Run the command line. SIGTERM ends it as Ctrl-C does."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     sys.unraisablehook = _interrupt_again
-    cli(prog_name="petstore-tools")
+    try:
+        cli(prog_name="petstore-tools")
+    except KeyboardInterrupt:  # it came before the command began, or after its end
+        sys.exit(0 if sys.argv[1:2] == ["serve"] else 128 + signal.SIGINT)

@@ -7,7 +7,7 @@ import pandas as pd
 import pyarrow
 import pytest
 
-from petstore_tools.tabular.sources import to_pandas
+from petstore_tools.tabular.sources import FrameSource, to_pandas
 
 ROWS = [("Rex", 2**53 + 1, "sold"), ("Mia", 4, None)]
 PLAIN = pd.DataFrame(ROWS, columns=["name", "categoryId", "status"])
@@ -58,3 +58,17 @@ def test_a_result_of_duckdb_is_read_as_a_frame():
 
     assert titles == list(PLAIN.columns)
     assert [tuple(row) for row in rows] == ROWS
+
+
+@pytest.mark.parametrize(
+    ("dtype", "exact"), [("float16", 2**11), ("float32", 2**24), ("Float32", 2**24)]
+)
+def test_a_short_float_is_exact_up_to_its_digits(dtype, exact):
+    """From there on a column holds every second number, and may have rounded it."""
+    column = pd.Series([exact - 1, exact + 2], dtype=dtype)
+    frame = pd.DataFrame({"categoryId": column})
+
+    _, first, last = FrameSource(frame=frame).records()
+
+    assert (first[1][0], first[1][0].kind) == (str(exact - 1), "a number")
+    assert last[1][0].kind == "a number that may have been rounded"
