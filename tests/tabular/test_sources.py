@@ -75,3 +75,9 @@ def test_what_cannot_be_opened_is_named(tmp_path, name, reason):
 
     with pytest.raises(SheetError, match=reason):
         open_source(tmp_path / name, "A")
+
+
+def test_an_address_is_no_file():
+    """People paste the address of a sheet: what to do stands in the refusal."""
+    with pytest.raises(SheetError, match="is an address, not a file: download"):
+        open_source("https://docs.google.com/spreadsheets/d/1/edit")
